@@ -1,6 +1,8 @@
 // The functions of synfire.h for networks. As in synfire.cpp: check, look up, call, translate.
 #include "pins.hpp"
 
+#include <files/safetensors_file.hpp>
+#include <files/safetensors_writer.hpp>
 #include <network/network.hpp>
 
 #include <cstring>
@@ -59,6 +61,35 @@ synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) 
   if (text) std::memcpy(text, made.c_str(), needed);
   *bytes = needed;
   return SYNFIRE_OK;
+}
+
+// A file in the caller's memory.
+files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
+  check_pointer(data, "data");
+  return files::SafetensorsFile::from_memory({static_cast<const std::byte*>(data), bytes});
+}
+
+files::SafetensorsFile file_at(const char* path) {
+  check_pointer(path, "path");
+  return files::SafetensorsFile::from_file(path);
+}
+
+// The network of a file that `read` gets.
+template <class Read>
+synfire_status create_from(const char* function, synfire_context context, const synfire_network_file_desc* desc,
+                           synfire_network* network, Read read) noexcept {
+  return guarded(function, [&] {
+    check_pointer(network, "network");
+    *network = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_network_file_desc checked =
+        desc ? read_descriptor(desc, "desc") : synfire_network_file_desc SYNFIRE_NETWORK_FILE_DESC_INIT;
+    check_reserved(checked.reserved, "desc.reserved");
+    const network::FileRules rules(checked);
+    *network = registered<synfire_network>(network::create_from_file(*owner, read(), rules));
+    return SYNFIRE_OK;
+  });
 }
 
 }  // namespace
@@ -274,6 +305,60 @@ synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network)
     pinned_network(network)->reset_state();
     return SYNFIRE_OK;
   });
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char* path) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_network(network);
+    check_pointer(path, "path");
+    found->save([&](const files::SafetensorsWriter& writer) { writer.write_file(path); });
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_network network, void* data,
+                                                           uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    pinned_network(network)->save([&](const files::SafetensorsWriter& writer) {
+      if (data) writer.write({static_cast<std::byte*>(data), *bytes});
+      *bytes = writer.size();
+    });
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_load(synfire_network network, const char* path) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = pinned_network(network);
+    found->load(file_at(path));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire_network network, const void* data,
+                                                             uint64_t bytes) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = pinned_network(network);
+    found->load(file_of(data, bytes));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_create_from_file(synfire_context context, const char* path,
+                                                             const synfire_network_file_desc* desc,
+                                                             synfire_network* network) noexcept {
+  return create_from(__func__, context, desc, network, [&] { return file_at(path); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context context, const void* data,
+                                                               uint64_t bytes, const synfire_network_file_desc* desc,
+                                                               synfire_network* network) noexcept {
+  return create_from(__func__, context, desc, network, [&] { return file_of(data, bytes); });
 }
 
 // ---- parts ----------------------------------------------------------------------------------------------------------

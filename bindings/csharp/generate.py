@@ -23,9 +23,11 @@ A method has the parameters of its function; what the function gives is returned
     a list, and its length       ReadOnlySpan, or Span where the function fills it in; IList of objects; IDictionary
     a structure that it fills in a class with a property for each field
     a text that it gives         string: the function is asked for its size first
+    the path of a file           a string of any length; names are short
     an object that it gives      its class, on the context of the one that is asked; Buffer<T> with T stated
     steps beside neurons         NamedLength, and an overload that asks for the names
-get_x() that gives one thing and takes none is the property X.
+get_x() that gives one thing and takes none is the property X. A method of a class in CHAINED that gives nothing
+returns its object.
 
 What fits none of these rules stops the generator. Operations with a callback are written by hand (Nodes.cs).
 
@@ -216,6 +218,9 @@ METHODS_BY_HAND = {
     "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics"}
 ANSWERS_BY_HAND = {"synfire_context_properties", "synfire_layer_memory", "synfire_parameter_info",
                    "synfire_graph_statistics"}
+
+# Classes that are put together call by call.
+CHAINED = {"Network"}
 
 # Fields that the marks describe too little: the property's type, the value of the field, the documentation.
 SPECIAL = {
@@ -663,6 +668,9 @@ class Method:
             return [], "", f"new synfire_stream({name})"
         if role == "object":
             return [], "", self.operations.use(p["type"], name if p["nullable"] else given)
+        if role == "text" and p["name"] == "path":
+            return [f'byte[] {bare}Text = Synfire.Name.Long({name}, "{bare}");'], \
+                f"fixed (byte* {bare}Data = {bare}Text)", f"{bare}Data"
         if role == "text" and self.has_call:
             return [], "", f"call.Text({name if p['nullable'] else given})"
         if role == "text":
@@ -718,7 +726,7 @@ class Method:
         kinds = [self.result(p)[0] for p in self.outputs]
         if len(kinds) > 1:
             return "(" + ", ".join(f"{kind} {property_name(p)}" for kind, p in zip(kinds, self.outputs)) + ")"
-        return kinds[0] if kinds else "void"
+        return kinds[0] if kinds else self.owner if self.owner in CHAINED else "void"
 
     def body(self, indent):
         before, fixed, arguments = [], [], ["Raw"]
@@ -746,6 +754,7 @@ class Method:
                 arguments.append(value)
         values = [self.result(p)[2] for p in self.outputs]
         answer = ["return " + (values[0] if len(values) == 1 else f"({', '.join(values)})") + ";"] if values else []
+        answer += ["return this;"] if not values and self.owner in CHAINED else []
         inner = indent + "    " * self.has_call
         text = indented(before, inner)
         if asked:

@@ -38,7 +38,9 @@ HAND_FUNCTIONS = {f"synfire_{name}" for name in (
 # Those that change their object, although they give something.
 CHANGING = {"synfire_network_train"}
 # Those of whose Julia function the other files have another method.
-OVERLOADED = {"synfire_network_set_data"}
+# Those that do not, although they give nothing.
+UNCHANGING = {"synfire_network_save"}
+OVERLOADED = {"synfire_network_set_data", "synfire_network_set_value"}
 # Objects that copy what their functions are given.
 COPIES = {"network"}
 
@@ -149,7 +151,8 @@ class Objects(Operations):
         if self.part(method):
             return {**method, "julia": class_name(name), "record": method["function"], "run": None,
                     "desc": method["function"]}
-        if (not self.answers(method) or method["function"] in CHANGING) and name not in self.exported:
+        changes = not self.answers(method) and method["function"] not in UNCHANGING
+        if (changes or method["function"] in CHANGING) and name not in self.exported:
             name += "!"
         if method["function"] not in OVERLOADED and (name in self.internal or (name, owner) in self.taken):
             name = f"{method['object']}_{name}"
@@ -186,7 +189,7 @@ class Objects(Operations):
                 "    end\n" +
                 ("    # Takes over a handle that another object gave.\n"
                  f"    {name}(context::Context, handle::LibSynfire.{handle}) =\n"
-                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts else "") +
+                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts or own in COPIES else "") +
                 "end\n\n"
                 f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n"
                 f"destroy(::{name}, handle) = LibSynfire.{made['destroy']}(handle)\n\n"

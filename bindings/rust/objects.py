@@ -342,6 +342,8 @@ class Objects:
         returned = out.types[0] if len(out.types) == 1 else f"({', '.join(out.types)})"
         value = out.outputs[0] if len(out.outputs) == 1 else f"({', '.join(out.outputs)})"
         answer = ["// SAFETY: texts of the library are null-terminated."] * out.has_text + [f"Ok({value})"]
+        if value.endswith(")?") and len(out.outputs) == 1:
+            answer = [value[:-1]]
         safety = "// SAFETY: live handles; what is pointed to lives for the call."
         is_shared = handle != "graph" or bool(out.measured) or method["name"].startswith(("get_", "query"))
         shared = bool(out.held or out.more_held or out.has_stream or handle == "buffer")

@@ -1,4 +1,4 @@
-/* network.c - a classifier of two layers: defined, trained, evaluated. SPDX-License-Identifier: MIT */
+/* network.c - a classifier of two layers, from its stages to its file and back. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <synfire/synfire.h>
@@ -50,6 +50,11 @@ int main(void) {
   set_data(context, network, SYNFIRE_DATA_EVALUATION, 2246822519U);
   for (int i = 0; i < 5; ++i) print("5 epochs", synfire_network_train(network, 20, &result), &result);
   print("other rows", synfire_network_evaluate(network, &result), &result);
+  check(synfire_network_save(network, "network.safetensors"));
+  synfire_network_destroy(network);
+  check(synfire_network_create_from_file(context, "network.safetensors", NULL, &network));
+  set_data(context, network, SYNFIRE_DATA_EVALUATION, 2246822519U);
+  print("loaded", synfire_network_evaluate(network, &result), &result);
   synfire_network_destroy(network);
   synfire_context_destroy(context);
 }

@@ -6,7 +6,7 @@ constexpr std::uint32_t inputs = 41, classes = 3, rows = 99;
 
 // Spikes per step. Every third input is more active; which ones depends on the class of the row.
 static std::vector<float> rates(std::uint32_t seed) {
-  std::vector<float> all(rows * inputs);
+  std::vector<float> all(std::size_t{rows} * inputs);
   for (std::uint32_t i = 0; i < rows * inputs; ++i)
     all[i] = static_cast<float>((i % inputs % classes == i / inputs % classes ? 20 : 12) + (seed * i >> 28)) / 128;
   return all;
@@ -34,4 +34,8 @@ int main() {
   synfire::set_data(context, network, SYNFIRE_DATA_EVALUATION, rates(2246822519), labels);
   for (int i = 0; i < 5; ++i) print("5 epochs", network.train(20));
   print("other rows", network.evaluate());
+  network.save("network.safetensors");
+  synfire::Network loaded = synfire::network_from_file(context, "network.safetensors");
+  synfire::set_data(context, loaded, SYNFIRE_DATA_EVALUATION, rates(2246822519), labels);
+  print("loaded", loaded.evaluate());
 }

@@ -4218,6 +4218,134 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
                                                                    synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
+/** What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field
+ *  except `struct_size`. */
+typedef struct synfire_network_file_desc {
+  /** `sizeof(synfire_network_file_desc)`. */
+  uint32_t struct_size;
+  /** 1: without the loss and the optimiser of the file, and without all that only training needs. */
+  int32_t inference SYNFIRE_FLAG;
+  /** Steps T of one replay. */
+  int64_t n_steps;
+  /** Batch rows B. */
+  int64_t batch;
+  /** As synfire_network_desc::n_slots. */
+  uint32_t n_slots;
+  /** Must be 0. */
+  uint32_t reserved;
+} synfire_network_file_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_FILE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_network_file_desc), 0, 0, 0, 0u, 0u }
+
+/**
+ * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
+ * network needs to continue to the bit, also in another process and on another backend: the stages with their values,
+ * weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the
+ * batch with which the training goes on. The page "Files" has its layout. Data sets are not in it, nor are gradients,
+ * which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the
+ * same bytes on every backend.
+ *
+ * @param network A built network.
+ * @param path    The path of the file, in UTF-8.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: the file cannot be
+ *         written), ::SYNFIRE_ERROR_WRONG_ORDER (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being
+ *         launched).
+ * @blocks until replays launched before are done and the file is on the disk. @allocates host memory. @enqueues copies,
+ * and waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char *path)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Saves a network to memory: the bytes of synfire_network_save().
+ *
+ * @param network       A built network.
+ * @param[out] data     Receives the file; null to get only its size.
+ * @param[in,out] bytes In: the size of `data`. Out: the size of the file; untouched on failure.
+ * @return As synfire_network_save(); ::SYNFIRE_ERROR_INVALID_ARGUMENT if `data` is too small; nothing is then written.
+ * @blocks until replays launched before are done, and the copies. @allocates host memory. @enqueues copies, and waits
+ * for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_network network,
+                                                                       void *data SYNFIRE_NULLABLE, uint64_t *bytes)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
+ * widths, masks, class weights and values, but for those that can change between replays, which become those of the
+ * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+ * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+ * after a failure the network is as it was, unless the device is lost.
+ *
+ * T and B may differ. With another B, the state of the neurons is reset, and the training goes on with batch 0 of the
+ * file's epoch. The training data are set as before, by synfire_network_set_data(), before or after; with another number
+ * of rows than in the file, it begins with batch 0 of epoch 0.
+ *
+ * @param network A built network.
+ * @param path    The path of the file, in UTF-8.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: the file cannot be read, is
+ *         damaged or of another network; the text has the first difference), ::SYNFIRE_ERROR_WRONG_ORDER (not built, or
+ *         a replay with a part of the network is in flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being
+ *         launched).
+ * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
+ * waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load(synfire_network network, const char *path)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Loads a file that is in memory; as synfire_network_load().
+ *
+ * @param network A built network.
+ * @param data    The file, at any address.
+ * @param bytes   Its size.
+ * @return As synfire_network_load().
+ * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
+ * waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire_network network, const void *data,
+                                                                         uint64_t bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates the network of a file: with the stages of the file, built, and with all that the file has. T, B and slots may
+ * be others, so that a network that was trained with B = 64 runs with B = 1 in a loop.
+ *
+ * @param context      The context it belongs to.
+ * @param path         The path of the file, in UTF-8.
+ * @param desc         What is not as in the file. Null: nothing.
+ * @param[out] network Receives the handle, or null on failure.
+ * @return As synfire_network_build() and synfire_network_load(), and ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
+ * of a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_file(
+    synfire_context context, const char *path, const synfire_network_file_desc *desc SYNFIRE_NULLABLE,
+    synfire_network *network) SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates the network of a file that is in memory; as synfire_network_create_from_file().
+ *
+ * @param context      The context it belongs to.
+ * @param data         The file, at any address.
+ * @param bytes        Its size.
+ * @param desc         What is not as in the file. Null: nothing.
+ * @param[out] network Receives the handle, or null on failure.
+ * @return As synfire_network_create_from_file().
+ * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
+ * of a capture). @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_memory(
+    synfire_context context, const void *data, uint64_t bytes, const synfire_network_file_desc *desc SYNFIRE_NULLABLE,
+    synfire_network *network) SYNFIRE_NOEXCEPT;
+
 /** @} */
 /** @cond PLATFORM */
 #ifdef __cplusplus

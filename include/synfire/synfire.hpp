@@ -3146,6 +3146,35 @@ class Network : public Owner<synfire_network> {
     check(synfire_network_get_buffer(handle_, name, &buffer));
     return Buffer(buffer);
   }
+
+  /**
+   * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that
+   * the network needs to continue to the bit, also in another process and on another backend: the stages with their
+   * values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random
+   * numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not in it,
+   * nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The
+   * same network gives the same bytes on every backend.
+   *
+   * Calls synfire_network_save().
+   *
+   * @param path The path of the file, in UTF-8.
+   * @throws error
+   */
+  void save(const char* path) { check(synfire_network_save(handle_, path)); }
+
+  /**
+   * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
+   * widths, masks, class weights and values, but for those that can change between replays, which become those of the
+   * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+   * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+   * after a failure the network is as it was, unless the device is lost.
+   *
+   * Calls synfire_network_load().
+   *
+   * @param path The path of the file, in UTF-8.
+   * @throws error
+   */
+  void load(const char* path) { check(synfire_network_load(handle_, path)); }
 };
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
@@ -3279,6 +3308,67 @@ void set_data(const Context& context, Network& network, std::int32_t set, const 
   counts.dtype = SYNFIRE_DTYPE_U32;
   const Buffer row_labels(context, counts);
   network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
+}
+
+/**
+ * The bytes of the file of a network. Calls synfire_network_save_to_memory().
+ *
+ * @param network A built network.
+ * @return The whole file.
+ * @throws error
+ */
+inline std::vector<unsigned char> save_to_memory(const Network& network) {
+  std::uint64_t bytes = 0;
+  check(synfire_network_save_to_memory(network, nullptr, &bytes));
+  std::vector<unsigned char> file(static_cast<std::size_t>(bytes));
+  check(synfire_network_save_to_memory(network, file.data(), &bytes));
+  return file;
+}
+
+/**
+ * Loads what save_to_memory() has returned into a network with the same stages. Calls
+ * synfire_network_load_from_memory().
+ *
+ * @param network A built network.
+ * @param file    The whole file.
+ * @throws error
+ */
+inline void load_from_memory(Network& network, const std::vector<unsigned char>& file) {
+  check(synfire_network_load_from_memory(network, file.data(), file.size()));
+}
+
+/**
+ * Creates the network of a file. Calls synfire_network_create_from_file().
+ *
+ * @param context The context it belongs to.
+ * @param path    The path of the file, in UTF-8.
+ * @param desc    What is not as in the file.
+ * @return The network, built, with all that the file has.
+ * @throws error
+ */
+inline Network network_from_file(const Context& context, const char* path,
+                                 const synfire_network_file_desc& desc = detail::empty<synfire_network_file_desc>()) {
+  const synfire_network_file_desc sized = detail::sized(desc);
+  synfire_network network = nullptr;
+  check(synfire_network_create_from_file(context, path, &sized, &network));
+  return Network(network);
+}
+
+/**
+ * Creates the network of a file that is in memory. Calls synfire_network_create_from_memory().
+ *
+ * @param context The context it belongs to.
+ * @param file    What save_to_memory() has returned.
+ * @param desc    What is not as in the file.
+ * @return The network, built, with all that the file has.
+ * @throws error
+ */
+inline Network network_from_memory(const Context& context, const std::vector<unsigned char>& file,
+                                   const synfire_network_file_desc& desc = detail::empty<synfire_network_file_desc>()) {
+  const synfire_network_file_desc sized = detail::sized(desc);
+  synfire_network network = nullptr;
+  check(synfire_network_create_from_memory(context, file.data(), file.size(), &sized, &network));
+  return Network(network);
 }
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------

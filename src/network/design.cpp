@@ -24,12 +24,13 @@ namespace {
 constexpr double largest = std::numeric_limits<double>::max(), most_whole = 0x1p53, below_one = 1.0 - 0x1p-53;
 constexpr double above_0 = std::numeric_limits<double>::min();  // a 0 would stand for a default in a descriptor
 constexpr bool whole = true, fixed = false, changes = true;
+using enum ValueSpec::Effect;
 
 constexpr ValueSpec of_input[] = {
     {"dtype", 0, 0, SYNFIRE_DTYPE_U64, whole, fixed},
     {"seed", 0, 0, most_whole, whole, fixed},
     {"per_step", 0, 0, 1, whole, fixed},
-    {"pinned", 0, 0, 1, whole, fixed},
+    {"pinned", 0, 0, 1, whole, fixed, on_none},
 };
 constexpr ValueSpec of_dropout[] = {
     {"probability", 0, 0, below_one, false, changes},
@@ -37,26 +38,26 @@ constexpr ValueSpec of_dropout[] = {
 };
 constexpr ValueSpec of_synapse[] = {
     {"bias", 1, 0, 1, whole, fixed},
-    {"frozen", 0, 0, 1, whole, fixed},
-    {"gradient_bits", 24, 24, 32, whole, fixed},
-    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, whole, fixed},
-    {"gain", 1, above_0, 1e30, false, fixed},
+    {"frozen", 0, 0, 1, whole, fixed, on_training},
+    {"gradient_bits", 24, 24, 32, whole, fixed, on_training},
+    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, whole, fixed, on_none},
+    {"gain", 1, above_0, 1e30, false, fixed, on_none},
     {"seed", 0, 0, most_whole, whole, fixed},
-    {"learning_rate_factor", 1, 0, largest, false, fixed},
-    {"weight_decay_factor", 1, 0, largest, false, fixed},
-    {"bias_learning_rate_factor", 1, 0, largest, false, fixed},
-    {"bias_weight_decay_factor", 0, 0, largest, false, fixed},
+    {"learning_rate_factor", 1, 0, largest, false, fixed, on_training},
+    {"weight_decay_factor", 1, 0, largest, false, fixed, on_training},
+    {"bias_learning_rate_factor", 1, 0, largest, false, fixed, on_training},
+    {"bias_weight_decay_factor", 0, 0, largest, false, fixed, on_training},
 };
 constexpr ValueSpec of_neurons[] = {
     {"dtype", 0, 0, SYNFIRE_DTYPE_U64, whole, fixed},
     {"reset", 0, 0, SYNFIRE_RESET_SOFT, whole, fixed},
-    {"surrogate", 0, 0, 0x7FFFFFFF, whole, fixed},
-    {"detach_reset", 0, 0, 1, whole, fixed},
+    {"surrogate", 0, 0, 0x7FFFFFFF, whole, fixed, on_training},
+    {"detach_reset", 0, 0, 1, whole, fixed, on_training},
     {"undecayed_input", 0, 0, 1, whole, fixed},
-    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, whole, fixed},
-    {"rate_target", 0, -largest, largest, false, changes},
-    {"rate_strength", 0, -largest, largest, false, changes},
-    {"rate_of_layer", 0, 0, 1, whole, fixed},
+    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, whole, fixed, on_training},
+    {"rate_target", 0, -largest, largest, false, changes, on_training},
+    {"rate_strength", 0, -largest, largest, false, changes, on_training},
+    {"rate_of_layer", 0, 0, 1, whole, fixed, on_training},
 };
 constexpr ValueSpec of_loss[] = {
     {"targets", 0, 0, 1, whole, fixed},           {"per_step", 0, 0, 1, whole, fixed},
@@ -498,6 +499,80 @@ double Design::get_value(const char* stage_name, const char* name) const {
     if (other.index == wanted.index) value = other.reciprocal ? 1.0 / one.value : one.value;
   }
   return wanted.reciprocal ? 1.0 / value : value;
+}
+
+// ---- stages of another design ---------------------------------------------------------------------------------------
+
+void Design::add_copy(const Stage& from) {
+  const char* const name = from.name.c_str();
+  switch (from.kind) {
+    case StageKind::input:
+      add_input(name, from.choice, from.width);
+      break;
+    case StageKind::dropout:
+      add_dropout(name, 0);
+      break;
+    case StageKind::synapse:
+      add_synapse(name, from.width);
+      break;
+    case StageKind::neurons:
+      add_neurons(name, from.choice);
+      break;
+    case StageKind::readout:
+      add_readout(name, from.choice, from.of_spikes);
+      break;
+    case StageKind::loss:
+      add_loss(name, from.choice);
+      break;
+    case StageKind::optimizer:
+      add_optimizer(name, from.choice, 0);
+      break;
+  }
+  keep_if(stages_, [&] {
+    Stage& stage = stages_.back();
+    if (stage.width != from.width)
+      fail_argument("SYN-NETWORK-WIDTH", "stage \"%s\" has a width of %lld; what comes before it gives it %lld", name,
+                    static_cast<long long>(from.width), static_cast<long long>(stage.width));
+    const std::span<const ValueSpec> specs = specs_of(stage.kind);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      check_value(stage, specs[i], from.values[i]);
+      stage.values[i] = from.values[i];
+    }
+    stage.seed = from.seed;
+    stage.has_rate = from.has_rate;
+    if (!from.parameters.empty()) copy_parameters(stage, from);
+    check(stages_.size() - 1);
+    for (TrainedParameter parameter : from.trained) train_parameter(name, std::move(parameter));
+  });
+}
+
+void Design::copy_parameters(Stage& stage, const Stage& from) const {
+  const ParameterSet set = parameters_of(LayerSpec(layer_desc(static_cast<size_t>(&stage - stages_.data()))));
+  uint32_t seen = 0;
+  for (const NamedValue& one : from.parameters) {
+    if (!has_parameter(set, one.name)) fail_unknown_value(stage, one.name.c_str());
+    const uint32_t bit = uint32_t{1} << set.find(one.name).index;
+    if ((seen & bit) != 0)
+      fail_argument("SYN-PARAMETER-TWICE", "\"%s\" of stage \"%s\" is given twice", one.name.c_str(),
+                    stage.name.c_str());
+    seen |= bit;
+  }
+  stage.parameters = from.parameters;
+}
+
+void Design::keep_rates() noexcept {
+  for (Stage& stage : stages_) stage.has_rate |= stage.kind == StageKind::neurons && stage.value("rate_strength") != 0;
+}
+
+void Design::take_changes(const Design& from) {
+  std::vector<Stage> next = stages_;
+  for (size_t i = 0; i < next.size(); ++i) {
+    const std::span<const ValueSpec> specs = specs_of(next[i].kind);
+    for (size_t k = 0; k < specs.size(); ++k)
+      if (specs[k].changes) next[i].values[k] = from.stages_[i].values[k];
+    next[i].parameters = from.stages_[i].parameters;
+  }
+  stages_.swap(next);
 }
 
 // ---- checks ---------------------------------------------------------------------------------------------------------

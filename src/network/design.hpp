@@ -19,11 +19,15 @@ const char* name_of(StageKind kind) noexcept;
 
 // A number of a stage that the caller may set by name.
 struct ValueSpec {
+  // What it acts on: all results, those of training, or none (where memory lies, where weights begin).
+  enum class Effect { on_results, on_training, on_none };
+
   const char* name;
   double initial;
   double low, high;  // both allowed
   bool whole;        // a whole number
   bool changes;      // also after the network was built
+  Effect effect = Effect::on_results;
 };
 
 // The value of a neuron's parameter, or of a row of ValueSpec.
@@ -45,6 +49,7 @@ struct Stage {
   int64_t width = 0;       // inputs, outputs or neurons that it hands on; 0 of a loss and an optimiser
   int32_t choice = 0;      // SYNFIRE_NETWORK_INPUT_*, _MODEL_*, _READOUT_*, _LOSS_* or _OPTIMIZER_KIND_*
   bool of_spikes = false;  // a readout: of spikes, not of V
+  bool has_rate = false;   // neurons: their rates are drawn to a target, also with a strength of 0 for now
   uint64_t seed = 0;
   std::vector<double> values = {};          // one for each row of specs_of()
   std::vector<NamedValue> parameters = {};  // of neurons, that were set
@@ -90,6 +95,12 @@ class Design {
   // The lengths are compared with the shapes before anything is read.
   void set_mask(const char* stage, const uint8_t* mask, uint64_t length);
   void set_class_weights(const char* stage, const float* weights, uint64_t n_weights);
+  // Adds a stage as it was in another design: all of it but the mask and the class weights.
+  void add_copy(const Stage& stage);
+  // The network is built: rates that are drawn to a target now can be later.
+  void keep_rates() noexcept;
+  // Takes the values that can change, and the parameters of neurons, from a design with the same stages or more.
+  void take_changes(const Design& from);
   // Returns the stage's number. Throws INVALID_ARGUMENT for unknown names too, and WRONG_ORDER for a value that a built
   // network cannot change.
   size_t set_value(const char* stage, const char* name, double value, bool is_built);
@@ -121,6 +132,7 @@ class Design {
   // Runs the checks of a stage that was added or changed, and takes it back if one throws.
   template <class Change>
   void change(size_t index, Change change);
+  void copy_parameters(Stage& stage, const Stage& from) const;
   void check(size_t index) const;
   void check_parameters(size_t index) const;
   int64_t synapse_inputs(size_t index) const;

@@ -121,6 +121,7 @@ void Network::build() {
   auto parts = std::make_unique<Parts>(*context(), design_);
   parts->record_inference();
   parts_ = std::move(parts);
+  design_.keep_rates();
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
@@ -136,7 +137,7 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
   if (next.inputs.get() == current.inputs.get()) return;
   if (training) {
     Parts::Offsets offsets = parts_->offsets();
-    if (current.n_rows != n_rows) offsets.back() = 0;
+    if (parts_->training_rows() != n_rows) offsets.back() = 0;
     parts_->record_training(next, offsets);
   } else {
     parts_->record_evaluation(next);

@@ -3,6 +3,7 @@
 #define SYNFIRE_NETWORK_NETWORK_HPP
 
 #include "parts.hpp"
+#include "saved.hpp"
 
 #include <base/context.hpp>
 #include <base/function_ref.hpp>
@@ -18,6 +19,8 @@ class Network final : public core::Child {
  public:
   Network(core::Context& context, const NetworkRules& rules)
       : Child(core::ObjectType::network, context), design_(rules) {}
+  Network(core::Context& context, Design&& design)
+      : Child(core::ObjectType::network, context), design_(std::move(design)) {}
 
   // All throw BUSY if another thread uses the network, WRONG_ORDER for what needs a built network or one that is not,
   // and INVALID_ARGUMENT.
@@ -37,6 +40,14 @@ class Network final : public core::Child {
   void evaluate(synfire_network_result& result);
   void infer(Buffer& inputs, int64_t n_rows, Buffer& outputs);
   void reset_state();
+
+  // ---- files
+  // Calls the function with a writer that has all of the network, and reads it from the device while it writes.
+  void save(core::FunctionRef<void(const files::SafetensorsWriter&)> write);
+  // The network becomes that of the file, or stays as it is.
+  void load(const files::SafetensorsFile& file);
+  // The same for a network that nobody else has yet.
+  void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
 
   // ---- parts
   Ref<core::Synapse> synapse(const char* stage);
@@ -76,12 +87,30 @@ class Network final : public core::Child {
   void read_sums(synfire_network_result& result) const;
   void read_progress(synfire_network_result& result) const;
   void reset_layers() const;
+  files::SafetensorsWriter writer() const;
+  void check_loadable(const files::SafetensorsFile& file, const SavedNetwork& saved) const;
+  void check_idle() const;
+  void take_back(const files::SafetensorsFile& before, const SavedNetwork& saved) noexcept;
+  void apply(const files::SafetensorsFile& file, const SavedNetwork& saved);
+  void apply_values() const;
+  void apply_position(const SavedNetwork& saved) const;
 
   std::atomic<bool> in_use_{false};
   Design design_;
   DataSet training_, evaluation_;
   std::unique_ptr<Parts> parts_;  // null: not built
 };
+
+// What a file does not decide.
+struct FileRules {
+  bool inference;          // without loss and optimiser
+  int64_t n_steps, batch;  // 0: those of the file
+  uint32_t n_slots;        // likewise
+
+  explicit FileRules(const synfire_network_file_desc& desc);
+};
+// The network of a file, built and with all that the file has. The caller takes the reference.
+Network* create_from_file(core::Context& context, const files::SafetensorsFile& file, const FileRules& rules);
 
 }  // namespace synfire::network
 

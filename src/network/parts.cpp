@@ -133,7 +133,7 @@ class Maker {
   void make_arrays(Pair& pair) const {
     const Stage& stage = neurons(pair);
     const bool is_last = &pair == &parts_.pairs.back(), fires = !design_.never_fires(stage);
-    pair.has_rate = stage.value("rate_strength") != 0;
+    pair.has_rate = stage.has_rate || stage.value("rate_strength") != 0;
     if (pair.dropout_stage) {
       const int64_t inputs = this->stage(*pair.dropout_stage).width;
       pair.mask = parts_.make_sequence(SYNFIRE_DTYPE_BITS, 1, rules_.batch, inputs);
@@ -208,7 +208,7 @@ class Maker {
 }  // namespace
 
 Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
-    : context(where), design(what), planned(planning) {
+    : context(where), design(what), planned(planning), training_start(what.stages().size() + 1) {
   uint64_t before = planned ? planned->device_bytes() : 0;
   const auto count = [&](uint64_t& into) {
     if (!planned) return;
@@ -236,11 +236,11 @@ RowShape Parts::output_row() const {
   return {as_spikes ? SYNFIRE_DTYPE_BITS : number(), reduces ? 1 : rules().n_steps, last.width};
 }
 
-Parts::Offsets Parts::offsets() const {
+Parts::Offsets Parts::offsets_of(const RecordedGraph& recorded) const {
   Offsets offsets(design.stages().size() + 1);
-  for (const RecordedGraph::Value& one : training.values)
+  for (const RecordedGraph::Value& one : recorded.values)
     if (std::string_view("offset") == one.name)
-      offsets[one.stage] = training.graph->counted(one.operation, one.known_as);
+      offsets[one.stage] = recorded.graph->counted(one.operation, one.known_as);
   return offsets;
 }
 

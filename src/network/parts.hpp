@@ -88,16 +88,22 @@ struct Parts {
   DataSet batch;                           // one batch, time-major; what the graphs have asked for
   Ref<operations::Optimizer> optimizer;    // null: nothing is trained
   RecordedGraph inference, training, evaluation;
+  std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
+  int64_t training_start_rows = 0;       // 0: of any
 
   // One row of the inference graph's output.
   RowShape output_row() const;
   const RecordedGraph& graph(GraphKind kind) const noexcept {
     return kind == GraphKind::inference ? inference : kind == GraphKind::training ? training : evaluation;
   }
-  // Where the training stands: the "offset" of each stage that draws random numbers, and, behind the last stage, the
-  // number of the next batch.
+  // Where a run stands: the "offset" of each stage that draws random numbers, and, behind the last stage, the number of
+  // the next batch.
   using Offsets = std::vector<uint64_t>;
-  Offsets offsets() const;
+  // Of the training: what its graph has counted, or where it is to begin.
+  Offsets offsets() const { return training.graph ? offsets_of(training) : training_start; }
+  Offsets offsets_of(const RecordedGraph& recorded) const;
+  // Of the rows that the next batch counts in.
+  int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
   void record_inference();
   void record_training(const DataSet& data, const Offsets& offsets);

@@ -55,6 +55,7 @@ int main(void) {
   CHECK_INIT(synfire_optimizer_step_desc, SYNFIRE_OPTIMIZER_STEP_DESC_INIT);
   CHECK_INIT(synfire_optimizer_memory, SYNFIRE_OPTIMIZER_MEMORY_INIT);
   CHECK_INIT(synfire_network_desc, SYNFIRE_NETWORK_DESC_INIT);
+  CHECK_INIT(synfire_network_file_desc, SYNFIRE_NETWORK_FILE_DESC_INIT);
   CHECK_INIT(synfire_network_memory, SYNFIRE_NETWORK_MEMORY_INIT);
   CHECK_INIT(synfire_network_result, SYNFIRE_NETWORK_RESULT_INIT);
   if (n_failed == 0) printf("every initialiser is all zeros plus struct_size\n");

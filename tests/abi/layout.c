@@ -508,6 +508,15 @@ static void print_structs(void) {
   FIELD(synfire_network_desc, n_slots);
   end_struct();
 
+  begin_struct("synfire_network_file_desc", sizeof(synfire_network_file_desc));
+  FIELD(synfire_network_file_desc, struct_size);
+  FIELD(synfire_network_file_desc, inference);
+  FIELD(synfire_network_file_desc, n_steps);
+  FIELD(synfire_network_file_desc, batch);
+  FIELD(synfire_network_file_desc, n_slots);
+  FIELD(synfire_network_file_desc, reserved);
+  end_struct();
+
   begin_struct("synfire_network_memory", sizeof(synfire_network_memory));
   FIELD(synfire_network_memory, struct_size);
   FIELD(synfire_network_memory, reserved);

@@ -626,11 +626,166 @@ void test_objects() {
   synfire_context_destroy(context);
 }
 
+// ---- Networks -------------------------------------------------------------------------------------------------------
+
+struct NetworkWorld {
+  static constexpr int64_t n_rows = 5, n_classes = 3;
+  synfire_context context = nullptr;
+  synfire_network network = nullptr;
+  synfire_buffer inputs = nullptr, labels = nullptr, outputs = nullptr;
+  std::vector<char> file;
+
+  NetworkWorld() {
+    synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+    desc.backend = SYNFIRE_BACKEND_HOST;
+    desc.n_threads = 1;
+    require(synfire_context_create(&desc, &context), "context");
+    const std::vector<float> rates(n_rows * n_neurons, 0.4F);
+    const std::vector<uint32_t> classes(n_rows, 1);
+    inputs = buffer(SYNFIRE_DTYPE_F32, rates.data(), rates.size());
+    labels = buffer(SYNFIRE_DTYPE_U32, classes.data(), classes.size());
+    outputs = buffer(SYNFIRE_DTYPE_F32, nullptr, n_rows * n_classes);
+  }
+  ~NetworkWorld() {
+    synfire_network_destroy(network);
+    for (synfire_buffer each : {inputs, labels, outputs}) synfire_buffer_destroy(each);
+    synfire_context_destroy(context);
+    require(synfire_context_reclaim(nullptr, nullptr), "reclaim");
+  }
+  NetworkWorld(const NetworkWorld&) = delete;
+  NetworkWorld& operator=(const NetworkWorld&) = delete;
+
+  synfire_buffer buffer(int32_t dtype, const void* values, uint64_t n_elements) const {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype;
+    desc.n_elements = n_elements;
+    synfire_buffer made = nullptr;
+    require(synfire_buffer_create(context, &desc, &made), "buffer");
+    if (values) require(synfire_buffer_upload(made, 0, values, n_elements * 4), "upload");
+    return made;
+  }
+  std::string drawing() const {
+    char text[4096];
+    uint64_t bytes = sizeof text;
+    require(synfire_network_write_dot(network, text, &bytes), "drawing");
+    return text;
+  }
+  std::vector<float> weights() const {
+    std::vector<float> values(n_neurons * n_classes);
+    synfire_synapse synapse = nullptr;
+    require(synfire_network_get_synapse(network, "weights", &synapse), "synapse");
+    require(synfire_synapse_read(synapse, "weight", values.data(), values.size() * sizeof(float)), "weights");
+    synfire_synapse_destroy(synapse);
+    return values;
+  }
+  synfire_status set_data(int32_t set) const {
+    return synfire_network_set_data(network, set, n_rows, inputs, labels, nullptr, nullptr, nullptr);
+  }
+};
+
+struct NetworkCall {
+  const char* name;
+  bool allocates;
+  std::function<synfire_status(NetworkWorld&)> run;
+};
+
+// The calls that make, train, run and save a network, in order.
+const std::vector<NetworkCall>& network_calls() {
+  static const std::vector<NetworkCall> list = {
+      {"network_create", true,
+       [](NetworkWorld& w) {
+         synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         return synfire_network_create(w.context, &desc, &w.network);
+       }},
+      {"add_input", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_input(w.network, "an-input-with-a-name-that-is-allocated",
+                                          SYNFIRE_NETWORK_INPUT_RATES, n_neurons);
+       }},
+      {"add_dropout", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_dropout(w.network, "a-dropout-with-a-name-that-is-allocated", 0.5);
+       }},
+      {"add_synapse", true,
+       [](NetworkWorld& w) { return synfire_network_add_synapse(w.network, "weights", NetworkWorld::n_classes); }},
+      {"add_neurons", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_neurons(w.network, "neurons-with-a-name-that-is-allocated", SYNFIRE_MODEL_LIF);
+       }},
+      {"set_value", true,
+       [](NetworkWorld& w) {
+         return synfire_network_set_value(w.network, "neurons-with-a-name-that-is-allocated", "v_threshold", 0.5);
+       }},
+      {"add_readout", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_readout(w.network, "a-readout-with-a-name-that-is-allocated", SYNFIRE_READOUT_SUM,
+                                            0);
+       }},
+      {"add_loss", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_loss(w.network, "a-loss-with-a-name-that-is-allocated", SYNFIRE_LOSS_CROSS_ENTROPY);
+       }},
+      {"add_optimizer", true,
+       [](NetworkWorld& w) {
+         return synfire_network_add_optimizer(w.network, "an-optimizer-with-a-name-that-is-allocated",
+                                              SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01);
+       }},
+      {"query_memory", true,
+       [](NetworkWorld& w) {
+         synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
+         return synfire_network_query_memory(w.network, &memory);
+       }},
+      {"build", true, [](NetworkWorld& w) { return synfire_network_build(w.network); }},
+      {"set_data of the training", true, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_TRAINING); }},
+      {"set_data of the evaluation", true, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_EVALUATION); }},
+      {"train", true,
+       [](NetworkWorld& w) {
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_train(w.network, 0, &result);
+       }},
+      {"evaluate", true,
+       [](NetworkWorld& w) {
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_evaluate(w.network, &result);
+       }},
+      {"infer", true,
+       [](NetworkWorld& w) { return synfire_network_infer(w.network, w.inputs, NetworkWorld::n_rows, w.outputs); }},
+  };
+  return list;
+}
+
+// A network of which every call ran dry at every point ends up as one that always had enough memory.
+void test_networks() {
+  NetworkWorld world, twin;
+  bool built = false;
+  for (const auto& [name, allocates, call] : network_calls()) {
+    const std::string before = world.network ? world.drawing() : "";
+    const std::vector<float> weights = built ? world.weights() : std::vector<float>();
+    const auto check = [&, name = name](long n) {
+      if (before.empty() ? world.network != nullptr : world.drawing() != before)
+        complain(name, n, "the network has changed");
+      if (built && world.weights() != weights) complain(name, n, "weights have changed");
+    };
+    if (allocates)
+      run_dry(
+          name, [&, &run = call] { return run(world); }, check);
+    else
+      require(call(world), name);
+    require(call(twin), name);
+    built = built || std::strcmp(name, "build") == 0;
+  }
+  if (world.weights() != twin.weights()) complain("networks", -1, "training has different results");
+  if (world.drawing() != twin.drawing()) complain("networks", -1, "the drawings differ");
+}
+
 }  // namespace
 
 int main() {
   test_records();
   test_refused_records_do_not_run();
+  test_networks();
   test_changes();
   test_objects();
   std::printf("%d failures\n", n_failures);

@@ -108,5 +108,13 @@ namespace Synfire
                     written = Encoding.UTF8.GetBytes(characters, name.Length, utf8, Capacity - 1);
             utf8[written] = 0;
         }
+
+        // A text of any length, such as the path of a file.
+        public static byte[] Long(string text, string parameter)
+        {
+            Errors.Given(text, parameter);
+            if (text.IndexOf('\0') >= 0) throw new ArgumentException("contains a null character", parameter);
+            return Encoding.UTF8.GetBytes(text + "\0");
+        }
     }
 }

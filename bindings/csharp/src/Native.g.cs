@@ -2027,6 +2027,40 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every
+    /// field except <c>struct_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_file_desc
+    {
+        /// <summary><c>sizeof(synfire_network_file_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 1: without the loss and the optimiser of the file, and without all that only training needs.
+        /// </summary>
+        public int inference;
+        /// <summary>Steps T of one replay.</summary>
+        public long n_steps;
+        /// <summary>Batch rows B.</summary>
+        public long batch;
+        /// <summary>As synfire_network_desc.n_slots.</summary>
+        public uint n_slots;
+        /// <summary>Must be 0.</summary>
+        public uint reserved;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_file_desc Init
+        {
+            get
+            {
+                synfire_network_file_desc made = default(synfire_network_file_desc);
+                made.struct_size = (uint)sizeof(synfire_network_file_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
@@ -3349,5 +3383,51 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_get_buffer(
             synfire_network network, byte* name, synfire_buffer* buffer);
+
+        /// <summary>
+        /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
+        /// has all that the network needs to continue to the bit, also in another process and on another backend:
+        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
+        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
+        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
+        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
+        /// every backend.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_save(synfire_network network, byte* path);
+
+        /// <summary>Saves a network to memory: the bytes of synfire_network_save().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_save_to_memory(synfire_network network, void* data, ulong* bytes);
+
+        /// <summary>
+        /// Loads a file that synfire_network_save() has written, into a network with the same stages: the same
+        /// names, kinds, widths, masks, class weights and values, but for those that can change between replays,
+        /// which become those of the file, and those that say only where memory lies or how weights began. The
+        /// network may lack the file's loss and optimiser; then nothing that concerns training needs to agree.
+        /// Everything is checked before anything changes, and after a failure the network is as it was, unless
+        /// the device is lost.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_load(synfire_network network, byte* path);
+
+        /// <summary>Loads a file that is in memory; as synfire_network_load().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_load_from_memory(synfire_network network, void* data, ulong bytes);
+
+        /// <summary>
+        /// Creates the network of a file: with the stages of the file, built, and with all that the file has. T,
+        /// B and slots may be others, so that a network that was trained with B = 64 runs with B = 1 in a loop.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_create_from_file(
+            synfire_context context, byte* path, synfire_network_file_desc* desc, synfire_network*
+            network);
+
+        /// <summary>Creates the network of a file that is in memory; as synfire_network_create_from_file().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_create_from_memory(
+            synfire_context context, void* data, ulong bytes, synfire_network_file_desc* desc,
+            synfire_network* network);
     }
 }

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 using System;
+using System.Runtime.InteropServices;
 using System.Text;
 using Synfire.Raw;
 
@@ -13,17 +14,111 @@ namespace Synfire
         /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
         /// </summary>
         public double Accuracy { get { return Counted == 0 ? 0 : (double)Correct / Counted; } }
+
+        /// <summary>Loss and accuracy in words.</summary>
+        public override string ToString()
+        {
+            return FormattableString.Invariant($"loss {Loss:F9}, accuracy {Accuracy:F4}");
+        }
+    }
+
+    /// <summary>What a network from a file does not take from it; zero means that of the file.</summary>
+    public sealed class NetworkFileOptions
+    {
+        /// <summary>
+        /// Without the loss and the optimiser of the file, and without all that only training needs.
+        /// </summary>
+        public bool Inference { get; set; }
+
+        /// <summary>Steps T of one replay.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Batch rows B.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>As those of <see cref="NetworkOptions"/>.</summary>
+        public uint Slots { get; set; }
+
+        internal static synfire_network_file_desc Desc(NetworkFileOptions options)
+        {
+            synfire_network_file_desc desc = synfire_network_file_desc.Init;
+            if (options == null) return desc;
+            desc.inference = options.Inference ? 1 : 0;
+            desc.n_steps = options.Steps;
+            desc.batch = options.Batch;
+            desc.n_slots = options.Slots;
+            return desc;
+        }
     }
 
     public sealed unsafe partial class Network
     {
+        private Network(Context context, synfire_network made) : base(new NetworkHandle())
+        {
+            Context = context;
+            Handle.Adopt(made.Value);
+        }
+
+        /// <summary>Creates the network of a file: built, and with all that the file has.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="path">What <see cref="Save(string)"/> has written.</param>
+        /// <param name="options">What is not as in the file.</param>
+        public static Network FromFile(Context context, string path, NetworkFileOptions options = null)
+        {
+            Errors.Given(context, "context");
+            synfire_network_file_desc desc = NetworkFileOptions.Desc(options);
+            synfire_network made;
+            fixed (byte* text = Synfire.Name.Long(path, "path"))
+                Errors.Check(Native.synfire_network_create_from_file(context.Raw, text, &desc, &made));
+            GC.KeepAlive(context);
+            return new Network(context, made);
+        }
+
+        /// <summary>Creates the network of a file that is in memory.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="file">What <see cref="SaveToMemory"/> has returned.</param>
+        /// <param name="options">What is not as in the file.</param>
+        public static Network FromMemory(Context context, ReadOnlySpan<byte> file, NetworkFileOptions options = null)
+        {
+            Errors.Given(context, "context");
+            synfire_network_file_desc desc = NetworkFileOptions.Desc(options);
+            synfire_network made;
+            fixed (byte* data = &MemoryMarshal.GetReference(file))
+                Errors.Check(Native.synfire_network_create_from_memory(context.Raw, data, (ulong)file.Length, &desc,
+                                                                       &made));
+            GC.KeepAlive(context);
+            return new Network(context, made);
+        }
+
+        /// <summary>The bytes of the file that <see cref="Save(string)"/> writes.</summary>
+        public byte[] SaveToMemory()
+        {
+            using (new Use(Handle))
+            {
+                ulong bytes = 0;
+                Errors.Check(Native.synfire_network_save_to_memory(Raw, null, &bytes));
+                byte[] file = new byte[bytes];
+                fixed (byte* data = file) Errors.Check(Native.synfire_network_save_to_memory(Raw, data, &bytes));
+                return file;
+            }
+        }
+
+        /// <summary>Loads what <see cref="SaveToMemory"/> has returned, into a network with the same stages.</summary>
+        public Network LoadFromMemory(ReadOnlySpan<byte> file)
+        {
+            using (new Use(Handle))
+                fixed (byte* data = &MemoryMarshal.GetReference(file))
+                    Errors.Check(Native.synfire_network_load_from_memory(Raw, data, (ulong)file.Length));
+            return this;
+        }
+
         /// <summary>
         /// Sets a data set of rows with one label each, from arrays of the program. Both are copied.
         /// </summary>
         /// <param name="set">Which of the network's data sets.</param>
         /// <param name="inputs">All rows, one behind the other; uint stands for packed spikes.</param>
         /// <param name="labels">The label of each row.</param>
-        public void SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
+        public Network SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
         {
             Errors.Given(inputs, "inputs");
             Errors.Given(labels, "labels");
@@ -32,8 +127,20 @@ namespace Synfire
             {
                 new ReadOnlySpan<T>(inputs).CopyTo(rows.Span);
                 new ReadOnlySpan<uint>(labels).CopyTo(numbers.Span);
-                SetData(set, labels.LongLength, rows, numbers);
+                return SetData(set, labels.LongLength, rows, numbers);
             }
+        }
+
+        /// <summary>Sets a flag of a stage.</summary>
+        public Network SetValue(string stage, string name, bool value)
+        {
+            return SetValue(stage, name, value ? 1.0 : 0.0);
+        }
+
+        /// <summary>Sets a value of a stage to a constant, such as <see cref="Surrogate.Atan"/>.</summary>
+        public Network SetValue(string stage, string name, Enum value)
+        {
+            return SetValue(stage, name, Convert.ToDouble(Errors.Given(value, "value")));
         }
 
         /// <summary>A table of the stages, and the bytes that the parts of the network take.</summary>

@@ -341,12 +341,13 @@ namespace Synfire
         public Context Context { get; }
 
         /// <summary>Adds the input.</summary>
-        public void AddInput(string name, NetworkInput kind, long features)
+        public Network AddInput(string name, NetworkInput kind, long features)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_input(Raw, nameText, (int)kind, features));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
@@ -355,54 +356,59 @@ namespace Synfire
         /// in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>, which can change
         /// between replays, and <c>"seed"</c>.
         /// </summary>
-        public void AddDropout(string name, double probability)
+        public Network AddDropout(string name, double probability)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_dropout(Raw, nameText, probability));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Adds a synapse. What it reads follows from the stages before.</summary>
-        public void AddSynapse(string name, long outputs)
+        public Network AddSynapse(string name, long outputs)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_synapse(Raw, nameText, outputs));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
         /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a
         /// reset state.
         /// </summary>
-        public void AddNeurons(string name, Model model)
+        public Network AddNeurons(string name, Model model)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_neurons(Raw, nameText, (int)model));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Adds the readout. It has no values.</summary>
-        public void AddReadout(string name, Readout reduction, bool ofSpikes = false)
+        public Network AddReadout(string name, Readout reduction, bool ofSpikes = false)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_readout(Raw, nameText, (int)reduction, ofSpikes ? 1 : 0));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
         /// Adds the loss of what the readout gives, as by <see cref="Context.Loss(LossArguments, IntPtr)"/>: the
         /// mean over the samples of a batch.
         /// </summary>
-        public void AddLoss(string name, LossKind kind)
+        public Network AddLoss(string name, LossKind kind)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_loss(Raw, nameText, (int)kind));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
@@ -413,16 +419,17 @@ namespace Synfire
         /// <c>"nesterov"</c> on, with the same defaults; here, a weight decay of 0 is none.
         /// <c>"learning_rate"</c>, <c>"weight_decay"</c> and <c>"clip_norm"</c> can change between replays.
         /// </summary>
-        public void AddOptimizer(string name, OptimizerKind kind, double learningRate = 0)
+        public Network AddOptimizer(string name, OptimizerKind kind, double learningRate = 0)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_add_optimizer(Raw, nameText, (int)kind, learningRate));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Sets a value of a stage; the function that adds the stage says which there are.</summary>
-        public void SetValue(string stage, string name, double value)
+        public Network SetValue(string stage, string name, double value)
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
@@ -430,6 +437,7 @@ namespace Synfire
             Synfire.Name.Write(name, nameText, "name");
             Errors.Check(Native.synfire_network_set_value(Raw, stageText, nameText, value));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Reads a value of a stage.</summary>
@@ -449,8 +457,8 @@ namespace Synfire
         /// Lets the optimiser train a parameter of neurons, as
         /// <see cref="Optimizer.AddParameter(Layer, string, BufferBase, double, double, double, double)"/> does.
         /// </summary>
-        public void TrainParameter(string stage, string parameter, bool perNeuron, double learningRateFactor,
-                                   double weightDecayFactor, double lower, double upper)
+        public Network TrainParameter(string stage, string parameter, bool perNeuron, double learningRateFactor,
+                                      double weightDecayFactor, double lower, double upper)
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
@@ -459,20 +467,22 @@ namespace Synfire
             Errors.Check(Native.synfire_network_train_parameter(Raw, stageText, parameterText, perNeuron ? 1 : 0,
                                                                 learningRateFactor, weightDecayFactor, lower, upper));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Sets the connections of a synapse, as <see cref="SynapseOptions.Mask"/>.</summary>
-        public void SetMask(string stage, ReadOnlySpan<byte> mask)
+        public Network SetMask(string stage, ReadOnlySpan<byte> mask)
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
             fixed (byte* maskData = &MemoryMarshal.GetReference(mask))
                 Errors.Check(Native.synfire_network_set_mask(Raw, stageText, maskData, (ulong)mask.Length));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>Sets the weights of the classes in a loss, as <see cref="LossArguments.ClassWeights"/>.</summary>
-        public void SetClassWeights(string stage, ReadOnlySpan<float> weights)
+        public Network SetClassWeights(string stage, ReadOnlySpan<float> weights)
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
@@ -480,6 +490,7 @@ namespace Synfire
                 Errors.Check(Native.synfire_network_set_class_weights(Raw, stageText, weightsData,
                                                                       (ulong)weights.Length));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
@@ -499,10 +510,11 @@ namespace Synfire
         /// other graphs are recorded with their data. Everything is made on a device that only counts first, so
         /// that what cannot work is refused before anything is allocated.
         /// </summary>
-        public void Build()
+        public Network Build()
         {
             Errors.Check(Native.synfire_network_build(Raw));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
@@ -511,8 +523,8 @@ namespace Synfire
         /// of rows or the arrays given differ from before. With another number of rows, the training begins with
         /// batch 0 of epoch 0.
         /// </summary>
-        public void SetData(Data set, long rows, BufferBase inputs, BufferBase labels = null, BufferBase targets = null,
-                            BufferBase lengths = null, BufferBase sampleWeights = null)
+        public Network SetData(Data set, long rows, BufferBase inputs, BufferBase labels = null,
+                               BufferBase targets = null, BufferBase lengths = null, BufferBase sampleWeights = null)
         {
             using (Call call = new Call(this))
             {
@@ -520,6 +532,7 @@ namespace Synfire
                                                              call.Use(Errors.Given(inputs, "inputs")), call.Use(labels),
                                                              call.Use(targets), call.Use(lengths),
                                                              call.Use(sampleWeights)));
+                return this;
             }
         }
 
@@ -554,20 +567,22 @@ namespace Synfire
         /// encoded from the same random numbers in every call. A loop that continues from frame to frame launches
         /// the graph itself (<see cref="Network.GetGraph(NetworkGraph)"/>).
         /// </summary>
-        public void Infer(BufferBase inputs, long rows, BufferBase outputs)
+        public Network Infer(BufferBase inputs, long rows, BufferBase outputs)
         {
             using (Call call = new Call(this))
             {
                 Errors.Check(Native.synfire_network_infer(Raw, call.Use(Errors.Given(inputs, "inputs")), rows,
                                                           call.Use(Errors.Given(outputs, "outputs"))));
+                return this;
             }
         }
 
         /// <summary>Resets the state of all neurons, as <see cref="Native.synfire_layer_reset_state"/>.</summary>
-        public void ResetState()
+        public Network ResetState()
         {
             Errors.Check(Native.synfire_network_reset_state(Raw));
             GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>
@@ -630,6 +645,41 @@ namespace Synfire
             Errors.Check(Native.synfire_network_get_buffer(Raw, nameText, &buffer));
             GC.KeepAlive(this);
             return new Buffer<T>(Context, buffer);
+        }
+
+        /// <summary>
+        /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
+        /// has all that the network needs to continue to the bit, also in another process and on another backend:
+        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
+        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
+        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
+        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
+        /// every backend.
+        /// </summary>
+        public Network Save(string path)
+        {
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_save(Raw, pathData));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        /// <summary>
+        /// Loads a file that <see cref="Network.Save(string)"/> has written, into a network with the same stages:
+        /// the same names, kinds, widths, masks, class weights and values, but for those that can change between
+        /// replays, which become those of the file, and those that say only where memory lies or how weights
+        /// began. The network may lack the file's loss and optimiser; then nothing that concerns training needs
+        /// to agree. Everything is checked before anything changes, and after a failure the network is as it was,
+        /// unless the device is lost.
+        /// </summary>
+        public Network Load(string path)
+        {
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_load(Raw, pathData));
+            GC.KeepAlive(this);
+            return this;
         }
 
         /// <summary>What it is, in words.</summary>

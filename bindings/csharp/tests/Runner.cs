@@ -86,6 +86,9 @@ namespace Synfire.Tests
             }
         }
 
+        // Where programs run; null: where the tests do.
+        public static string Folder { get; set; }
+
         public static string Setting(string name)
         {
             string value = Environment.GetEnvironmentVariable(name);
@@ -115,6 +118,7 @@ namespace Synfire.Tests
         {
             ProcessStartInfo start =
                 new ProcessStartInfo(file, arguments) { UseShellExecute = false, RedirectStandardOutput = true };
+            if (Folder != null) start.WorkingDirectory = Folder;
             if (library != null) start.EnvironmentVariables[SynfireLibrary.EnvironmentVariable] = library;
             if (loaderPath != null)
                 start.EnvironmentVariables["LD_LIBRARY_PATH"] =

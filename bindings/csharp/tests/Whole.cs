@@ -185,6 +185,18 @@ namespace Synfire.Tests
                        "the loss falls 10 times");
         }
 
+        public static void Network()
+        {
+            Program.Folder = Directory.CreateDirectory(Path.Combine(Path.GetTempPath(), Path.GetRandomFileName())).FullName;
+            string path = Path.Combine(Program.Folder, "network.safetensors");
+            Output output = Program.Managed("Network", "");
+            byte[] file = output.Status == 0 ? File.ReadAllBytes(path) : new byte[0];
+            Check.That(output.Status == 0 && output.Text == Program.C("network"), "the numbers of the C program");
+            Check.That(file.SequenceEqual(File.ReadAllBytes(path)), "the file of the C program");
+            Directory.Delete(Program.Folder, true);
+            Program.Folder = null;
+        }
+
         public static void Classifier()
         {
             Output output = Program.Managed("Classifier", "");

@@ -715,6 +715,77 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   expect_usable();
 }
 
+TEST_F(ForgedHandles, OfNetworksAreRefused) {
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 1;
+  synfire_network network = nullptr;
+  ASSERT_OK(synfire_network_create(context, &desc, &network));
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
+  const uint8_t mask[1] = {1};
+  synfire_synapse synapse = nullptr;
+  synfire_layer layer = nullptr;
+  synfire_buffer buffer = nullptr;
+  synfire_graph of_network = nullptr;
+  synfire_optimizer optimizer = nullptr;
+  const auto set_data = [&](synfire_network of, synfire_buffer inputs, synfire_buffer labels) {
+    return synfire_network_set_data(of, SYNFIRE_DATA_TRAINING, 1, inputs, labels, nullptr, nullptr, nullptr);
+  };
+  const Calls<synfire_network> calls = {
+      {"add_input", [](auto bad) { return synfire_network_add_input(bad, "a", SYNFIRE_NETWORK_INPUT_RATES, 1); }},
+      {"add_dropout", [](auto bad) { return synfire_network_add_dropout(bad, "a", 0.5); }},
+      {"add_synapse", [](auto bad) { return synfire_network_add_synapse(bad, "a", 1); }},
+      {"add_neurons", [](auto bad) { return synfire_network_add_neurons(bad, "a", SYNFIRE_MODEL_LIF); }},
+      {"add_readout", [](auto bad) { return synfire_network_add_readout(bad, "a", SYNFIRE_READOUT_SUM, 0); }},
+      {"add_loss", [](auto bad) { return synfire_network_add_loss(bad, "a", SYNFIRE_LOSS_CROSS_ENTROPY); }},
+      {"add_optimizer",
+       [](auto bad) { return synfire_network_add_optimizer(bad, "a", SYNFIRE_OPTIMIZER_KIND_ADAM, 0); }},
+      {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
+      {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},
+      {"train_parameter", [](auto bad) { return synfire_network_train_parameter(bad, "a", "tau", 0, 1, 0, 1, 2); }},
+      {"set_mask", [&](auto bad) { return synfire_network_set_mask(bad, "a", mask, 1); }},
+      {"set_class_weights", [&](auto bad) { return synfire_network_set_class_weights(bad, "a", &element, 1); }},
+      {"query_memory", [&](auto bad) { return synfire_network_query_memory(bad, &memory); }},
+      {"write_summary", [&](auto bad) { return synfire_network_write_summary(bad, nullptr, &bytes); }},
+      {"write_dot", [&](auto bad) { return synfire_network_write_dot(bad, nullptr, &bytes); }},
+      {"build", [](auto bad) { return synfire_network_build(bad); }},
+      {"set_data", [&](auto bad) { return set_data(bad, rig.x, rig.x); }},
+      {"train", [&](auto bad) { return synfire_network_train(bad, 0, &result); }},
+      {"evaluate", [&](auto bad) { return synfire_network_evaluate(bad, &result); }},
+      {"infer", [this](auto bad) { return synfire_network_infer(bad, rig.x, 1, rig.x); }},
+      {"reset_state", [](auto bad) { return synfire_network_reset_state(bad); }},
+      {"save", [](auto bad) { return synfire_network_save(bad, "nowhere.safetensors"); }},
+      {"save_to_memory", [&](auto bad) { return synfire_network_save_to_memory(bad, nullptr, &bytes); }},
+      {"load", [](auto bad) { return synfire_network_load(bad, "nowhere.safetensors"); }},
+      {"load_from_memory", [&](auto bad) { return synfire_network_load_from_memory(bad, mask, 1); }},
+      {"get_synapse", [&](auto bad) { return synfire_network_get_synapse(bad, "a", &synapse); }},
+      {"get_layer", [&](auto bad) { return synfire_network_get_layer(bad, "a", &layer); }},
+      {"get_optimizer", [&](auto bad) { return synfire_network_get_optimizer(bad, "a", &optimizer); }},
+      {"get_graph", [&](auto bad) { return synfire_network_get_graph(bad, 0, &of_network); }},
+      {"get_buffer", [&](auto bad) { return synfire_network_get_buffer(bad, "input", &buffer); }}};
+  expect_refused<synfire_network>(network, {value_of(context), value_of(rig.x), value_of(rig.layer), value_of(graph)},
+                                  calls, [](auto bad) { synfire_network_destroy(bad); });
+
+  // A built network refuses forged buffers.
+  ASSERT_OK(synfire_network_add_input(network, "a", SYNFIRE_NETWORK_INPUT_RATES, 1));
+  ASSERT_OK(synfire_network_add_synapse(network, "b", 1));
+  ASSERT_OK(synfire_network_add_neurons(network, "c", SYNFIRE_MODEL_LIF));
+  ASSERT_OK(synfire_network_add_readout(network, "d", SYNFIRE_READOUT_SUM, 0));
+  ASSERT_OK(synfire_network_add_loss(network, "e", SYNFIRE_LOSS_CROSS_ENTROPY));
+  ASSERT_OK(synfire_network_add_optimizer(network, "f", SYNFIRE_OPTIMIZER_KIND_ADAM, 0));
+  ASSERT_OK(synfire_network_build(network));
+  const synfire_buffer forgery = forged(rig.x.get(), value_of(network));
+  const Buffer one = make_buffer(context, SYNFIRE_DTYPE_F32, 1), label = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
+  for (const synfire_status status :
+       {set_data(network, forgery, label), set_data(network, one, forgery),
+        synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, label, nullptr, forgery, nullptr),
+        synfire_network_infer(network, forgery, 1, one), synfire_network_infer(network, one, 1, forgery)})
+    EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE);
+  EXPECT_OK(set_data(network, one, label));
+  synfire_network_destroy(network);
+  expect_usable();
+}
+
 // Slots get other objects, and objects of other types, while forged handles are looked up.
 TEST_F(ForgedHandles, AreRefusedWhileTheirSlotChangesHands) {
   std::atomic<uintptr_t> newest{value_of(rig.x)};

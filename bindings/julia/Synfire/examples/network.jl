@@ -1,4 +1,5 @@
-# network.jl - a classifier of two layers: defined, trained, evaluated. It prints what docs/examples/network.c prints.
+# network.jl - a classifier of two layers: defined, trained, evaluated, saved and loaded. It prints what
+# docs/examples/network.c prints.
 #
 # SPDX-License-Identifier: MIT
 using Printf, Synfire
@@ -30,4 +31,8 @@ Context() do context    # a GPU if there is one, else the host
         report("5 epochs", train!(network, 20))
     end
     report("other rows", evaluate(network))
+    save(network, "network.safetensors")
+    loaded = Network(context, "network.safetensors")
+    set_data!(loaded, :evaluation, rates(0x85ebca77), labels)
+    report("loaded", evaluate(loaded))
 end

@@ -928,6 +928,20 @@ end
 synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0) =
     synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch)
 
+"""
+What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field except `struct_size`.
+"""
+struct synfire_network_file_desc
+    struct_size::UInt32
+    inference::Int32
+    n_steps::Int64
+    batch::Int64
+    n_slots::UInt32
+    reserved::UInt32
+end
+synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, reserved=0) =
+    synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, reserved)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -1066,7 +1080,13 @@ mutable struct FunctionTable
     synfire_network_get_optimizer::Ptr{Cvoid}
     synfire_network_get_graph::Ptr{Cvoid}
     synfire_network_get_buffer::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_network_save::Ptr{Cvoid}
+    synfire_network_save_to_memory::Ptr{Cvoid}
+    synfire_network_load::Ptr{Cvoid}
+    synfire_network_load_from_memory::Ptr{Cvoid}
+    synfire_network_create_from_file::Ptr{Cvoid}
+    synfire_network_create_from_memory::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2542,4 +2562,70 @@ Returns a buffer, as synfire_network_get_synapse() returns a synapse.
     address = functions.synfire_network_get_buffer
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_buffer}), network, name, buffer)
+end
+
+"""
+    synfire_network_save(network, path)
+
+Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the network needs to continue to the bit, also in another process and on another backend: the stages with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes on every backend.
+"""
+@inline function synfire_network_save(network, path)
+    address = functions.synfire_network_save
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring), network, path)
+end
+
+"""
+    synfire_network_save_to_memory(network, data, bytes)
+
+Saves a network to memory: the bytes of synfire_network_save().
+"""
+@inline function synfire_network_save_to_memory(network, data, bytes)
+    address = functions.synfire_network_save_to_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{Cvoid}, Ptr{UInt64}), network, data, bytes)
+end
+
+"""
+    synfire_network_load(network, path)
+
+Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds, widths, masks, class weights and values, but for those that can change between replays, which become those of the file, and those that say only where memory lies or how weights began. The network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost.
+"""
+@inline function synfire_network_load(network, path)
+    address = functions.synfire_network_load
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring), network, path)
+end
+
+"""
+    synfire_network_load_from_memory(network, data, bytes)
+
+Loads a file that is in memory; as synfire_network_load().
+"""
+@inline function synfire_network_load_from_memory(network, data, bytes)
+    address = functions.synfire_network_load_from_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{Cvoid}, UInt64), network, data, bytes)
+end
+
+"""
+    synfire_network_create_from_file(context, path, desc, network)
+
+Creates the network of a file: with the stages of the file, built, and with all that the file has. T, B and slots may be others, so that a network that was trained with B = 64 runs with B = 1 in a loop.
+"""
+@inline function synfire_network_create_from_file(context, path, desc, network)
+    address = functions.synfire_network_create_from_file
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Cstring, Ptr{synfire_network_file_desc}, Ptr{synfire_network}), context, path, desc, network)
+end
+
+"""
+    synfire_network_create_from_memory(context, data, bytes, desc, network)
+
+Creates the network of a file that is in memory; as synfire_network_create_from_file().
+"""
+@inline function synfire_network_create_from_memory(context, data, bytes, desc, network)
+    address = functions.synfire_network_create_from_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{Cvoid}, UInt64, Ptr{synfire_network_file_desc}, Ptr{synfire_network}), context, data, bytes, desc, network)
 end

@@ -22,6 +22,64 @@ function set_data!(network::Network, set, inputs::AbstractArray, labels::Abstrac
 end
 
 """
+    set_value!(network, stage, name, symbol)
+
+Sets a value of a stage to a constant: `set_value!(network, :hidden, :surrogate, :atan)`.
+"""
+function set_value!(network::Network, stage, name::Union{Symbol,AbstractString}, value::Symbol)
+    names = (dtype=LibSynfire.dtype_names, reset=LibSynfire.reset_names, surrogate=LibSynfire.surrogate_names,
+             tape=LibSynfire.tape_names, initialization=LibSynfire.initialization_names)
+    haskey(names, Symbol(name)) ||
+        throw(ArgumentError("$name = :$value; allowed: a number; symbols for $(join(keys(names), ", "))"))
+    return set_value!(network, stage, name, constant(String(name), names[Symbol(name)], value))
+end
+
+"""
+    Network(context, path; inference=false, steps=0, batch=0, slots=0)
+    Network(context, file; ...)
+
+The network of a file that [`save`](@ref) has written, or of the bytes that [`save_to_memory`](@ref) has returned: built,
+and with all that the file has. `inference=true` leaves the loss and the optimiser out. The others may differ from the
+file; 0 is that of the file.
+"""
+function Network(context::Context, path::AbstractString; keywords...)
+    network = Ref(LibSynfire.synfire_network(C_NULL))
+    check(LibSynfire.synfire_network_create_from_file(context, String(path), file_desc(; keywords...), network))
+    return Network(context, network[])
+end
+function Network(context::Context, file::Vector{UInt8}; keywords...)
+    network = Ref(LibSynfire.synfire_network(C_NULL))
+    check(LibSynfire.synfire_network_create_from_memory(context, file, length(file), file_desc(; keywords...), network))
+    return Network(context, network[])
+end
+file_desc(; inference::Bool=false, steps::Integer=0, batch::Integer=0, slots::Integer=0) =
+    Ref(LibSynfire.synfire_network_file_desc(inference=inference, n_steps=whole_size("steps", steps),
+                                             batch=whole_size("batch", batch), n_slots=whole_size("slots", slots)))
+
+"""
+    save_to_memory(network) -> Vector{UInt8}
+
+The bytes of the file that [`save`](@ref) writes.
+"""
+function save_to_memory(network::Network)
+    bytes = Ref{UInt64}(0)
+    check(LibSynfire.synfire_network_save_to_memory(network, C_NULL, bytes))
+    file = Vector{UInt8}(undef, bytes[])
+    check(LibSynfire.synfire_network_save_to_memory(network, file, bytes))
+    return file
+end
+
+"""
+    load_from_memory!(network, file)
+
+Loads what [`save_to_memory`](@ref) has returned into a network with the same stages.
+"""
+function load_from_memory!(network::Network, file::Vector{UInt8})
+    check(LibSynfire.synfire_network_load_from_memory(network, file, length(file)))
+    return network
+end
+
+"""
     accuracy(result) -> Float64
 
 The part of the samples that were predicted right, from what [`train!`](@ref) or [`evaluate`](@ref) returned; 0 if no

@@ -9,7 +9,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
        reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, add_weights!, add_bias!,
        add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!,
-       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!
+       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -178,6 +178,9 @@ mutable struct Network <: Handle
         network = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
         return keep!(network, request.operands.handles...)
     end
+    # Takes over a handle that another object gave.
+    Network(context::Context, handle::LibSynfire.synfire_network) =
+        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))
 end
 
 Network(f, context::Context; arguments...) = with_handle(f, Network(context; arguments...))
@@ -1898,4 +1901,37 @@ function Buffer(network::Network, name::Union{Symbol,AbstractString})
     buffer = Ref(LibSynfire.synfire_buffer(C_NULL))
     check(LibSynfire.synfire_network_get_buffer(network, String(name), buffer))
     return Buffer(network.context, buffer[])
+end
+
+# ---- network: save ---------------------------------------------------------------------------------------------------
+
+"""
+    save(network, path)
+
+Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
+network needs to continue to the bit, also in another process and on another backend: the stages with their values,
+weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the
+batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients,
+which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the
+same bytes on every backend.
+"""
+function save(network::Network, path::Union{Symbol,AbstractString})
+    check(LibSynfire.synfire_network_save(network, String(path)))
+    return network
+end
+
+# ---- network: load! --------------------------------------------------------------------------------------------------
+
+"""
+    load!(network, path)
+
+Loads a file that [`save`](@ref) has written, into a network with the same stages: the same names, kinds, widths, masks,
+class weights and values, but for those that can change between replays, which become those of the file, and those that
+say only where memory lies or how weights began. The network may lack the file's loss and optimiser; then nothing that
+concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as
+it was, unless the device is lost.
+"""
+function load!(network::Network, path::Union{Symbol,AbstractString})
+    check(LibSynfire.synfire_network_load(network, String(path)))
+    return network
 end

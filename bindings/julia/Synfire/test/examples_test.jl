@@ -1,4 +1,4 @@
-# The five programs print and write what their twins in C do.
+# The programs print and write what their twins in C do.
 #
 # SPDX-License-Identifier: MIT
 example(name, arguments...) = run_julia(joinpath(@__DIR__, "..", "examples", "$name.jl"), arguments...)
@@ -37,6 +37,17 @@ end
     losses = [parse(Int, split(line)[2]) for line in lines_of(output) if occursin(' ', line)]
     println("train: the loss falls from $(losses[1]) to $(losses[end])")
     @test length(losses) == 60 && losses[1] >= 10 * losses[end]
+end
+
+@testset "network" begin
+    mktempdir() do folder
+        cd(folder) do
+            output, good = example("network")
+            file = read("network.safetensors")
+            @test good && output == program("network")
+            @test file == read("network.safetensors")
+        end
+    end
 end
 
 @testset "classifier" begin

@@ -142,6 +142,12 @@ pub(crate) struct Table {
     pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
     pub synfire_network_get_graph: unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status,
     pub synfire_network_get_buffer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status,
+    pub synfire_network_save: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
+    pub synfire_network_save_to_memory: unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status,
+    pub synfire_network_load: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
+    pub synfire_network_load_from_memory: unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status,
+    pub synfire_network_create_from_file: unsafe extern "C" fn(synfire_context, *const c_char, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status,
+    pub synfire_network_create_from_memory: unsafe extern "C" fn(synfire_context, *const c_void, u64, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status,
 }
 
 impl Table {
@@ -281,6 +287,12 @@ impl Table {
             synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
             synfire_network_get_graph: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status>(find("synfire_network_get_graph\0")?),
             synfire_network_get_buffer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status>(find("synfire_network_get_buffer\0")?),
+            synfire_network_save: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_save\0")?),
+            synfire_network_save_to_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status>(find("synfire_network_save_to_memory\0")?),
+            synfire_network_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_load\0")?),
+            synfire_network_load_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status>(find("synfire_network_load_from_memory\0")?),
+            synfire_network_create_from_file: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const c_char, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create_from_file\0")?),
+            synfire_network_create_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const c_void, u64, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create_from_memory\0")?),
         })
     }
 }
@@ -1358,4 +1370,52 @@ pub unsafe fn synfire_network_get_graph(network: synfire_network, kind: i32, gra
 #[inline]
 pub unsafe fn synfire_network_get_buffer(network: synfire_network, name: *const c_char, buffer: *mut synfire_buffer) -> synfire_status {
     (crate::load::table().synfire_network_get_buffer)(network, name, buffer)
+}
+
+/// # Safety
+///
+/// As `synfire_network_save` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_save(network: synfire_network, path: *const c_char) -> synfire_status {
+    (crate::load::table().synfire_network_save)(network, path)
+}
+
+/// # Safety
+///
+/// As `synfire_network_save_to_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_save_to_memory(network: synfire_network, data: *mut c_void, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_network_save_to_memory)(network, data, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_network_load` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_load(network: synfire_network, path: *const c_char) -> synfire_status {
+    (crate::load::table().synfire_network_load)(network, path)
+}
+
+/// # Safety
+///
+/// As `synfire_network_load_from_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_load_from_memory(network: synfire_network, data: *const c_void, bytes: u64) -> synfire_status {
+    (crate::load::table().synfire_network_load_from_memory)(network, data, bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_network_create_from_file` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_create_from_file(context: synfire_context, path: *const c_char, desc: *const synfire_network_file_desc, network: *mut synfire_network) -> synfire_status {
+    (crate::load::table().synfire_network_create_from_file)(context, path, desc, network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_create_from_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_create_from_memory(context: synfire_context, data: *const c_void, bytes: u64, desc: *const synfire_network_file_desc, network: *mut synfire_network) -> synfire_status {
+    (crate::load::table().synfire_network_create_from_memory)(context, data, bytes, desc, network)
 }

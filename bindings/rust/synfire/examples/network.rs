@@ -1,4 +1,5 @@
-//! A classifier of two layers: defined, trained, evaluated. It prints exactly what docs/examples/network.c prints.
+//! A classifier of two layers: defined, trained, evaluated, saved and loaded. It prints exactly what
+//! docs/examples/network.c prints.
 use synfire::operations::LossKind;
 use synfire::*;
 
@@ -10,10 +11,6 @@ const ROWS: u32 = 99;
 fn rates(seed: u32) -> Vec<f32> {
     let base = |i| if i % INPUTS % CLASSES == i / INPUTS % CLASSES { 20 } else { 12 };
     (0..ROWS * INPUTS).map(|i| (base(i) + (seed.wrapping_mul(i) >> 28)) as f32 / 128.0).collect()
-}
-
-fn print(what: &str, result: NetworkResult) {
-    println!("{what}: loss {:.9}, accuracy {:.4}", result.loss, result.accuracy());
 }
 
 fn main() -> Result<()> {
@@ -32,8 +29,12 @@ fn main() -> Result<()> {
     network.set_labelled_data(Data::Training, &rates(2654435761), &labels)?;
     network.set_labelled_data(Data::Evaluation, &rates(2246822519), &labels)?;
     for _ in 0..5 {
-        print("5 epochs", network.train(20)?);
+        println!("5 epochs: {}", network.train(20)?);
     }
-    print("other rows", network.evaluate()?);
+    println!("other rows: {}", network.evaluate()?);
+    network.save("network.safetensors")?;
+    let loaded = Network::from_file(&context, "network.safetensors")?;
+    loaded.set_labelled_data(Data::Evaluation, &rates(2246822519), &labels)?;
+    println!("loaded: {}", loaded.evaluate()?);
     Ok(())
 }

@@ -128,6 +128,7 @@ pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use learning::SynapseMemory;
 pub use native::{Native, NativeCall, Outcome};
+pub use network::{NetworkFile, StageValue};
 #[allow(unused_imports)] // it may be empty
 pub use objects::*;
 pub use operations::{Backward, Forward};

@@ -1,12 +1,47 @@
 // network.rs - what networks have beside the C ABI's functions: data from slices, results as fractions, texts.
 use crate::buffer::{Buffer, Element};
-use crate::context::Context;
-use crate::error::{check, Result};
-use crate::objects::{Data, Network, NetworkResult};
-use crate::values::{DType, Memory};
+use crate::context::{born, Context};
+use crate::error::{check, Name, Result};
+use crate::held::Held;
+use crate::objects::{Data, Initialization, Network, NetworkCore, NetworkResult};
+use crate::shape::Steps;
+use crate::values::{DType, Memory, Reset, Surrogate, Tape};
+use std::fmt;
 use std::os::raw::c_char;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use synfire_sys as sys;
+
+mod sealed {
+    pub trait Sealed {}
+}
+/// What [`Network::set`] takes: a number, a flag, or a constant such as [`Surrogate::Atan`]. Sealed.
+pub trait StageValue: sealed::Sealed {
+    #[doc(hidden)]
+    fn number(self) -> f64;
+}
+macro_rules! stage_values {
+    ($($of:ty: $value:ident => $number:expr;)*) => { $(
+        impl sealed::Sealed for $of {}
+        impl StageValue for $of {
+            fn number(self) -> f64 {
+                let $value = self;
+                $number
+            }
+        }
+    )* };
+}
+stage_values! {
+    f64: value => value;
+    f32: value => value.into();
+    i32: value => value.into();
+    bool: value => f64::from(u8::from(value));
+    DType: value => value.to_raw().into();
+    Reset: value => value.to_raw().into();
+    Surrogate: value => value.to_raw().into();
+    Tape: value => value.to_raw().into();
+    Initialization: value => value.to_raw().into();
+}
 
 impl NetworkResult {
     /// The part of the samples that were predicted right, from 0 to 1; 0 if no sample counted.
@@ -18,10 +53,128 @@ impl NetworkResult {
     }
 }
 
+/// What a network from a file does not take from it. Each is that of the file by default.
+#[derive(Clone, Copy, Debug, Default)]
+#[must_use]
+pub struct NetworkFile {
+    inference: bool,
+    n_steps: i64,
+    batch: i64,
+    n_slots: u32,
+}
+
+impl NetworkFile {
+    /// All as in the file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Without the loss and the optimiser of the file, and without all that only training needs.
+    pub fn inference(mut self, inference: bool) -> Self {
+        self.inference = inference;
+        self
+    }
+    /// Steps T of one replay.
+    pub fn n_steps(mut self, n_steps: Steps) -> Self {
+        self.n_steps = n_steps.0;
+        self
+    }
+    /// Batch rows B.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// As [`NetworkBuilder::n_slots`](crate::NetworkBuilder::n_slots).
+    pub fn n_slots(mut self, n_slots: u32) -> Self {
+        self.n_slots = n_slots;
+        self
+    }
+    /// Creates the network of a file that [`Network::save`] has written.
+    pub fn load(self, context: &Context, path: &str) -> Result<Network> {
+        let path = Name::new(path)?;
+        self.create(context, |raw, desc, made| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_create_from_file(raw, path.as_ptr(), desc, made) }
+        })
+    }
+    /// Creates the network of what [`Network::save_to_memory`] has returned.
+    pub fn load_from_memory(self, context: &Context, file: &[u8]) -> Result<Network> {
+        self.create(context, |raw, desc, made| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            unsafe {
+                let data = file.as_ptr().cast();
+                sys::synfire_network_create_from_memory(raw, data, file.len() as u64, desc, made)
+            }
+        })
+    }
+    fn create(
+        self,
+        context: &Context,
+        create: impl FnOnce(sys::synfire_context, &sys::synfire_network_file_desc, *mut sys::synfire_network) -> i32,
+    ) -> Result<Network> {
+        let desc = sys::synfire_network_file_desc {
+            struct_size: std::mem::size_of::<sys::synfire_network_file_desc>() as u32,
+            inference: self.inference.into(),
+            n_steps: self.n_steps,
+            batch: self.batch,
+            n_slots: self.n_slots,
+            reserved: 0,
+        };
+        let mut raw = null_mut();
+        check(create(context.raw, &desc, &mut raw))?;
+        born();
+        let (held, context, on_host) = (Held::default(), context.handle.clone(), context.on_host);
+        Ok(Network { core: Arc::new(NetworkCore { raw, held, context, on_host }) })
+    }
+}
+
 /// The parts of a network, such as [`Network::synapse`] and [`Network::buffer`] give them, live on without it. They are
 /// held together: while one of them is mapped, used by a call, or by a replay in flight, calls of the others that would
 /// meet it are refused ([`Status::Busy`](crate::Status::Busy)).
+///
+/// A part's memory is mapped with its own type of elements, and a number of steps has its name:
+///
+/// ```compile_fail,E0308
+/// let network = synfire::Network::builder(20);
+/// ```
+impl fmt::Display for NetworkResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "loss {:.9}, accuracy {:.4}", self.loss, self.accuracy())
+    }
+}
+
 impl Network {
+    /// Sets a value of a stage: `network.set("hidden", "surrogate", Surrogate::Atan)`. The same as
+    /// [`Network::set_value`], for all types that values have.
+    pub fn set(&self, stage: &str, name: &str, value: impl StageValue) -> Result<()> {
+        self.set_value(stage, name, value.number())
+    }
+    /// The network of a file that [`Network::save`] has written: built, and with all that the file has.
+    /// [`NetworkFile`] can change the numbers of steps, rows and slots.
+    pub fn from_file(context: &Context, path: &str) -> Result<Network> {
+        NetworkFile::new().load(context, path)
+    }
+    /// The bytes of the file that [`Network::save`] writes.
+    pub fn save_to_memory(&self) -> Result<Vec<u8>> {
+        self.core.held.between_launches(|| {
+            let mut bytes = 0;
+            // SAFETY: a live handle; null asks for the size, then the file has so many bytes.
+            unsafe {
+                check(sys::synfire_network_save_to_memory(self.core.raw, null_mut(), &mut bytes))?;
+                let mut file = vec![0u8; bytes as usize];
+                check(sys::synfire_network_save_to_memory(self.core.raw, file.as_mut_ptr().cast(), &mut bytes))?;
+                Ok(file)
+            }
+        })
+    }
+    /// Loads what [`Network::save_to_memory`] has returned into a network with the same stages.
+    pub fn load_from_memory(&self, file: &[u8]) -> Result<()> {
+        self.core.held.between_launches(|| {
+            // SAFETY: a live handle; the file lives for the call.
+            let raw = self.core.raw;
+            check(unsafe { sys::synfire_network_load_from_memory(raw, file.as_ptr().cast(), file.len() as u64) })
+                .map(drop)
+        })
+    }
     /// Trains for the rest of the epoch: [`Network::train`] with 0 batches.
     pub fn train_epoch(&self) -> Result<NetworkResult> {
         self.train(0)

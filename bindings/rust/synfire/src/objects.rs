@@ -870,7 +870,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_synapse(self.core.raw, stage.as_ptr(), &mut synapse) })?;
-            Ok(Synapse::from_part(synapse, self.core.part_of())?)
+            Synapse::from_part(synapse, self.core.part_of())
         })
     }
     /// Returns the layer of a stage, as [`Network::synapse`] returns a synapse.
@@ -880,7 +880,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_layer(self.core.raw, stage.as_ptr(), &mut layer) })?;
-            Ok(Layer::from_part(layer, self.core.part_of())?)
+            Layer::from_part(layer, self.core.part_of())
         })
     }
     /// Returns the optimiser, as [`Network::synapse`] returns a synapse.
@@ -890,7 +890,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_optimizer(self.core.raw, stage.as_ptr(), &mut optimizer) })?;
-            Ok(Optimizer::from_part(optimizer, self.core.part_of())?)
+            Optimizer::from_part(optimizer, self.core.part_of())
         })
     }
     /// Returns a graph, as [`Network::synapse`] returns a synapse. Data of another shape ([`Network::set_data`]) gives
@@ -900,7 +900,7 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_graph(self.core.raw, kind.to_raw(), &mut graph) })?;
-            Ok(Graph::from_part(graph, self.core.part_of())?)
+            Graph::from_part(graph, self.core.part_of())
         })
     }
     /// Returns a buffer, as [`Network::synapse`] returns a synapse.
@@ -910,8 +910,33 @@ impl Network {
         self.core.held.between_launches(|| {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_buffer(self.core.raw, name.as_ptr(), &mut buffer) })?;
-            Ok(Buffer::from_part(buffer, self.core.part_of())?)
+            Buffer::from_part(buffer, self.core.part_of())
         })
+    }
+    /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
+    /// that the network needs to continue to the bit, also in another process and on another backend: the stages with
+    /// their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
+    /// random numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not
+    /// in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own
+    /// handle. The same network gives the same bytes on every backend.
+    pub fn save(&self, path: &str) -> Result<()> {
+        let path = Name::new(path)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_network_save(self.core.raw, path.as_ptr()) }).map(drop))
+    }
+    /// Loads a file that [`Network::save`] has written, into a network with the same stages: the same names, kinds,
+    /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
+    /// file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+    /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+    /// after a failure the network is as it was, unless the device is lost.
+    pub fn load(&self, path: &str) -> Result<()> {
+        let path = Name::new(path)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_network_load(self.core.raw, path.as_ptr()) }).map(drop))
     }
 }
 pub(crate) struct NetworkCore {

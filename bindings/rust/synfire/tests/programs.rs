@@ -46,6 +46,21 @@ fn train() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn network() {
+    let folder = std::env::temp_dir().join(format!("synfire-network-{}", std::process::id()));
+    let programs = [("rust", example_path("network")), ("c", setting("SYNFIRE_PROGRAMS").join("network"))];
+    let [rust, c] = programs.map(|(language, program)| {
+        let own = folder.join(language);
+        fs::create_dir_all(&own).unwrap();
+        (run_in(&own, &program, &[]), fs::read(own.join("network.safetensors")).unwrap())
+    });
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(rust.0, c.0);
+    assert!(rust.1 == c.1, "the file is that of the C program");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn classifier() {
     let text = example("classifier", &[]);
     assert_eq!(text, c("classifier", &[]));

@@ -47,6 +47,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
     structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch });
+    structure!(lines, synfire_network_file_desc { struct_size, inference, n_steps, batch, n_slots, reserved });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));

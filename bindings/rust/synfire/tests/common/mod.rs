@@ -32,7 +32,10 @@ pub fn setting(name: &str) -> PathBuf {
     PathBuf::from(std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set")))
 }
 pub fn run(program: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap();
+    run_in(Path::new("."), program, arguments)
+}
+pub fn run_in(folder: &Path, program: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -42,8 +45,11 @@ pub fn c(program: &str, arguments: &[&str]) -> String {
 }
 /// One of this crate's examples. Cargo builds them beside the tests.
 pub fn example(name: &str, arguments: &[&str]) -> String {
+    run(&example_path(name), arguments)
+}
+pub fn example_path(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    run(&tests.parent().unwrap().parent().unwrap().join("examples").join(name), arguments)
+    tests.parent().unwrap().parent().unwrap().join("examples").join(name)
 }
 /// This test program again, with one of its tests that is otherwise ignored.
 pub fn child(test: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {

@@ -1,0 +1,235 @@
+// Networks.cs - networks: their parts, which outlive them, data from arrays, wrong names and orders, threads, closing.
+//
+// SPDX-License-Identifier: MIT
+using System;
+using System.IO;
+using System.Linq;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Synfire.Tests
+{
+    public static class Networks
+    {
+        private const int Inputs = 5, Rows = 7, Batch = 3;
+
+        private static Network Stages(Context context)
+        {
+            return new Network(context, new NetworkOptions { Steps = 4, Batch = Batch })
+                .AddInput("rates", NetworkInput.Rates, Inputs)
+                .AddSynapse("first", 6).AddNeurons("hidden", Model.Lif)
+                .AddSynapse("second", 2).AddNeurons("potentials", Model.Li)
+                .AddReadout("scores", Readout.Mean)
+                .AddLoss("loss", LossKind.CrossEntropy)
+                .AddOptimizer("adam", OptimizerKind.Adam);
+        }
+
+        private static Network Built(Context context)
+        {
+            float[] rates = Enumerable.Range(0, Rows * Inputs).Select(i => i % 4 / 4f).ToArray();
+            uint[] labels = Enumerable.Range(0, Rows).Select(row => (uint)row % 2).ToArray();
+            return Stages(context).Build().SetData(Data.Training, rates, labels)
+                .SetData(Data.Evaluation, rates, labels);
+        }
+
+        private static void Refused(Status status, string word, Action call)
+        {
+            try
+            {
+                call();
+            }
+            catch (SynfireException problem)
+            {
+                Check.That(problem.Status == status && problem.Message.Contains(word), word + " in " + problem.Message);
+                return;
+            }
+            Check.That(false, "a call that must be refused: " + word);
+        }
+
+        public static void PartsAreTheirOwn()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            using (Synapse first = network.GetSynapse("first"))
+            using (Synapse second = network.GetSynapse("second"))
+            using (Layer hidden = network.GetLayer("hidden"))
+            using (Optimizer adam = network.GetOptimizer("adam"))
+            using (Buffer<float> input = network.GetBuffer<float>("input"))
+            {
+                float[] before = new float[6 * Inputs], after = new float[6 * Inputs];
+                first.Read<float>("weight", before);
+                network.Train();
+                first.Read<float>("weight", after);
+                Check.That(!before.SequenceEqual(after), "training changes the part's weights");
+                // Weights that are written by hand are those of the next evaluation: without any, both classes are as
+                // likely.
+                second.Write<float>("weight", new float[12]);
+                second.Write<float>("bias", new float[2]);
+                NetworkResult result = network.Evaluate();
+                Check.That(Math.Abs(result.Loss - Math.Log(2)) < 1e-6, "written weights count: " + result);
+                Check.That(result.Accuracy == (double)result.Correct / Rows, "accuracy");
+                Check.That(hidden.Neurons == 6 && hidden.Steps == 4 && hidden.Batch == Batch, "a layer's shape");
+                hidden.SetParameter("tau", 5);
+                Check.That(network.GetValue("hidden", "tau") == 5, "a parameter that is set by hand");
+                ulong[] count = new ulong[1];
+                adam.Read<ulong>(-1, "step_count", count);
+                Check.That(count[0] == 3, "steps of the optimiser");
+                Check.That(input.Shape.SequenceEqual(new long[] { 1, Batch, Inputs }) && input.DType == DType.F32 &&
+                           input.MemoryKind == MemoryKind.Pinned, "what a buffer is: " + input);
+                try
+                {
+                    network.GetBuffer<double>("input");
+                    Check.That(false, "float is not double");
+                }
+                catch (ArgumentException)
+                {
+                }
+            }
+        }
+
+        public static void PartsOutliveThem()
+        {
+            using (Context context = new Context(Backend.Host))
+            {
+                Network network = Built(context);
+                network.Train();
+                using (Synapse first = network.GetSynapse("first"))
+                using (Graph inference = network.GetGraph(NetworkGraph.Inference))
+                using (Graph training = network.GetGraph(NetworkGraph.Training))
+                using (Buffer<float> input = network.GetBuffer<float>("input"))
+                using (Buffer<float> output = network.GetBuffer<float>("output"))
+                using (Optimizer adam = network.GetOptimizer("adam"))
+                {
+                    network.Dispose();
+                    for (int i = 0; i < 2; ++i)
+                    {
+                        input.Span.Fill(0.5f);
+                        inference.Wait(inference.Launch());
+                        training.Wait(training.Launch());
+                        Check.That(output.Span.ToArray().All(score => !float.IsNaN(score)), "scores of a frame");
+                    }
+                    ulong[] count = new ulong[1];
+                    adam.Read<ulong>(-1, "step_count", count);
+                    Check.That(count[0] == 5, "replays by hand go on");
+                    first.Read<float>("bias", new float[6]);
+                }
+                try
+                {
+                    network.Evaluate();
+                    Check.That(false, "a closed network");
+                }
+                catch (ObjectDisposedException)
+                {
+                }
+                Check.That(network.IsClosed && network.ToString() == "network (closed)", "closed");
+            }
+        }
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void Abandon()
+        {
+            Context context = new Context(Backend.Host);
+            for (int i = 0; i < 20; ++i)
+            {
+                Network network = Built(context);
+                network.GetSynapse("first");
+                network.GetGraph(NetworkGraph.Training);
+                network.GetBuffer<float>("output").Span.Fill(i);
+                network.Train(1);
+            }
+        }
+
+        public static void TheCollectorClosesThem()
+        {
+            long before = SynfireLibrary.LiveHandles;
+            Abandon();
+            Lifetime.CollectAll();
+            // Mono's collector looks at stacks conservatively, and may see a few of the last ones.
+            Check.That(SynfireLibrary.LiveHandles - before < 20, "left: " + (SynfireLibrary.LiveHandles - before));
+        }
+
+        public static void WrongNamesAndOrders()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Stages(context))
+            {
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.GetSynapse("first"));
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.Train());
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.AddSynapse("third", 2));
+                Refused(Status.ErrorInvalidArgument, "hidden", () => network.SetValue("hiden", "tau", 3));
+                Refused(Status.ErrorInvalidArgument, "tau", () => network.SetValue("hidden", "tua", 3));
+                network.SetValue("hidden", "surrogate", Surrogate.Atan).SetValue("hidden", "detach_reset", true);
+                Check.That(network.GetValue("hidden", "surrogate") == (int)Surrogate.Atan &&
+                           network.GetValue("hidden", "detach_reset") == 1, "constants and flags are values");
+                network.Build();
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.Build());
+                Refused(Status.ErrorInvalidArgument, "first", () => network.GetSynapse("firts"));
+                Refused(Status.ErrorInvalidArgument, "hidden", () => network.GetSynapse("hidden"));
+                Refused(Status.ErrorInvalidArgument, "input", () => network.GetBuffer<float>("inputs"));
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.GetGraph(NetworkGraph.Training));
+                Refused(Status.ErrorInvalidArgument, "SYN-",
+                        () => network.SetData(Data.Training, new float[9], new uint[2]));
+                Check.That(network.Summary().Contains("hidden") && network.ToDot().StartsWith("digraph"), "texts");
+            }
+        }
+
+        public static void Files()
+        {
+            string path = Path.Combine(Path.GetTempPath(), Path.GetRandomFileName() + new string('n', 100));
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            using (Network other = Built(context))
+            {
+                network.Train(2);
+                double expected = network.Evaluate().Loss;
+                byte[] file = network.SaveToMemory();
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(file.Skip(1).ToArray()));
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(new byte[0]));
+                Check.That(other.Evaluate().Loss != expected, "nothing has changed");
+                Check.That(other.LoadFromMemory(file).Evaluate().Loss == expected, "loaded from memory");
+                network.Save(path);
+                Check.That(File.ReadAllBytes(path).SequenceEqual(file), "the file has the bytes");
+                using (Network loaded = Network.FromFile(context, path))
+                    Check.That(loaded.SaveToMemory().SequenceEqual(file), "a network from a file");
+                using (Network smaller = Network.FromMemory(context, file,
+                                                            new NetworkFileOptions { Inference = true, Batch = 1 }))
+                using (Buffer<float> output = smaller.GetBuffer<float>("output"))
+                    Check.That(output.Length == 2, "another batch");
+                network.Train(2);
+                Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
+                File.Delete(path);
+                Refused(Status.ErrorInvalidArgument, "SYN-", () => network.Load(path));
+            }
+        }
+
+        // Each call of two threads is done, or refused.
+        public static void TwoThreads()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            {
+                Exception thrown = null;
+                ThreadStart train = () =>
+                {
+                    for (int i = 0; i < 20; ++i)
+                    {
+                        try
+                        {
+                            network.Train();
+                        }
+                        catch (SynfireException problem)
+                        {
+                            if (problem.Status != Status.ErrorBusy) thrown = problem;
+                        }
+                    }
+                };
+                Thread other = new Thread(train);
+                other.Start();
+                train();
+                other.Join();
+                Check.That(thrown == null, "only busy: " + thrown);
+                Check.That(network.Evaluate().Counted == Rows, "usable afterwards");
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+# Networks: their parts, which outlive them, data from arrays, wrong names and orders, the collector, tasks.
+#
+# SPDX-License-Identifier: MIT
+
+function network_stages(context)
+    network = Network(context; steps=4, batch=3)
+    add_input!(network, :rates, :rates, 5)
+    add_synapse!(network, :first, 6)
+    add_neurons!(network, :hidden, :lif)
+    add_synapse!(network, :second, 2)
+    add_neurons!(network, :potentials, :li)
+    add_readout!(network, :scores, :mean)
+    add_loss!(network, :loss, :cross_entropy)
+    add_optimizer!(network, :adam, :adam)
+    return network
+end
+
+function built_network(context)
+    network = build!(network_stages(context))
+    rates, labels = [Float32((5r + k) % 4) / 4 for k in 0:4, r in 0:6], collect(0:6) .% 2
+    set_data!(network, :training, rates, labels)
+    return set_data!(network, :evaluation, rates, labels)
+end
+
+@testset "parts are the network's own" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        first, second = Synapse(network, :first), Synapse(network, "second")
+        before = read!(first, :weight, zeros(Float32, 6, 5))
+        @test train!(network).batches == 3
+        @test read!(first, :weight, zeros(Float32, 6, 5)) != before
+        # Weights that are written by hand are those of the next evaluation: without any, both classes are as likely.
+        write(second, :weight, zeros(Float32, 2, 6))
+        write(second, :bias, zeros(Float32, 2))
+        result = evaluate(network)
+        @test result.loss ≈ log(2) atol = 1e-6
+        @test accuracy(result) == result.correct / 7
+        @test accuracy((counted=0, correct=0)) == 0
+        hidden = Layer(network, :hidden)
+        @test (hidden.neurons, hidden.steps, hidden.batch, hidden.model) == (6, 4, 3, :lif)
+        hidden[:tau] = 5
+        @test value(network, :hidden, :tau) == 5
+        # The tape is the network's: gradients of layer(x) would be those of its forward.
+        @test_throws ArgumentError hidden(zeros(Float32, 6, 3, 4))
+        @test read!(Optimizer(network, :adam), nothing, :step_count, zeros(UInt64, 1)) == [3]
+        input = Buffer(network, :input)
+        @test size(input) == (5, 3, 1) && eltype(input) === Float32 && input.dtype === :f32
+        @test_throws DimensionMismatch set_data!(network, :training, zeros(Float32, 5, 7), zeros(Int, 6))
+    end
+end
+
+@testset "parts outlive the network" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        train!(network)
+        first, adam = Synapse(network, :first), Optimizer(network, :adam)
+        input, output = Buffer(network, :input), Buffer(network, :output)
+        inference, training = Graph(network, :inference), Graph(network, :training)
+        close(network)
+        for _ in 1:2
+            hostarray(input) .= 0.5
+            wait(inference, launch!(inference))
+            @test all(isfinite, hostarray(output))
+            wait(training, launch!(training))
+        end
+        @test read!(adam, nothing, :step_count, zeros(UInt64, 1)) == [5]
+        read!(first, :bias, zeros(Float32, 6))
+        @test failure(() -> evaluate(network)).rule == "JULIA-CLOSED"
+        @test !isopen(network) && string(network) == "Network (closed)"
+    end
+end
+
+# In a function of its own, so that nothing on the stack refers to what it made.
+@noinline function abandoned_networks()
+    context = Context(backend=:host)
+    for i in 1:20
+        network = built_network(context)
+        Synapse(network, :first), Graph(network, :training)
+        hostarray(Buffer(network, :output)) .= i
+        train!(network, 1)
+    end
+end
+
+@testset "the collector closes networks and parts" begin
+    before = live_handles()
+    abandoned_networks()
+    collect_all()
+    @test live_handles() - before <= 6    # registers may still hold the last ones
+end
+
+@testset "wrong names and orders" begin
+    Context(backend=:host) do context
+        network = network_stages(context)
+        says(problem, name, word) = status_name(problem.status) == name && occursin(word, sprint(showerror, problem))
+        early, wrong = "SYNFIRE_ERROR_WRONG_ORDER", "SYNFIRE_ERROR_INVALID_ARGUMENT"
+        @test says(failure(() -> Synapse(network, :first)), early, "SYN-NETWORK")
+        @test says(failure(() -> train!(network)), early, "SYN-NETWORK")
+        @test says(failure(() -> add_synapse!(network, :third, 2)), early, "SYN-NETWORK")
+        @test says(failure(() -> set_value!(network, :hiden, :tau, 3)), wrong, "hidden")
+        @test says(failure(() -> set_value!(network, :hidden, :tua, 3)), wrong, "tau")
+        set_value!(network, :hidden, :surrogate, :atan)
+        set_value!(network, :hidden, :detach_reset, true)
+        @test value(network, :hidden, :surrogate) == Synfire.LibSynfire.SYNFIRE_SURROGATE_ATAN
+        @test value(network, :hidden, :detach_reset) == 1
+        @test_throws ArgumentError set_value!(network, :hidden, :surrogate, :atam)
+        @test_throws ArgumentError set_value!(network, :hidden, :tau, :atan)
+        build!(network)
+        @test says(failure(() -> build!(network)), early, "SYN-NETWORK")
+        @test says(failure(() -> Synapse(network, :firts)), wrong, "first")
+        @test says(failure(() -> Synapse(network, :hidden)), wrong, "hidden")
+        @test says(failure(() -> Buffer(network, :inputs)), wrong, "input")
+        @test says(failure(() -> Graph(network, :training)), early, "SYN-NETWORK")
+        @test_throws ArgumentError Graph(network, :learning)
+        @test says(failure(() -> set_data!(network, :training, zeros(Float32, 3, 2), [0, 1])), wrong, "SYN-")
+        @test occursin("hidden", summary_of(network)) && startswith(dot(network), "digraph")
+    end
+end
+
+@testset "files" begin
+    Context(backend=:host) do context
+        network, other = built_network(context), built_network(context)
+        train!(network, 2)
+        expected, file = evaluate(network).loss, save_to_memory(network)
+        wrong = Synfire.LibSynfire.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> load_from_memory!(other, file[2:end])).status == wrong
+        @test evaluate(other).loss != expected
+        @test evaluate(load_from_memory!(other, file)).loss == expected
+        mktempdir() do folder
+            path = joinpath(folder, "n"^150)
+            save(network, path)
+            @test read(path) == file
+            @test save_to_memory(Network(context, path)) == file
+            @test save_to_memory(Network(context, file)) == file
+            @test length(Buffer(Network(context, path; inference=true, batch=1), :output)) == 2
+            train!(network, 2)
+            @test save_to_memory(load!(network, path)) == file
+            @test failure(() -> load!(network, path * "m")).status == wrong
+        end
+    end
+end
+
+@testset "two tasks" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        function train_often()
+            problems = Any[]
+            for _ in 1:20
+                try
+                    train!(network)
+                catch problem
+                    push!(problems, problem)
+                end
+            end
+            return problems
+        end
+        tasks = map(_ -> Threads.@spawn(train_often()), 1:2)
+        problems = vcat(fetch.(tasks)...)
+        @test all(problem -> problem isa SynfireError && status_name(problem.status) == "SYNFIRE_ERROR_BUSY", problems)
+        @test evaluate(network).counted == 7
+    end
+end

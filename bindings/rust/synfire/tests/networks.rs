@@ -1,0 +1,253 @@
+//! Networks: their parts, which outlive them and are held together, wrong names and orders, threads.
+mod common;
+use common::*;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use synfire::operations::LossKind;
+use synfire::*;
+
+const INPUTS: usize = 5;
+const ROWS: usize = 7;
+
+fn stages(context: &Context) -> Result<Network> {
+    let network = Network::builder(Steps(4)).batch(3).create(context)?;
+    network.add_input("rates", NetworkInput::Rates, INPUTS as i64)?;
+    network.add_synapse("first", 6)?;
+    network.add_neurons("hidden", Model::Lif)?;
+    network.add_synapse("second", 2)?;
+    network.add_neurons("potentials", Model::Li)?;
+    network.add_readout("scores", Readout::Mean, false)?;
+    network.add_loss("loss", LossKind::CrossEntropy)?;
+    network.add_optimizer("adam", OptimizerKind::Adam, 0.01)?;
+    Ok(network)
+}
+
+fn built(context: &Context) -> Result<Network> {
+    let network = stages(context)?;
+    network.build()?;
+    let rates: Vec<f32> = (0..ROWS * INPUTS).map(|i| (i % 4) as f32 / 4.0).collect();
+    let labels: Vec<u32> = (0..ROWS as u32).map(|row| row % 2).collect();
+    for set in [Data::Training, Data::Evaluation] {
+        network.set_labelled_data(set, &rates, &labels)?;
+    }
+    Ok(network)
+}
+
+fn refused<T: std::fmt::Debug>(result: Result<T>, status: Status, words: &[&str]) {
+    let error = result.expect_err("a call that must be refused");
+    let text = error.to_string();
+    assert_eq!(error.status, status, "{text}");
+    words.iter().for_each(|word| assert!(text.contains(word), "{text} has no {word}"));
+}
+
+#[test]
+fn parts_are_the_networks_own() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let (first, second) = (network.synapse("first")?, network.synapse("second")?);
+    let mut before = [0f32; INPUTS * 6];
+    first.read("weight", &mut before)?;
+    network.train_epoch()?;
+    let mut after = before;
+    first.read("weight", &mut after)?;
+    assert_ne!(before, after);
+    // Weights that are written by hand are those of the next evaluation: without any, both classes are as likely.
+    second.write("weight", &[0f32; 12])?;
+    second.write("bias", &[0f32; 2])?;
+    let result = network.evaluate()?;
+    assert!((result.loss - 2f64.ln()).abs() < 1e-6, "{result}");
+    assert_eq!(result.accuracy(), result.n_correct as f64 / ROWS as f64);
+    assert_eq!(result.to_string(), format!("loss {:.9}, accuracy {:.4}", result.loss, result.accuracy()));
+
+    let hidden = network.layer("hidden")?;
+    assert_eq!((hidden.n_steps(), hidden.n_neurons(), hidden.batch()), (4, 6, 3));
+    hidden.set_parameter("tau", &[5.0])?;
+    assert_eq!(network.value("hidden", "tau")?, 5.0);
+    let mut count = [0u64];
+    network.optimizer("adam")?.read(None, "step_count", &mut count)?;
+    assert_eq!(count, [3]);
+    let input = network.buffer::<f32>("input")?;
+    assert_eq!((input.shape(), input.dtype(), input.memory()), (&[1, 3, INPUTS][..], DType::F32, Memory::Pinned));
+    refused(network.buffer::<f64>("input"), Status::InvalidArgument, &["SYN-RUST-DTYPE", "F32"]);
+    Ok(())
+}
+
+#[test]
+fn frames_of_the_inference_graph() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let (input, output) = (network.buffer::<f32>("input")?, network.buffer::<f32>("output")?);
+    let mut graph = network.graph(NetworkGraph::Inference)?;
+    input.map_mut()?.fill(0.5);
+    replay(&mut graph);
+    let first = output.map()?.to_vec();
+    assert!(first.iter().any(|score| *score != 0.0));
+    // The state goes on from frame to frame, until it is reset.
+    replay(&mut graph);
+    assert_ne!(output.map()?.to_vec(), first);
+    let rows = Buffer::<f32>::builder(3 * INPUTS).memory(Memory::Host).create(&context)?;
+    rows.write(&[0.5; 3 * INPUTS])?;
+    let scores = Buffer::<f32>::builder(6).memory(Memory::Host).create(&context)?;
+    network.infer(&rows, 3, &scores)?;
+    let mut inferred = [0f32; 6];
+    scores.read(&mut inferred)?;
+    assert_eq!(inferred[..], first[..]);
+    Ok(())
+}
+
+#[test]
+fn parts_are_held_together() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let (input, output) = (network.buffer::<f32>("input")?, network.buffer::<f32>("output")?);
+    let (again, first) = (network.buffer::<f32>("input")?, network.synapse("first")?);
+    let mut graph = network.graph(NetworkGraph::Inference)?;
+    let map = input.map_mut()?;
+    for busy in [
+        again.map().map(drop),
+        output.map().map(drop),
+        network.train_epoch().map(drop),
+        network.evaluate().map(drop),
+        first.read("bias", &mut [0f32; 6]),
+        graph.launch().map(drop),
+    ] {
+        refused(busy, Status::Busy, &["SYN-RUST-HELD"]);
+    }
+    drop(map);
+    let reading = (input.map()?, output.map()?);
+    refused(network.train_epoch(), Status::Busy, &["SYN-RUST-HELD"]);
+    drop(reading);
+    let ticket = graph.launch()?;
+    refused(output.map(), Status::Busy, &["replay in flight"]);
+    graph.wait(ticket, Wait::Spin, None)?;
+    output.map()?;
+    network.train_epoch()?;
+    let other = Buffer::<f32>::zeros(&context, Memory::Pinned, [3, INPUTS])?;
+    refused(graph.rebind(&input, &other), Status::InvalidArgument, &["SYN-RUST-PART"]);
+    // One graph of the program's own that uses two parts leaves both when it is dropped.
+    let own = Graph::record(&context, |graph| {
+        graph.copy(&input, 0, &other, 0, 0)?;
+        graph.copy(&output, 0, &other, 0, 24)
+    })?;
+    drop(own);
+    input.map_mut()?;
+    Ok(())
+}
+
+#[test]
+fn parts_outlive_the_network() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    network.train_epoch()?;
+    let (first, hidden, adam) = (network.synapse("first")?, network.layer("hidden")?, network.optimizer("adam")?);
+    let (input, output) = (network.buffer::<f32>("input")?, network.buffer::<f32>("output")?);
+    let mut graph = network.graph(NetworkGraph::Inference)?;
+    let mut training = network.graph(NetworkGraph::Training)?;
+    drop(context);
+    network.close();
+    let mut count = [0u64];
+    for _ in 0..2 {
+        first.read("bias", &mut [0f32; 6])?;
+        hidden.parameter("tau", &mut [0.0])?;
+        input.map_mut()?.fill(1.0);
+        replay(&mut graph);
+        assert!(output.map()?.iter().all(|score| score.is_finite()));
+        replay(&mut training);
+    }
+    adam.read(None, "step_count", &mut count)?;
+    assert_eq!(count, [5]);
+    Ok(())
+}
+
+#[test]
+fn wrong_names_orders_and_data() -> Result<()> {
+    let context = context();
+    let network = stages(&context)?;
+    refused(network.synapse("first"), Status::WrongOrder, &["SYN-NETWORK"]);
+    refused(network.train_epoch(), Status::WrongOrder, &["SYN-NETWORK"]);
+    refused(network.add_synapse("third", 2), Status::WrongOrder, &["SYN-NETWORK"]);
+    refused(network.set_value("hiden", "tau", 3.0), Status::InvalidArgument, &["hiden", "hidden"]);
+    refused(network.set_value("hidden", "tua", 3.0), Status::InvalidArgument, &["tua", "tau"]);
+    network.set("hidden", "surrogate", Surrogate::Atan)?;
+    network.set("hidden", "detach_reset", true)?;
+    assert_eq!(network.value("hidden", "surrogate")?, Surrogate::Atan.to_raw().into());
+    assert_eq!(network.value("hidden", "detach_reset")?, 1.0);
+    network.build()?;
+    refused(network.build(), Status::WrongOrder, &["SYN-NETWORK"]);
+    refused(network.synapse("firts"), Status::InvalidArgument, &["firts", "first"]);
+    refused(network.synapse("hidden"), Status::InvalidArgument, &["hidden"]);
+    refused(network.layer("first"), Status::InvalidArgument, &["first"]);
+    refused(network.buffer::<f32>("inputs"), Status::InvalidArgument, &["inputs", "input"]);
+    refused(network.graph(NetworkGraph::Training), Status::WrongOrder, &["SYN-NETWORK"]);
+    refused(network.set_labelled_data(Data::Training, &[0f32; 9], &[0, 1]), Status::InvalidArgument, &["SYN-"]);
+    refused(network.set_labelled_data::<f32>(Data::Training, &[], &[]), Status::InvalidArgument, &["SYN-"]);
+    refused(network.add_input("a\0b", NetworkInput::Rates, 1), Status::InvalidArgument, &["SYN-RUST"]);
+    let summary = network.summary()?;
+    assert!(summary.contains("hidden") && network.to_dot()?.starts_with("digraph"), "{summary}");
+    Ok(())
+}
+
+#[test]
+fn files() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    network.train(2)?;
+    let (expected, file) = (network.evaluate()?, network.save_to_memory()?);
+    let other = built(&context)?;
+    refused(other.load_from_memory(&file[1..]), Status::InvalidArgument, &["SYN-"]);
+    assert_ne!(other.evaluate()?.loss, expected.loss);
+    other.load_from_memory(&file)?;
+    assert_eq!(other.evaluate()?.loss, expected.loss);
+
+    // A path may be longer than names are.
+    let name = format!("synfire-{}-{}.safetensors", std::process::id(), "n".repeat(150));
+    let path = std::env::temp_dir().join(name);
+    let path = path.to_str().unwrap();
+    network.save(path)?;
+    assert_eq!(std::fs::read(path).unwrap(), file);
+    assert_eq!(Network::from_file(&context, path)?.save_to_memory()?, file);
+    let smaller = NetworkFile::new().inference(true).batch(1).n_steps(Steps(2)).load(&context, path)?;
+    assert_eq!(smaller.buffer::<f32>("output")?.shape(), [1, 2]);
+    assert_eq!(NetworkFile::new().load_from_memory(&context, &file)?.save_to_memory()?, file);
+    network.train(2)?;
+    network.load(path)?;
+    assert_eq!(network.save_to_memory()?, file);
+    std::fs::remove_file(path).unwrap();
+    refused(network.load(path), Status::InvalidArgument, &["SYN-"]);
+    refused(Network::from_file(&context, "a\0b"), Status::InvalidArgument, &["SYN-RUST"]);
+    // What a mapped part would see changing is not loaded.
+    let input = network.buffer::<f32>("input")?;
+    let map = input.map()?;
+    refused(network.load_from_memory(&file), Status::Busy, &["SYN-RUST-HELD"]);
+    drop(map);
+    network.load_from_memory(&file)
+}
+
+// Calls of two threads meet nowhere: each is done, or refused.
+#[test]
+fn two_threads() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let (input, first) = (network.buffer::<f32>("input")?, network.synapse("first")?);
+    let (done, trained) = (AtomicBool::new(false), std::sync::atomic::AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Acquire) {
+                match input.map_mut() {
+                    Ok(mut map) => map.fill(0.25),
+                    Err(error) => assert_eq!(error.status, Status::Busy, "{error}"),
+                }
+                if let Err(error) = first.read("bias", &mut [0f32; 6]) {
+                    assert_eq!(error.status, Status::Busy, "{error}");
+                }
+            }
+        });
+        while trained.load(Relaxed) < 20 {
+            match network.train_epoch() {
+                Ok(_) => drop(trained.fetch_add(1, Relaxed)),
+                Err(error) => assert_eq!(error.status, Status::Busy, "{error}"),
+            }
+        }
+        done.store(true, Release);
+    });
+    Ok(())
+}

@@ -1,0 +1,239 @@
+// A network from a safetensors file: everything is checked first; what fails later is taken back.
+#include "network.hpp"
+#include "state_arrays.hpp"
+
+#include <base/error.hpp>
+#include <base/host_memory.hpp>
+#include <files/layout.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+// ---- numbers of the file --------------------------------------------------------------------------------------------
+
+namespace {
+
+template <class Number>
+std::vector<Number> numbers_of(std::span<const std::byte> bytes) {
+  require_host_memory(bytes.size(), Paging::pageable);
+  std::vector<Number> numbers(bytes.size() / sizeof(Number));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+template <class Number>
+void check_numbers(const StateArray& array, std::span<const std::byte> bytes) {
+  for (size_t i = 0; i < bytes.size() / sizeof(Number); ++i) {
+    Number number;
+    std::memcpy(&number, &bytes[i * sizeof(Number)], sizeof number);
+    const auto value = static_cast<double>(number);
+    const bool fits = std::isfinite(value) && (array.numbers == StateArray::Numbers::finite || value >= 0) &&
+                      (array.numbers != StateArray::Numbers::from_0_to_1 || value <= 1);
+    if (!fits)
+      fail_argument("SYN-NETWORK-NUMBER", "element %zu of tensor %s is %g; it must be finite%s", i,
+                    files::shown(array.name).c_str(), value,
+                    array.numbers == StateArray::Numbers::finite   ? ""
+                    : array.numbers == StateArray::Numbers::from_0 ? ", and at least 0"
+                                                                   : ", and from 0 to 1");
+  }
+}
+
+void check_array(const StateArray& array, const files::SafetensorsFile& file) {
+  const std::span<const std::byte> bytes = file.bytes(array.name, array.dtype, array.shape);
+  if (array.numbers == StateArray::Numbers::any) return;
+  if (array.dtype == files::Dtype::f64)
+    check_numbers<double>(array, bytes);
+  else
+    check_numbers<float>(array, bytes);
+}
+
+// One number, or one for each neuron.
+std::vector<double> parameter_values(const files::SafetensorsFile& file, const std::string& name, int64_t n_neurons) {
+  const files::SafetensorsFile::Tensor* const tensor = file.find(name);
+  const bool per_neuron = tensor && !tensor->shape.empty();
+  const std::span<const int64_t> shape(&n_neurons, per_neuron ? 1 : 0);
+  return numbers_of<double>(file.bytes(name, files::Dtype::f64, shape));
+}
+
+// The parameters of one layer in the file.
+struct LayerParameters {
+  Layer* layer;
+  std::vector<std::vector<double>> values;  // by the number of the parameter
+
+  void check() const {
+    ParameterSet set = layer->parameters();
+    for (uint32_t i = 0; i < set.size(); ++i) set.set(i, set.checked({i, false}, values[i]));
+    const double most = layer->spec().dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
+                                                                 : std::numeric_limits<float>::max();
+    for (uint32_t i = 0; i < set.size(); ++i) set.check_constants({i, false}, most);
+  }
+  void apply() const {
+    std::vector<ParameterValues> list;
+    for (uint32_t i = 0; i < values.size(); ++i) list.push_back({{i, false}, values[i]});
+    layer->set_parameters(list);
+  }
+};
+
+std::vector<LayerParameters> parameters_of(const StateArrays& state, const files::SafetensorsFile& file) {
+  std::vector<LayerParameters> layers;
+  for (const ParameterArray& one : state.parameters) {
+    if (layers.empty() || layers.back().layer != one.layer) layers.push_back({one.layer, {}});
+    layers.back().values.push_back(parameter_values(file, one.name, one.layer->spec().extents.n_neurons));
+  }
+  return layers;
+}
+
+}  // namespace
+
+// ---- checking -------------------------------------------------------------------------------------------------------
+
+void Network::check_loadable(const files::SafetensorsFile& file, const SavedNetwork& saved) const {
+  check_same(design_, saved.design);
+  const StateArrays state(*parts_);
+  const bool same_batch = saved.design.rules().batch == design_.rules().batch;
+  for (const StateArray& array : state.arrays)
+    if (same_batch || !array.of_rows) check_array(array, file);
+  for (const LayerParameters& layer : parameters_of(state, file)) layer.check();
+}
+
+// ---- applying -------------------------------------------------------------------------------------------------------
+
+// Brings the design's values to the graphs.
+void Network::apply_values() const {
+  for (const RecordedGraph* const recorded : {&parts_->training, &parts_->evaluation})
+    for (const RecordedGraph::Value& one : recorded->values)
+      if (std::string_view("offset") != one.name)
+        recorded->graph->set_value(one.operation, one.known_as, design_.stages()[one.stage].value(one.name));
+}
+
+void Network::apply_position(const SavedNetwork& saved) const {
+  const NetworkRules& rules = design_.rules();
+  const Position& position = saved.position;
+  const size_t n_stages = design_.stages().size();
+  Parts::Offsets offsets(position.training.begin(), position.training.begin() + static_cast<ptrdiff_t>(n_stages));
+  offsets.push_back(position.next_batch);
+  // With batches of another size, the epoch begins again.
+  const int64_t before = saved.design.rules().batch;
+  if (before != rules.batch && position.n_rows > 0) {
+    const auto batches = [&](int64_t batch) {
+      const int64_t rows = position.n_rows + (rules.drop_last ? 0 : batch - 1);
+      return static_cast<uint64_t>(std::max<int64_t>(1, rows / batch));
+    };
+    offsets.back() = offsets.back() / batches(before) * batches(rules.batch);
+  }
+  parts_->training_start_rows = position.n_rows;
+  const auto set = [](const RecordedGraph& recorded, const std::vector<uint64_t>& to) {
+    for (const RecordedGraph::Value& one : recorded.values)
+      if (std::string_view("offset") == one.name && one.stage < to.size())
+        recorded.graph->set_value(one.operation, one.known_as, static_cast<double>(to[one.stage]));
+  };
+  set(parts_->inference, position.inference);
+  if (parts_->training.graph && parts_->training.n_rows != position.n_rows) {
+    Parts::Offsets other_rows = offsets;
+    other_rows.back() = 0;
+    set(parts_->training, other_rows);
+  } else {
+    set(parts_->training, offsets);
+  }
+  parts_->training_start = std::move(offsets);
+}
+
+void Network::apply(const files::SafetensorsFile& file, const SavedNetwork& saved) {
+  const StateArrays state(*parts_);
+  for (const LayerParameters& layer : parameters_of(state, file)) layer.apply();
+  design_.take_changes(saved.design);
+  apply_values();
+  apply_position(saved);
+  const bool same_batch = saved.design.rules().batch == design_.rules().batch;
+  if (!same_batch) reset_layers();
+  for (const StateArray& array : state.arrays) {
+    if (array.of_rows && !same_batch) continue;
+    // A tensor of a file in memory may lie at any address.
+    array.write(numbers_of<std::byte>(file.bytes(array.name, array.dtype, array.shape)).data());
+  }
+}
+
+void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork& saved) {
+  const Use use(in_use_);
+  check_loadable(file, saved);
+  apply(file, saved);
+}
+
+void Network::load(const files::SafetensorsFile& file) {
+  const Use use(in_use_);
+  check_built();
+  const SavedNetwork saved = read_metadata(file);
+  check_loadable(file, saved);
+  const std::vector<std::byte> before = writer().bytes();
+  const files::SafetensorsFile file_before = files::SafetensorsFile::from_memory(before);
+  const SavedNetwork saved_before = read_metadata(file_before);
+  check_idle();
+  try {
+    apply(file, saved);
+  } catch (...) {
+    take_back(file_before, saved_before);
+    throw;
+  }
+}
+
+// Throws BUSY while a graph is being launched: by another thread, or by this one, which is in a callback.
+void Network::check_idle() const {
+  for (const RecordedGraph* const recorded : {&parts_->inference, &parts_->training, &parts_->evaluation})
+    if (recorded->graph) recorded->graph->last_operation();
+}
+
+// Waits for another thread that has begun to launch a graph meanwhile.
+void Network::take_back(const files::SafetensorsFile& before, const SavedNetwork& saved) noexcept {
+  for (bool busy = true; busy;) {
+    busy = false;
+    try {
+      apply(before, saved);
+    } catch (const Failure& failure) {
+      busy = failure.status == SYNFIRE_ERROR_BUSY;
+      std::this_thread::yield();
+    } catch (...) {  // nothing is left to try
+    }
+  }
+}
+
+// ---- a new network --------------------------------------------------------------------------------------------------
+
+FileRules::FileRules(const synfire_network_file_desc& desc)
+    : inference(desc.inference == 1), n_steps(desc.n_steps), batch(desc.batch), n_slots(desc.n_slots) {
+  if (desc.inference != 0 && desc.inference != 1)
+    fail_argument("SYN-NETWORK-FLAG", "desc.inference is %d; allowed are 0 and 1", desc.inference);
+}
+
+Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {
+  const SavedNetwork saved = read_metadata(file);
+  const NetworkRules& before = saved.design.rules();
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.dtype = before.dtype;
+  desc.n_steps = rules.n_steps == 0 ? before.n_steps : rules.n_steps;
+  desc.batch = rules.batch == 0 ? before.batch : rules.batch;
+  desc.seed = before.seed;
+  desc.drop_last = before.drop_last ? 1 : 0;
+  desc.n_slots = rules.n_slots == 0 ? before.n_slots : rules.n_slots;
+  Design design{NetworkRules(desc)};
+  for (const Stage& stage : saved.design.stages()) {
+    if (rules.inference && stage.kind >= StageKind::loss) break;
+    design.add_copy(stage);
+    const char* const name = stage.name.c_str();
+    if (!stage.mask.empty()) design.set_mask(name, stage.mask.data(), stage.mask.size());
+    if (!stage.class_weights.empty())
+      design.set_class_weights(name, stage.class_weights.data(), stage.class_weights.size());
+  }
+  const Ref<Network> network = Ref<Network>::adopt(new Network(context, std::move(design)));
+  network->build();
+  network->load_first(file, saved);
+  network->retain();
+  return network.get();
+}
+
+}  // namespace synfire::network

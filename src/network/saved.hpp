@@ -1,0 +1,42 @@
+// What the file of a network says of it in its metadata: the design, and where its runs stand. One text for the whole
+// and one for each stage, made of words "key=value".
+#ifndef SYNFIRE_NETWORK_SAVED_HPP
+#define SYNFIRE_NETWORK_SAVED_HPP
+
+#include "design.hpp"
+
+#include <files/safetensors_file.hpp>
+#include <files/safetensors_writer.hpp>
+
+namespace synfire::network {
+
+// Of every stage the next random number that training and inference draw; 0 for those that draw none.
+struct Position {
+  std::vector<uint64_t> training, inference;
+  uint64_t next_batch = 0;
+  int64_t n_rows = 0;  // of the data set that the next batch belongs to; 0: none
+};
+inline constexpr uint64_t most_counted = uint64_t{1} << 53;  // that a graph can be told to go on from
+
+struct SavedNetwork {
+  Design design;
+  Position position;
+};
+
+void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position);
+// Reads the metadata, and the tensors that belong to the design: masks and class weights. Throws INVALID_ARGUMENT
+// unless all of it is there and a design that can be built.
+SavedNetwork read_metadata(const files::SafetensorsFile& file);
+
+// Names of tensors.
+std::string weights_name(const Stage& synapse);
+std::string mask_name(const Stage& synapse);
+std::string class_weights_name(const Stage& loss);
+
+// Throws INVALID_ARGUMENT, with the first difference, unless the network has the stages of the file, but for numbers of
+// steps and batch rows and values that can change. Loss and optimiser of the file need not be there.
+void check_same(const Design& network, const Design& file);
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,59 @@
+// Texts of words "key=value" with spaces between them, and how numbers are written in them: as few digits as give the
+// same number again, on every machine.
+#ifndef SYNFIRE_NETWORK_WORDS_HPP
+#define SYNFIRE_NETWORK_WORDS_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace synfire::network {
+
+std::string text_of(double value);
+inline std::string text_of(uint64_t value) {
+  return std::to_string(value);
+}
+
+class WordWriter {
+ public:
+  void add(std::string_view key, std::string_view value);
+  void add_number(std::string_view key, double value) { add(key, text_of(value)); }
+  void add_whole(std::string_view key, uint64_t value) { add(key, text_of(value)); }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Every function throws INVALID_ARGUMENT and names the text and the word.
+class WordReader {
+ public:
+  WordReader(std::string_view text_name, std::string_view text);
+
+  // Each takes a word out. The first must be there, the second gives `absent` if it is not.
+  std::string take(std::string_view key);
+  std::string take(std::string_view key, std::string_view absent);
+  double take_number(std::string_view key);
+  uint64_t take_whole(std::string_view key, uint64_t most);
+  uint64_t take_whole(std::string_view key, uint64_t most, uint64_t absent);
+  bool has(std::string_view key) const;
+  // The first word that is left whose key begins like this, without that; or an empty key.
+  struct Word {
+    std::string key, value;
+  };
+  Word take_first(std::string_view prefix);
+  // No word is left.
+  void end() const;
+
+  double number(std::string_view key, std::string_view value) const;
+  [[noreturn]] void fail(std::string_view key, std::string_view value, const char* needed) const;
+
+ private:
+  std::string name_;
+  std::vector<Word> words_;
+};
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,180 @@
+// Networks in C++: their parts, which outlive them, data from vectors, wrong names and orders.
+#include <gtest/gtest.h>
+#include <synfire/synfire.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace {
+
+constexpr int inputs = 5, rows = 7, batch = 3;
+
+class Networks : public testing::Test {
+ protected:
+  const synfire::Context context{synfire::context_desc(
+      std::getenv("SYNFIRE_TEST_BACKEND") != nullptr && std::string(std::getenv("SYNFIRE_TEST_BACKEND")) == "cuda"
+          ? SYNFIRE_BACKEND_CUDA
+          : SYNFIRE_BACKEND_HOST)};
+
+  synfire::Network stages() const {
+    synfire::Network network(context, synfire::network_desc(synfire::steps{4}, SYNFIRE_DTYPE_F32, batch));
+    network.add_input("rates", SYNFIRE_NETWORK_INPUT_RATES, inputs);
+    network.add_synapse("first", 6);
+    network.add_neurons("hidden", SYNFIRE_MODEL_LIF);
+    network.add_synapse("second", 2);
+    network.add_neurons("potentials", SYNFIRE_MODEL_LI);
+    network.add_readout("scores", SYNFIRE_READOUT_MEAN);
+    network.add_loss("loss", SYNFIRE_LOSS_CROSS_ENTROPY);
+    network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM);
+    return network;
+  }
+  synfire::Network built() const {
+    synfire::Network network = stages();
+    network.build();
+    std::vector<float> rates;
+    std::vector<std::uint32_t> labels;
+    for (int i = 0; i < rows * inputs; ++i) rates.push_back(static_cast<float>(i % 4) / 4);
+    for (std::uint32_t row = 0; row < rows; ++row) labels.push_back(row % 2);
+    synfire::set_data(context, network, SYNFIRE_DATA_TRAINING, rates, labels);
+    synfire::set_data(context, network, SYNFIRE_DATA_EVALUATION, rates, labels);
+    return network;
+  }
+};
+
+std::vector<float> array(const synfire::Synapse& synapse, const char* name, std::size_t size) {
+  std::vector<float> values(size);
+  synfire::read(synapse, name, values);
+  return values;
+}
+
+void expect_refused(synfire_status status, std::initializer_list<const char*> words,
+                    const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const synfire::error& refused) {
+    EXPECT_EQ(refused.status(), status) << refused.what();
+    for (const char* const word : words) EXPECT_NE(std::string(refused.what()).find(word), std::string::npos) << word;
+  }
+}
+
+TEST_F(Networks, PartsAreTheirOwn) {
+  synfire::Network network = built();
+  const synfire::Synapse first = network.synapse("first"), second = network.synapse("second");
+  const std::vector<float> before = array(first, "weight", 6 * inputs);
+  EXPECT_EQ(network.train().n_batches, 3U);
+  EXPECT_NE(array(first, "weight", 6 * inputs), before);
+  // Weights that are written by hand are those of the next evaluation: without any, both classes are as likely.
+  synfire::write(second, "weight", std::vector<float>(12));
+  synfire::write(second, "bias", std::vector<float>(2));
+  const synfire_network_result result = network.evaluate();
+  EXPECT_NEAR(result.loss, std::log(2.0), 1e-6);
+  EXPECT_EQ(synfire::accuracy(result), static_cast<double>(result.n_correct) / rows);
+  EXPECT_EQ(synfire::accuracy(synfire_network_result{}), 0);
+
+  synfire::Layer hidden = network.layer("hidden");
+  EXPECT_EQ(hidden.desc().n_neurons, 6);
+  EXPECT_EQ(hidden.desc().batch, batch);
+  hidden.set_parameter("tau", 5);
+  EXPECT_EQ(network.value("hidden", "tau"), 5);
+  std::vector<std::uint64_t> count(1);
+  synfire::read(network.optimizer("adam"), -1, "step_count", count);
+  EXPECT_EQ(count[0], 3U);
+  const synfire::Buffer input = network.buffer("input");
+  EXPECT_EQ(input.dtype(), SYNFIRE_DTYPE_F32);
+  EXPECT_EQ(input.size(), static_cast<std::size_t>(batch * inputs));
+  EXPECT_TRUE(input.host_visible());
+}
+
+TEST_F(Networks, PartsOutliveThem) {
+  synfire::Network network = built();
+  const synfire::Synapse first = network.synapse("first");
+  synfire::Buffer input = network.buffer("input"), output = network.buffer("output");
+  synfire::Graph inference = network.graph(SYNFIRE_NETWORK_GRAPH_INFERENCE),
+                 training = network.graph(SYNFIRE_NETWORK_GRAPH_TRAINING);
+  network.train();
+  const synfire::Optimizer adam = network.optimizer("adam");
+  network.reset();
+  for (int i = 0; i < 2; ++i) {
+    for (float& rate : input.data<float>()) rate = 0.5F;
+    inference.wait(inference.launch());
+    for (const float score : output.data<float>()) EXPECT_TRUE(std::isfinite(score));
+    training.wait(training.launch());
+  }
+  EXPECT_EQ(array(first, "bias", 6).size(), 6U);
+  std::vector<std::uint64_t> count(1);
+  synfire::read(adam, -1, "step_count", count);
+  EXPECT_EQ(count[0], 5U);
+}
+
+TEST_F(Networks, WrongNamesAndOrders) {
+  synfire::Network network = stages();
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK"}, [&] { network.synapse("first"); });
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK"}, [&] { network.train(); });
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK"}, [&] { network.add_synapse("third", 2); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"hiden", "hidden"}, [&] { network.set_value("hiden", "tau", 3); });
+  network.build();
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"firts", "first"}, [&] { network.synapse("firts"); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"hidden"}, [&] { network.synapse("hidden"); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"inputs", "input"}, [&] { network.buffer("inputs"); });
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK"}, [&] { network.graph(SYNFIRE_NETWORK_GRAPH_TRAINING); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"}, [&] {
+    synfire::set_data(context, network, SYNFIRE_DATA_TRAINING, std::vector<float>(9), std::vector<std::uint32_t>(2));
+  });
+  EXPECT_NE(synfire::summary(network).find("hidden"), std::string::npos);
+  network.reset();
+  expect_refused(SYNFIRE_ERROR_INVALID_HANDLE, {"network"}, [&] { network.evaluate(); });
+}
+
+TEST_F(Networks, AreSavedAndLoaded) {
+  synfire::Network network = built();
+  network.train(2);
+  const synfire_network_result expected = network.evaluate();
+  const std::vector<unsigned char> file = synfire::save_to_memory(network);
+  synfire::Network other = built();
+  EXPECT_NE(other.evaluate().loss, expected.loss);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"},
+                 [&] { synfire::load_from_memory(other, std::vector<unsigned char>(file.begin(), file.end() - 1)); });
+  EXPECT_NE(other.evaluate().loss, expected.loss);
+  synfire::load_from_memory(other, file);
+  EXPECT_EQ(other.evaluate().loss, expected.loss);
+
+  const std::string path = testing::TempDir() + "synfire-network-" + std::to_string(std::rand()) + ".safetensors";
+  network.save(path.c_str());
+  synfire::Network from_file = synfire::network_from_file(context, path.c_str());
+  EXPECT_EQ(synfire::save_to_memory(from_file), file);
+  synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+  desc.inference = 1;
+  desc.batch = 1;
+  synfire::Network smaller = synfire::network_from_memory(context, file, desc);
+  EXPECT_EQ(smaller.buffer("output").size(), 2U);
+  network.train(2);
+  network.load(path.c_str());
+  EXPECT_EQ(synfire::save_to_memory(network), file);
+  std::remove(path.c_str());
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"}, [&] { network.load(path.c_str()); });
+}
+
+// Each call of two threads is done, or refused.
+TEST_F(Networks, TwoThreads) {
+  synfire::Network network = built();
+  const auto train = [&] {
+    for (int i = 0; i < 20; ++i) {
+      try {
+        network.train();
+      } catch (const synfire::error& refused) {
+        EXPECT_EQ(refused.status(), SYNFIRE_ERROR_BUSY) << refused.what();
+      }
+    }
+  };
+  std::thread other(train);
+  train();
+  other.join();
+  EXPECT_EQ(network.evaluate().n_counted, static_cast<std::uint64_t>(rows));
+}
+
+}  // namespace
