@@ -16,42 +16,6 @@ constexpr std::uint32_t largest_shift = 2;                    // fibres
 constexpr std::uint32_t largest_stretch = 10;                 // per cent of the length
 constexpr std::size_t row_words = steps * NERVE_WORDS;
 
-// Without biases, so that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks
-// behind it.
-synfire::Network make_network(const synfire::Context& context, const Plan& plan) {
-  synfire_network_desc desc = synfire::network_desc();
-  desc.n_steps = steps;
-  desc.batch = static_cast<std::int64_t>(plan.batch);
-  desc.seed = plan.seed;
-  synfire::Network network(context, desc);
-  network.add_input("nerve", SYNFIRE_NETWORK_INPUT_SPIKES, NERVE_FIBRES);
-  network.add_dropout("unheard", 0.1);
-  network.add_synapse("to-sounds", 127);
-  network.set_value("to-sounds", "bias", 0);
-  network.set_value("to-sounds", "gain", 2);
-  network.add_neurons("sounds", SYNFIRE_MODEL_LIF);
-  network.set_value("sounds", "tau", 6);  // 60 ms
-  network.set_value("sounds", "undecayed_input", 1);
-  network.add_dropout("missed-sounds", 0.2);
-  network.add_synapse("to-parts", 77);
-  network.set_value("to-parts", "bias", 0);
-  network.set_value("to-parts", "gain", 2);
-  network.add_neurons("parts", SYNFIRE_MODEL_LIF);
-  network.set_value("parts", "tau", 12);
-  network.set_value("parts", "undecayed_input", 1);
-  network.add_dropout("missed-parts", 0.2);
-  network.add_synapse("to-words", static_cast<std::int64_t>(words.size()));
-  network.set_value("to-words", "bias", 0);
-  network.add_neurons("words", SYNFIRE_MODEL_LI);
-  network.set_value("words", "tau", 20);
-  network.set_value("words", "undecayed_input", 1);
-  network.add_readout("answer", SYNFIRE_READOUT_MEAN, false);
-  network.add_loss("entropy", SYNFIRE_LOSS_CROSS_ENTROPY);
-  network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, plan.learning_rate);
-  network.build();
-  return network;
-}
-
 // How an utterance becomes a row.
 struct Change {
   std::uint32_t start = usual_start;
@@ -91,6 +55,41 @@ synfire::Buffer make_rows(const synfire::Context& context, std::size_t n_rows) {
 
 }  // namespace
 
+synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
+                              std::size_t batch) {
+  synfire_network_desc desc = synfire::network_desc();
+  desc.n_steps = static_cast<std::int64_t>(n_steps);
+  desc.batch = static_cast<std::int64_t>(batch);
+  desc.seed = plan.seed;
+  synfire::Network network(context, desc);
+  network.add_input("nerve", SYNFIRE_NETWORK_INPUT_SPIKES, NERVE_FIBRES);
+  network.add_dropout("unheard", 0.1);
+  network.add_synapse("to-sounds", sounds);
+  network.set_value("to-sounds", "bias", 0);
+  network.set_value("to-sounds", "gain", 2);
+  network.add_neurons("sounds", SYNFIRE_MODEL_LIF);
+  network.set_value("sounds", "tau", 6);  // 60 ms
+  network.set_value("sounds", "undecayed_input", 1);
+  network.add_dropout("missed-sounds", 0.2);
+  network.add_synapse("to-parts", parts);
+  network.set_value("to-parts", "bias", 0);
+  network.set_value("to-parts", "gain", 2);
+  network.add_neurons("parts", SYNFIRE_MODEL_LIF);
+  network.set_value("parts", "tau", 12);
+  network.set_value("parts", "undecayed_input", 1);
+  network.add_dropout("missed-parts", 0.2);
+  network.add_synapse("to-words", static_cast<std::int64_t>(words.size()));
+  network.set_value("to-words", "bias", 0);
+  network.add_neurons("words", SYNFIRE_MODEL_LI);
+  network.set_value("words", "tau", 20);
+  network.set_value("words", "undecayed_input", 1);
+  network.add_readout("answer", SYNFIRE_READOUT_MEAN, false);
+  network.add_loss("entropy", SYNFIRE_LOSS_CROSS_ENTROPY);
+  network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, plan.learning_rate);
+  network.build();
+  return network;
+}
+
 std::vector<const Utterance*> select(const Data& data, bool tested, std::size_t n_manners) {
   std::vector<const Utterance*> rows;
   for (const Utterance& one : data.utterances)
@@ -103,7 +102,7 @@ Learner::Learner(const synfire::Context& context, const Data& data, const Plan& 
       plan_(plan),
       learnt_(select(data, false, plan.manners)),
       unheard_(select(data, true, manners.size())),
-      network_(make_network(context, plan)) {}
+      network_(make_network(context, plan, steps, plan.batch)) {}
 
 void Learner::set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, Random* random) {
   synfire::Buffer inputs = make_rows(context_, rows.size()),

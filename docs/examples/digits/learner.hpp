@@ -17,6 +17,9 @@ namespace digits {
 /// Steps T of a row: silence before the word, then the word.
 inline constexpr std::size_t steps = max_frames + 20;
 
+/// Neurons of the first and of the second layer.
+inline constexpr std::size_t sounds = 127, parts = 77;
+
 struct Plan {
   std::size_t epochs = 50;
   std::size_t batch = 64;
@@ -31,6 +34,11 @@ struct Epoch {
   double learnt;   // share of the digits named rightly while learning, with dropout
   double unheard;  // share of those of the voices that are not learnt
 };
+
+/// The network, built: two layers of spiking neurons and a readout of one potential for each word. Without biases, so
+/// that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks behind it.
+synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
+                              std::size_t batch);
 
 /// The utterances of voices that are learnt or tested, in the first manners.
 std::vector<const Utterance*> select(const Data& data, bool tested, std::size_t n_manners);
@@ -50,6 +58,7 @@ class Learner {
   const std::vector<const Utterance*>& learnt() const { return learnt_; }
   const std::vector<const Utterance*>& unheard() const { return unheard_; }
   const synfire::Network& network() const { return network_; }
+  const Plan& plan() const { return plan_; }
 
  private:
   // With drawn changes, or without any.

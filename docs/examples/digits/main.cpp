@@ -18,6 +18,7 @@
 #include "picture.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "stream.hpp"
 
 namespace {
 
@@ -57,6 +58,7 @@ void run(const digits::Options& options) {
   }
   std::printf("learnt       in %.1f s\n", seconds_since(start));
   digits::report_confusion(learner.unheard(), learner.name(learner.unheard()));
+  digits::report_stream(digits::name_stream(context, learner));
   digits::draw_picture(options.output + "/picture.svg", learner);
 }
 
