@@ -220,6 +220,7 @@ step_setup() {
   need wine64 test -x /usr/lib/wine/wine64
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
+  need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
   need bindgen command -v bindgen
   need rustc test -x /usr/bin/rustc # the oldest supported Rust, in addition to a newer one on the path
   need cargo test -x /usr/bin/cargo

@@ -5,7 +5,7 @@
 //   Hear.exe SOUND.wav FOLDER [FRAMES]
 //
 // What lives here: reading a WAV file (mono or stereo, 16 bits), a silicon cochlea, the loop, and the file of spikes.
-// The sources of the cochlea's formulas are in docs/examples/hear/cochlea.c.
+// The sources of the cochlea's formulas are in docs/examples/sound/cochlea.c.
 //
 // SPDX-License-Identifier: MIT
 using System;

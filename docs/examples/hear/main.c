@@ -3,7 +3,7 @@
  * This file connects the parts and releases them. ear.c shows how to use Synfire; the loop is in listen.c.
  *
  * C99, and what differs between POSIX and Windows: time (clock.c), files and the command line (files.c), the terminal
- * (progress.c).
+ * (terminal.c).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>

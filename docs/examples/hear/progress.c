@@ -1,40 +1,21 @@
 /* progress.c - see progress.h.
  *
  * SPDX-License-Identifier: MIT */
-#if !defined(_WIN32)
-#define _POSIX_C_SOURCE 200809L
-#endif
-
 #include "progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <unistd.h>
-#endif
 
 #include "clock.h"
+#include "terminal.h"
 
 static const int64_t TERMINAL_PERIOD = 100000000;
 static const int64_t LOG_PERIOD = 5000000000;
 enum { METER_WIDTH = 32 };
 
-/* Whether stderr is a terminal that understands escape sequences. */
-static bool is_terminal(void) {
-#if defined(_WIN32)
-  const HANDLE console = GetStdHandle(STD_ERROR_HANDLE);
-  DWORD mode = 0;
-  return GetConsoleMode(console, &mode) && SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
-#else
-  return isatty(STDERR_FILENO) != 0;
-#endif
-}
-
 void progress_start(progress *self, uint64_t total_frames) {
   memset(self, 0, sizeof *self);
-  self->terminal = is_terminal();
+  self->terminal = terminal_is_watched();
   self->total = total_frames;
   self->distance = -1.0;
   self->next = clock_now() + (self->terminal ? 0 : LOG_PERIOD);

@@ -4,7 +4,7 @@
 //!     hear SOUND.wav FOLDER [FRAMES]
 //!
 //! What lives here: reading a WAV file (mono or stereo, 16 bits), a silicon cochlea, the loop, and the file of spikes. The
-//! sources of the cochlea's formulas are in docs/examples/hear/cochlea.c.
+//! sources of the cochlea's formulas are in docs/examples/sound/cochlea.c.
 use std::error::Error;
 use std::f64::consts::PI;
 use std::fs::{self, File};

@@ -1,11 +1,15 @@
-/* svg.h - what the pictures of `hear` share: opening and closing an SVG file, its text, axes and colours.
+/* svg.h - what the pictures share: opening and closing an SVG file, its text, axes and colours.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef HEAR_SVG_H
-#define HEAR_SVG_H
+#ifndef SOUND_SVG_H
+#define SOUND_SVG_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SVG_INK "#1f2430"
 #define SVG_FAINT "#5c6370"
@@ -26,5 +30,9 @@ void svg_time_axis(FILE *out, double seconds, double left, double right, double 
 
 /* Ends the picture and closes the file; a full disk is detected here at the latest. */
 bool svg_close(FILE *out, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

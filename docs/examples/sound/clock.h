@@ -4,10 +4,14 @@
  * system for time.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef HEAR_CLOCK_H
-#define HEAR_CLOCK_H
+#ifndef SOUND_CLOCK_H
+#define SOUND_CLOCK_H
 
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Nanoseconds since an arbitrary fixed time. */
 int64_t clock_now(void);
@@ -17,5 +21,9 @@ int64_t clock_preemptions(void);
 
 /* Returns when clock_now() has reached `until`, immediately if it already has. */
 void clock_sleep_until(int64_t until);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,11 +2,15 @@
  * a code page, which cannot name every file there.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef HEAR_FILES_H
-#define HEAR_FILES_H
+#ifndef SOUND_FILES_H
+#define SOUND_FILES_H
 
 #include <stdbool.h>
 #include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* The command line in UTF-8; `argv` is what main() was given and stays as it is. Null if there is no memory. */
 char **files_arguments(int argc, char **argv);
@@ -21,5 +25,9 @@ bool files_is_folder(const char *path);
 
 /* What separates the parts of a path; Windows accepts the slash too. */
 bool files_is_separator(char letter);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,11 +4,15 @@
  * rectified and compressed. The loudness is normalised before them.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef HEAR_COCHLEA_H
-#define HEAR_COCHLEA_H
+#ifndef SOUND_COCHLEA_H
+#define SOUND_COCHLEA_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum { COCHLEA_CHANNELS = 128, COCHLEA_ORDER = 4 };
 
@@ -36,5 +40,9 @@ float cochlea_level(const float *samples, size_t n_samples);
 /* Processes `n_samples` samples into response [n_samples, COCHLEA_CHANNELS], which is never negative. The state
  * continues. */
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

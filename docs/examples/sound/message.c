@@ -8,9 +8,15 @@
 
 #include <synfire/synfire.h>
 
+static const char *program = "hear";
+
+void complain_as(const char *name) {
+  program = name;
+}
+
 bool complain(const char *format, ...) {
   va_list arguments;
-  fputs("hear: ", stderr);
+  fprintf(stderr, "%s: ", program);
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);
   va_end(arguments);

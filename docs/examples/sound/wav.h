@@ -5,12 +5,16 @@
  * read.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef HEAR_WAV_H
-#define HEAR_WAV_H
+#ifndef SOUND_WAV_H
+#define SOUND_WAV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct wav {
   float *samples; /* [n_samples], within [-1, 1) */
@@ -24,5 +28,9 @@ typedef struct wav {
 bool wav_read(const char *path, wav *sound);
 
 void wav_free(wav *sound);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

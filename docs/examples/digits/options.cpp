@@ -1,0 +1,125 @@
+// options.cpp - see options.hpp.
+//
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <synfire/synfire.h>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "message.h"
+
+namespace digits {
+namespace {
+
+constexpr const char* usage = "usage: digits [options]     (digits --help lists them)\n";
+
+constexpr const char* help =
+    "usage: digits [options]\n"
+    "\n"
+    "Learns to name the spoken digits zero to nine: espeak-ng speaks them with many voices, a silicon cochlea makes\n"
+    "spikes of them, and a network of two layers of spiking neurons learns most of the voices and is tested on "
+    "others.\n"
+    "\n"
+    "  --output DIR      where picture.svg, digits.safetensors and, without --data, the data go (default "
+    "digits-output)\n"
+    "  --data DIR        the folder of data made before, for a machine without espeak-ng\n"
+    "  --make-data DIR   only make the data\n"
+    "  --epochs N        how often the network hears everything, 1 to 10000 (default 50)\n"
+    "  --manners N       only the first N of the manners in which each voice speaks, 1 to 1000 (default: all)\n"
+    "  --seed N          of the weights and of all that is drawn, 0 to 1000000000 (default 1)\n"
+    "  --backend NAME    auto, host or cuda (default auto: CUDA if a GPU is available, else the host)\n"
+    "  --device N        which CUDA device (default 0)\n"
+    "  --threads N       threads of the host backend; 0 is automatic (default), 1 is this thread only; up to 1024\n"
+    "  --help            this text\n"
+    "\n"
+    "The results are on stdout, progress on stderr. Exit status: 0 success, 1 failure, 2 wrong usage.\n";
+
+bool read_whole(const char* name, const char* text, long least, long most, long& value) {
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || errno != 0 || value < least || value > most)
+    return complain("%s %s: allowed: an integer from %ld to %ld", name, text, least, most);
+  return true;
+}
+
+bool read_backend(std::string_view text, std::int32_t& backend) {
+  if (text == "auto")
+    backend = SYNFIRE_BACKEND_AUTO;
+  else if (text == "host")
+    backend = SYNFIRE_BACKEND_HOST;
+  else if (text == "cuda")
+    backend = SYNFIRE_BACKEND_CUDA;
+  else
+    return complain("--backend: allowed: auto, host, cuda");
+  return true;
+}
+
+bool read_folder(const char* name, const char* text, std::string& folder) {
+  folder = text;
+  return !folder.empty() || complain("%s: allowed: the name of a folder", name);
+}
+
+// An option and its value.
+bool read_option(const char* name, const char* text, Options& options) {
+  const std::string_view option = name;
+  long whole = 0;
+  if (option == "--output") return read_folder(name, text, options.output);
+  if (option == "--data") return read_folder(name, text, options.data);
+  if (option == "--make-data") return read_folder(name, text, options.make_data);
+  if (option == "--backend") return read_backend(text, options.backend);
+  if (option == "--epochs") {
+    if (!read_whole(name, text, 1, 10000, whole)) return false;
+    options.plan.epochs = static_cast<std::size_t>(whole);
+  } else if (option == "--manners") {
+    if (!read_whole(name, text, 1, 1000, whole)) return false;
+    options.plan.manners = static_cast<std::size_t>(whole);
+  } else if (option == "--seed") {
+    if (!read_whole(name, text, 0, 1000000000, whole)) return false;
+    options.plan.seed = static_cast<std::uint64_t>(whole);
+  } else if (option == "--device") {
+    if (!read_whole(name, text, 0, 1023, whole)) return false;
+    options.device = static_cast<std::int32_t>(whole);
+  } else {
+    if (!read_whole(name, text, 0, 1024, whole)) return false;
+    options.threads = static_cast<std::int32_t>(whole);
+  }
+  return true;
+}
+
+bool is_option(std::string_view name) {
+  for (const char* const known :
+       {"--output", "--data", "--make-data", "--backend", "--epochs", "--manners", "--seed", "--device", "--threads"})
+    if (name == known) return true;
+  return false;
+}
+
+bool read_arguments(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; i += 2) {
+    if (!is_option(argv[i])) return complain("%s: unknown option", argv[i]);
+    if (i + 1 >= argc) return complain("%s: needs a value", argv[i]);
+    if (!read_option(argv[i], argv[i + 1], options)) return false;
+  }
+  if (!options.make_data.empty() && !options.data.empty())
+    return complain("--make-data and --data: only one of them is allowed");
+  return true;
+}
+
+}  // namespace
+
+Verdict read_options(int argc, char** argv, Options& options) {
+  options.backend = SYNFIRE_BACKEND_AUTO;
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--help") {
+      std::fputs(help, stdout);
+      return Verdict::help;
+    }
+  if (read_arguments(argc, argv, options)) return Verdict::run;
+  std::fputs(usage, stderr);
+  return Verdict::wrong;
+}
+
+}  // namespace digits

@@ -1,0 +1,21 @@
+// stream.hpp - words named from a stream, as `hear` hears a microphone: frame by frame, without knowing when a word
+// begins.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "learner.hpp"
+
+namespace digits {
+
+struct Streamed {
+  std::size_t spoken = 0, right = 0, wrong = 0, missed = 0;
+  std::size_t invented = 0;  // words named while nobody spoke
+};
+
+/// Hears all that the unheard voices say, one word after the other with pauses of 0.3 s.
+Streamed name_stream(const synfire::Context& context, const Learner& learner);
+
+}  // namespace digits
