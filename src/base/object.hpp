@@ -13,7 +13,16 @@ namespace synfire::core {
 
 class Context;
 
-enum class ObjectType : uint8_t { context = 1, buffer = 2, layer = 3, graph = 4, tape = 5, synapse = 6, optimizer = 7, network = 8 };
+enum class ObjectType : uint8_t {
+  context = 1,
+  buffer = 2,
+  layer = 3,
+  graph = 4,
+  tape = 5,
+  synapse = 6,
+  optimizer = 7,
+  network = 8
+};
 
 class Object {
  public:
