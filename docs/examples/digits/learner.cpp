@@ -57,8 +57,7 @@ synfire::Buffer make_rows(const synfire::Context& context, std::size_t n_rows) {
 
 synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
                               std::size_t batch) {
-  synfire_network_desc desc = synfire::network_desc();
-  desc.n_steps = static_cast<std::int64_t>(n_steps);
+  synfire_network_desc desc = synfire::network_desc(synfire::steps(static_cast<std::int64_t>(n_steps)));
   desc.batch = static_cast<std::int64_t>(batch);
   desc.seed = plan.seed;
   synfire::Network network(context, desc);
