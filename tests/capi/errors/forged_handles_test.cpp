@@ -722,7 +722,7 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
   ASSERT_OK(synfire_network_create(context, &desc, &network));
   synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
   synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
-  const uint8_t mask[1] = {1};
+  const uint8_t byte[1] = {1};
   synfire_synapse synapse = nullptr;
   synfire_layer layer = nullptr;
   synfire_buffer buffer = nullptr;
@@ -743,7 +743,7 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
       {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
       {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},
       {"train_parameter", [](auto bad) { return synfire_network_train_parameter(bad, "a", "tau", 0, 1, 0, 1, 2); }},
-      {"set_mask", [&](auto bad) { return synfire_network_set_mask(bad, "a", mask, 1); }},
+      {"set_mask", [&](auto bad) { return synfire_network_set_mask(bad, "a", byte, 1); }},
       {"set_class_weights", [&](auto bad) { return synfire_network_set_class_weights(bad, "a", &element, 1); }},
       {"query_memory", [&](auto bad) { return synfire_network_query_memory(bad, &memory); }},
       {"write_summary", [&](auto bad) { return synfire_network_write_summary(bad, nullptr, &bytes); }},
@@ -757,7 +757,7 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
       {"save", [](auto bad) { return synfire_network_save(bad, "nowhere.safetensors"); }},
       {"save_to_memory", [&](auto bad) { return synfire_network_save_to_memory(bad, nullptr, &bytes); }},
       {"load", [](auto bad) { return synfire_network_load(bad, "nowhere.safetensors"); }},
-      {"load_from_memory", [&](auto bad) { return synfire_network_load_from_memory(bad, mask, 1); }},
+      {"load_from_memory", [&](auto bad) { return synfire_network_load_from_memory(bad, byte, 1); }},
       {"get_synapse", [&](auto bad) { return synfire_network_get_synapse(bad, "a", &synapse); }},
       {"get_layer", [&](auto bad) { return synfire_network_get_layer(bad, "a", &layer); }},
       {"get_optimizer", [&](auto bad) { return synfire_network_get_optimizer(bad, "a", &optimizer); }},
@@ -774,7 +774,7 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
   ASSERT_OK(synfire_network_add_loss(network, "e", SYNFIRE_LOSS_CROSS_ENTROPY));
   ASSERT_OK(synfire_network_add_optimizer(network, "f", SYNFIRE_OPTIMIZER_KIND_ADAM, 0));
   ASSERT_OK(synfire_network_build(network));
-  const synfire_buffer forgery = forged(rig.x.get(), value_of(network));
+  const synfire_buffer forgery = forged(rig.x.get(), reinterpret_cast<uintptr_t>(network));
   const Buffer one = make_buffer(context, SYNFIRE_DTYPE_F32, 1), label = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
   for (const synfire_status status :
        {set_data(network, forgery, label), set_data(network, one, forgery),
