@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "files.h"
+#include "hash.hpp"
 #include "progress.hpp"
 #include "random.hpp"
 #include "speech.hpp"
@@ -35,11 +36,10 @@ std::uint32_t get(const unsigned char* bytes) {
          static_cast<std::uint32_t>(bytes[2]) << 16 | static_cast<std::uint32_t>(bytes[3]) << 24;
 }
 
-// FNV-1a with 64 bits.
 std::uint64_t hash_of(const unsigned char* bytes, std::size_t n) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (std::size_t i = 0; i < n; ++i) hash = (hash ^ bytes[i]) * 1099511628211U;
-  return hash;
+  Hash hash;
+  for (std::size_t i = 0; i < n; ++i) hash.add(bytes[i]);
+  return hash.value();
 }
 
 std::string name_in(const std::string& folder) {

@@ -51,6 +51,10 @@ void report_confusion(const std::vector<const Utterance*>& rows, const std::vect
               rows.empty() ? 0.0 : 100.0 * static_cast<double>(right) / static_cast<double>(rows.size()));
 }
 
+void report_weights(std::uint64_t hash) {
+  std::printf("weights      hash %016" PRIx64 "\n", hash);
+}
+
 void report_stream(const Streamed& streamed) {
   std::printf("streamed     %zu of %zu right: %zu wrong, %zu missed, %zu invented\n", streamed.right, streamed.spoken,
               streamed.wrong, streamed.missed, streamed.invented);

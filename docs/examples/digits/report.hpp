@@ -17,6 +17,7 @@ void report_epoch(const Epoch& epoch);
 /// Which digits were named how, and which voices were understood worst.
 void report_confusion(const std::vector<const Utterance*>& rows, const std::vector<std::uint32_t>& names);
 
+void report_weights(std::uint64_t hash);
 void report_stream(const Streamed& streamed);
 
 }  // namespace digits

@@ -3,9 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include "stream.hpp"
 
+#include <array>
+#include <bit>
 #include <optional>
 #include <stdexcept>
 
+#include "hash.hpp"
 #include "namer.h"
 #include "voices.hpp"
 
@@ -14,16 +17,28 @@ namespace {
 
 constexpr std::size_t pause_frames = 30;
 
-void copy_weights(const synfire::Network& from, const synfire::Network& to, const char* stage, std::size_t n_weights) {
-  synfire_synapse source = nullptr, destination = nullptr;
-  synfire::check(synfire_network_get_synapse(from, stage, &source));
-  const synfire::Synapse learnt(source);
-  synfire::check(synfire_network_get_synapse(to, stage, &destination));
-  const synfire::Synapse empty(destination);
+// The weights of a stage, [N, K].
+std::vector<float> weights_of(const synfire::Network& network, const char* stage, std::size_t n_weights) {
+  synfire_synapse synapse = nullptr;
+  synfire::check(synfire_network_get_synapse(network, stage, &synapse));
   std::vector<float> weights(n_weights);
-  synfire::read(learnt, "weight", weights);
-  synfire::write(empty, "weight", weights);
+  synfire::read(synfire::Synapse(synapse), "weight", weights);
+  return weights;
 }
+
+void set_weights(const synfire::Network& network, const char* stage, const std::vector<float>& weights) {
+  synfire_synapse synapse = nullptr;
+  synfire::check(synfire_network_get_synapse(network, stage, &synapse));
+  synfire::write(synfire::Synapse(synapse), "weight", weights);
+}
+
+struct Stage {
+  const char* name;
+  std::size_t n_weights;
+};
+
+constexpr std::array<Stage, 3> stages = {
+    {{"to-sounds", sounds* NERVE_FIBRES}, {"to-parts", parts* sounds}, {"to-words", words.size() * parts}}};
 
 // A namer that is closed in any case.
 class Namer {
@@ -55,9 +70,8 @@ class Namer {
 
 Streamed name_stream(const synfire::Context& context, const Learner& learner) {
   const synfire::Network frame = make_network(context, learner.plan(), 1, 1);
-  copy_weights(learner.network(), frame, "to-sounds", sounds * NERVE_FIBRES);
-  copy_weights(learner.network(), frame, "to-parts", parts * sounds);
-  copy_weights(learner.network(), frame, "to-words", words.size() * parts);
+  for (const Stage& stage : stages)
+    set_weights(frame, stage.name, weights_of(learner.network(), stage.name, stage.n_weights));
   Namer namer(frame);
   const std::vector<std::uint32_t> silence(NERVE_WORDS);
   Streamed result;
@@ -78,6 +92,14 @@ Streamed name_stream(const synfire::Context& context, const Learner& learner) {
     result.missed += heard == 0 ? 1U : 0U;
   }
   return result;
+}
+
+std::uint64_t hash_weights(const synfire::Network& network) {
+  Hash hash;
+  for (const Stage& stage : stages)
+    for (const float weight : weights_of(network, stage.name, stage.n_weights))
+      hash.add_word(std::bit_cast<std::uint32_t>(weight));
+  return hash.value();
 }
 
 }  // namespace digits

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "learner.hpp"
 
@@ -17,5 +18,8 @@ struct Streamed {
 
 /// Hears all that the unheard voices say, one word after the other with pauses of 0.3 s.
 Streamed name_stream(const synfire::Context& context, const Learner& learner);
+
+/// Of the bits of all weights: the same on every machine that learnt the same.
+std::uint64_t hash_weights(const synfire::Network& network);
 
 }  // namespace digits

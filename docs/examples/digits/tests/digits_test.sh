@@ -112,6 +112,7 @@ case_learn() {
   right=$(sed -n 's/^right .*: \([0-9]*\)[.][0-9]* %$/\1/p' "$work/out")
   [ "${right:-0}" -ge 85 ] || fail "names only $right % of the digits of unheard voices; the floor is 85 %"
   [ "$(grep -c '^epoch ' "$work/out")" -eq 25 ] || fail "not 25 epochs"
+  grep -q '^weights  *hash [0-9a-f]\{16\}$' "$work/out" || fail "no hash of the weights"
   grep -q '^zero  *[0-9]' "$work/out" || fail "no confusion matrix"
   streamed=$(sed -n 's/^streamed  *\([0-9]*\) of 80 right: .* missed, 0 invented$/\1/p' "$work/out")
   [ "${streamed:-0}" -ge 66 ] || fail "names only $streamed of 80 digits of a stream; the floor is 66"
