@@ -20,7 +20,7 @@ namespace digits {
 namespace {
 
 constexpr std::array<unsigned char, 8> magic = {'D', 'I', 'G', 'I', 'T', 'S', '0', '1'};
-constexpr std::size_t header_bytes = magic.size() + 5 * 4;
+constexpr std::size_t header_bytes = magic.size() + std::size_t{5} * 4;
 constexpr std::size_t utterance_bytes = 4 * (4 + max_frames * NERVE_WORDS);
 constexpr std::size_t most_utterances = 1'000'000;
 constexpr std::size_t ring_frames = 8;  // how long the cochlea and the nerve go on after a word
