@@ -26,11 +26,11 @@ bool checked_flag(int32_t value, const char* name) {
 
 // Changes the design of a network that is not built.
 template <class Change>
-synfire_status change(const char* function, synfire_network network, const char* name, const char* argument,
+synfire_status change(const char* function, synfire_network network, const char* text, const char* argument,
                       Change body) noexcept {
   return guarded(function, [&] {
     const auto found = pinned_network(network);
-    check_pointer(name, argument);
+    check_pointer(text, argument);
     found->change([&](network::Design& design) { body(design); });
     return SYNFIRE_OK;
   });
@@ -38,13 +38,13 @@ synfire_status change(const char* function, synfire_network network, const char*
 
 // A handle of a part, which keeps it alive.
 template <class Handle, class Find>
-synfire_status get(const char* function, synfire_network network, const char* name, const char* argument, Handle* part,
+synfire_status get(const char* function, synfire_network network, const char* text, const char* argument, Handle* part,
                    const char* part_name, Find find) noexcept {
   return guarded(function, [&] {
     check_pointer(part, part_name);
     *part = nullptr;
     const auto found = pinned_network(network);
-    check_pointer(name, argument);
+    check_pointer(text, argument);
     const auto object = find(*found);
     object->retain();
     *part = registered<Handle>(object.get());

@@ -18,7 +18,7 @@ static void set_data(synfire_context context, synfire_network network, int32_t s
     labels[i / INPUTS] = i / INPUTS % CLASSES;
     rates[i] = (float)((i % INPUTS % CLASSES == i / INPUTS % CLASSES ? 20U : 12U) + (seed * i >> 28)) / 128.0F;
   }
-  desc.memory = SYNFIRE_MEMORY_HOST, desc.data = rates, desc.n_elements = ROWS * INPUTS;
+  desc.memory = SYNFIRE_MEMORY_HOST, desc.data = rates, desc.n_elements = (uint64_t)ROWS * INPUTS;
   check(synfire_buffer_create(context, &desc, &inputs));
   desc.dtype = SYNFIRE_DTYPE_U32, desc.data = labels, desc.n_elements = ROWS;
   check(synfire_buffer_create(context, &desc, &classes));

@@ -131,6 +131,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
         {"sample_weights", arrays.sample_weights, weight_row(), &before.sample_weights, &after.sample_weights});
   for (const Array& array : list) check_rows(n_rows, array.row);
   std::vector<View> sources;
+  sources.reserve(list.size());
   for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
   // Everything is allocated before anything is copied.
   const auto given = [](const Buffer* array, const Ref<Buffer>& known) {

@@ -58,7 +58,7 @@ struct Stage {
   std::vector<float> class_weights = {};  // of a loss, or empty
 
   // A value of the table, by its name.
-  double value(std::string_view of) const;
+  double value(std::string_view wanted) const;
   int32_t whole(std::string_view of) const { return static_cast<int32_t>(value(of)); }
   bool flag(std::string_view of) const { return value(of) != 0; }
 };
@@ -91,10 +91,10 @@ class Design {
   void add_readout(const char* name, int32_t reduction, bool of_spikes);
   void add_loss(const char* name, int32_t kind);
   void add_optimizer(const char* name, int32_t kind, double learning_rate);
-  void train_parameter(const char* stage, TrainedParameter&& parameter);
+  void train_parameter(const char* name, TrainedParameter&& parameter);
   // The lengths are compared with the shapes before anything is read.
-  void set_mask(const char* stage, const uint8_t* mask, uint64_t length);
-  void set_class_weights(const char* stage, const float* weights, uint64_t n_weights);
+  void set_mask(const char* name, const uint8_t* mask, uint64_t length);
+  void set_class_weights(const char* name, const float* weights, uint64_t n_weights);
   // Adds a stage as it was in another design: all of it but the mask and the class weights.
   void add_copy(const Stage& from);
   // The network is built: rates that are drawn to a target now can be later.

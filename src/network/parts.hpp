@@ -70,7 +70,7 @@ struct PartBytes {
 struct Parts {
   // Makes everything but the graphs, which are recorded below. With a planning device, which must be that of the
   // context, arrays have addresses only.
-  Parts(core::Context& context, const Design& design, PlanningDevice* planned = nullptr);
+  Parts(core::Context& where, const Design& what, PlanningDevice* planning = nullptr);
 
   core::Context& context;
   const Design& design;

@@ -92,7 +92,7 @@ int64_t parameters_of(const Design& design, size_t index) {
 
 std::string bytes_text(uint64_t bytes) {
   char text[32];
-  if (bytes < 10 * 1024)
+  if (bytes < uint64_t{10} * 1024)
     std::snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
   else if (bytes < uint64_t{10} << 20)
     std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);

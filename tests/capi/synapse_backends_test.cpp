@@ -125,7 +125,7 @@ class SynapseOnBothBackends : public testing::Test {
       const size_t words = static_cast<size_t>(c.batch) * ((c.inputs() + 31) / 32);
       std::vector<uint32_t> bits(words);
       for (uint32_t& word : bits) word = static_cast<uint32_t>(random.whole(0, 0xFFFFFFFF));
-      kept = make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<int64_t>(words));
+      kept = make_buffer(context, SYNFIRE_DTYPE_BITS, words);
       upload(kept, bits);
       scale = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
       upload(scale, std::vector<float>{1.0F / 0.7F});

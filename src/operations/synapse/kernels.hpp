@@ -128,7 +128,7 @@ constexpr int64_t spike_group_bytes(int64_t words) {
   return group_bytes((words + spike_group_words - 1) / spike_group_words * spike_group_words);
 }
 inline constexpr int64_t spike_ring_bytes =
-    spike_group_threads / 32 * spike_group_stages * 2 * 16 * spike_group_words * 4;
+    int64_t{spike_group_threads} / 32 * spike_group_stages * 2 * 16 * spike_group_words * 4;
 
 struct SpikeProductLaunch {
   SequenceRows rows;
@@ -269,7 +269,7 @@ struct InputProductLaunch {
 };
 // Of the warpgroups' dynamic shared memory, behind the planes: a ring of a word of the left operand for each thread.
 inline constexpr int input_group_stages = 4;
-inline constexpr int64_t input_ring_bytes = input_group_stages * 3 * 16 * input_group_threads;
+inline constexpr int64_t input_ring_bytes = int64_t{input_group_stages} * 3 * 16 * input_group_threads;
 const void* input_product_kernel(BytesProduct product);
 
 // ---- sums in the fixed order ----------------------------------------------------------------------------------------
