@@ -288,7 +288,7 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   enqueue(Fill{op.total, 0}, launcher);
   const int width =
       (n_outputs | gradients.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(gradients.data) % 16 == 0 ? 4 : 1;
-  const int64_t across = pieces(n_outputs, 32 * width);
+  const int64_t across = pieces(n_outputs, int64_t{32} * width);
   const int64_t rows_per_piece = std::max<int64_t>(64, pieces(rows.count() * across, 8 * n_multiprocessors));
   launcher.launch(largest_kernel(width), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),
                   LargestLaunch{rows, gradients, largest, rows_per_piece});
