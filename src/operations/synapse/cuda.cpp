@@ -188,7 +188,7 @@ void enqueue_chains(const SynapseInputGradient& op, Launcher& launcher) {
 // ---- exact products -------------------------------------------------------------------------------------------------
 
 // Shared memory of a block on compute capability 9.0, without what the system and the kernels' own arrays take.
-constexpr int64_t most_shared_bytes = 224 * 1024;
+constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
 
 // Tiles of 64 x 32 take 7.3 us for 12,800 rows, 512 inputs and 20 outputs, where small ones take longer; for 64 rows
 // and less, or 16 outputs, small ones are faster: 1.9 us instead of 4 (H200). Warpgroups take half the time of tiles
@@ -208,11 +208,11 @@ SpikeProduct product_of(const SynapseSpec& spec, int64_t n_rows, const Launcher&
 // have arrays of their own beside this shared memory, so that the sum may pass 48 KiB, for which a launch must ask: it
 // asks for more, which costs nothing.
 Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes, const Launcher& launcher) {
-  const int64_t across = pieces(n_columns, group_columns), rows_of_block = 64 * (n_threads / 128);
+  const int64_t across = pieces(n_columns, group_columns), rows_of_block = int64_t{64} * (n_threads / 128);
   const int64_t shares =
       std::clamp<int64_t>(launcher.gpu().n_multiprocessors / across, 1, pieces(n_rows, rows_of_block));
   Grid grid = one_each(across * shares, n_threads);
-  constexpr int64_t unasked = 48 * 1024;
+  constexpr int64_t unasked = int64_t{48} * 1024;
   grid.shared_bytes = static_cast<uint32_t>(std::max(shared_bytes, unasked + 16));
   return grid;
 }
