@@ -59,7 +59,9 @@ void run(const digits::Options& options) {
   std::printf("learnt       in %.1f s\n", seconds_since(start));
   digits::report_weights(digits::hash_weights(learner.network()));
   digits::report_confusion(learner.unheard(), learner.name(learner.unheard()));
-  digits::report_stream(digits::name_stream(context, learner));
+  const std::string file = options.output + "/digits.safetensors";
+  synfire::check(synfire_network_save(learner.network(), file.c_str()));
+  digits::report_stream(digits::name_stream(context, file, learner.unheard()));
   digits::draw_picture(options.output + "/picture.svg", learner);
 }
 

@@ -26,12 +26,6 @@ std::vector<float> weights_of(const synfire::Network& network, const char* stage
   return weights;
 }
 
-void set_weights(const synfire::Network& network, const char* stage, const std::vector<float>& weights) {
-  synfire_synapse synapse = nullptr;
-  synfire::check(synfire_network_get_synapse(network, stage, &synapse));
-  synfire::write(synfire::Synapse(synapse), "weight", weights);
-}
-
 struct Stage {
   const char* name;
   std::size_t n_weights;
@@ -68,14 +62,16 @@ class Namer {
 
 }  // namespace
 
-Streamed name_stream(const synfire::Context& context, const Learner& learner) {
-  const synfire::Network frame = make_network(context, learner.plan(), 1, 1);
-  for (const Stage& stage : stages)
-    set_weights(frame, stage.name, weights_of(learner.network(), stage.name, stage.n_weights));
+Streamed name_stream(const synfire::Context& context, const std::string& file,
+                     const std::vector<const Utterance*>& said) {
+  synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+  desc.inference = 1;
+  desc.n_steps = desc.batch = 1;
+  const synfire::Network frame = synfire::network_from_file(context, file.c_str(), desc);
   Namer namer(frame);
   const std::vector<std::uint32_t> silence(NERVE_WORDS);
   Streamed result;
-  for (const Utterance* const one : learner.unheard()) {
+  for (const Utterance* const one : said) {
     std::size_t heard = 0;
     for (std::size_t t = 0; t < one->frames + pause_frames; ++t) {
       const std::uint32_t* const spikes = t < one->frames ? &one->spikes.at(t * NERVE_WORDS) : silence.data();

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "learner.hpp"
 
@@ -16,8 +18,10 @@ struct Streamed {
   std::size_t invented = 0;  // words named while nobody spoke
 };
 
-/// Hears all that the unheard voices say, one word after the other with pauses of 0.3 s.
-Streamed name_stream(const synfire::Context& context, const Learner& learner);
+/// Hears all that is said, one word after the other with pauses of 0.3 s, with the network of a file, one frame at a
+/// time.
+Streamed name_stream(const synfire::Context& context, const std::string& file,
+                     const std::vector<const Utterance*>& said);
 
 /// Of the bits of all weights: the same on every machine that learnt the same.
 std::uint64_t hash_weights(const synfire::Network& network);

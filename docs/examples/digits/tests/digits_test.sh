@@ -120,6 +120,7 @@ case_learn() {
   grep -v '^learnt ' "$work/out" >"$work/numbers"
   run_well --data "$data" --output "$work/second" --backend host --epochs 25 --threads 1
   grep -v '^learnt ' "$work/out" | cmp - "$work/numbers" || fail "other numbers on one thread"
+  cmp "$work/first/digits.safetensors" "$work/second/digits.safetensors" || fail "another file on one thread"
 }
 
 rm -rf "$work"
