@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <string>
@@ -143,7 +144,8 @@ TEST_F(Networks, AreSavedAndLoaded) {
   synfire::load_from_memory(other, file);
   EXPECT_EQ(other.evaluate().loss, expected.loss);
 
-  const std::string path = testing::TempDir() + "synfire-network-" + std::to_string(std::random_device()()) + ".safetensors";
+  const std::string path =
+      testing::TempDir() + "synfire-network-" + std::to_string(std::random_device()()) + ".safetensors";
   network.save(path.c_str());
   synfire::Network from_file = synfire::network_from_file(context, path.c_str());
   EXPECT_EQ(synfire::save_to_memory(from_file), file);
