@@ -57,8 +57,9 @@ TEST_F(Describe, ABufferWithoutAShapeAndABorrowedOne) {
   const Buffer plain = create(given);
   EXPECT_EQ(described(plain).n_elements, 7u);
   EXPECT_EQ(described(plain).shape[0], 0u);
-  float memory[7] = {};
-  uint32_t released = 0;
+  // Until the release is reported, which is after this test has ended.
+  static float memory[7];
+  static uint32_t released;
   given.memory = SYNFIRE_MEMORY_HOST;
   given.data = memory;
   given.release_flag = &released;
