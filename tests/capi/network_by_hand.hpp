@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_TESTS_CAPI_NETWORK_BY_HAND_HPP
 #define SYNFIRE_TESTS_CAPI_NETWORK_BY_HAND_HPP
 
+#include <cstring>
 #include <stdexcept>
 
 #include "support.hpp"
@@ -176,8 +177,11 @@ class Learnt {
     }
     if (plan.train_tau) {
       const auto count = static_cast<uint64_t>(plan.sizes[1]);
-      add(count * sizeof(double), [&](void* to, uint64_t) {
-        return synfire_layer_get_parameter(first, "tau", static_cast<double*>(to), count);
+      add(count * sizeof(double), [&](void* to, uint64_t bytes) {
+        std::vector<double> tau(count);  // aligned, which `to` need not be
+        const synfire_status status = synfire_layer_get_parameter(first, "tau", tau.data(), count);
+        std::memcpy(to, tau.data(), bytes);
+        return status;
       });
     }
     for (size_t m = 0; m < members.size(); ++m)
