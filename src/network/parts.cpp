@@ -244,6 +244,14 @@ Parts::Offsets Parts::offsets_of(const RecordedGraph& recorded) const {
   return offsets;
 }
 
+uint64_t Parts::next_batch() const {
+  if (!training.graph) return training_start.back();
+  for (const RecordedGraph::Value& one : training.values)
+    if (std::string_view("offset") == one.name && one.stage == design.stages().size())
+      return training.graph->counted(one.operation, one.known_as);
+  return 0;
+}
+
 // ---- planning -------------------------------------------------------------------------------------------------------
 
 namespace {

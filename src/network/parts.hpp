@@ -102,6 +102,7 @@ struct Parts {
   // Of the training: what its graph has counted, or where it is to begin.
   Offsets offsets() const { return training.graph ? offsets_of(training) : training_start; }
   Offsets offsets_of(const RecordedGraph& recorded) const;
+  uint64_t next_batch() const;  // offsets().back(), without memory
   // Of the rows that the next batch counts in.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.

@@ -14,6 +14,7 @@
 #include "message.h"
 #include "output.h"
 #include "report.h"
+#include "words.h"
 
 /* Everything that must be released in any case. */
 typedef struct parts {
@@ -120,6 +121,7 @@ int main(int argc, char **argv) {
     case OPTIONS_RUN:
       break;
   }
+  if (chosen.words != NULL) return words_run(&chosen) ? EXIT_SUCCESS : EXIT_FAILURE;
   good = run(&all, &chosen);
   npy_abandon(&all.file);
   raster_free(&all.picture);
