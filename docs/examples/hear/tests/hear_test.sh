@@ -128,7 +128,7 @@ case_live() {
   grep -q "$(printf '\033')" "$work/err" && fail "an escape sequence where no terminal is"
   [ "$(grep -c '^   Hz |spikes' "$work/err")" -eq 2 ] || fail "not two pictures"
   has err '^1\.[0-9]* of 1.200 s  speech.wav, "sound in, spikes out"'
-  has err '^ *80 |.*| *#* *|$'
+  has err '^ *80 |.*| *#* *|'
   has err '^latency [0-9.]* us, p50 [0-9.]* us, p99 [0-9.]* us, max [0-9.]* us; [0-9]* of 1200 late'
   has err "^$(number spikes) spikes of 128 neurons, on "
   has out 'real time, paced'
