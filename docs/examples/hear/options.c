@@ -29,6 +29,7 @@ static const char HELP[] =
     "  --target HZ          the target rate, 1 to 1000 (default 40)\n"
     "  --population K       K neurons for every channel, with time constants from 2.5 to 40 ms; 1 to 4096 (default 1)\n"
     "  --realtime           process the frames in real time (default: as fast as possible)\n"
+    "  --live               the same, and show spikes, V and latency on the terminal while it runs\n"
     "  --loop SECONDS       listen for this long, repeating the sound (default: once; with --learn, learn for 10\n"
     "                       times the length of the sound); up to 1000000\n"
     "  --frames N           the same, in frames; 1 to 1000000000\n"
@@ -152,6 +153,8 @@ static bool read_arguments(options *chosen, int argc, char **argv) {
       chosen->learn = true;
     else if (strcmp(argument, "--realtime") == 0)
       chosen->realtime = true;
+    else if (strcmp(argument, "--live") == 0)
+      chosen->live = chosen->realtime = true;
     else if (takes_value(argument)) {
       if (i + 1 >= argc) return complain("%s: needs a value", argument);
       if (!read_option(chosen, argument, argv[++i])) return false;

@@ -23,6 +23,7 @@ typedef struct options {
   double target_hz;
   bool learn;
   bool realtime;
+  bool live; /* with it `realtime` is set too */
 } options;
 
 typedef enum options_verdict { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG } options_verdict;

@@ -191,6 +191,27 @@ case_realtime() {
     fail "500 frames of 1 ms took less than half a second"
 }
 
+# Where stderr is no terminal: lines without escape sequences, one picture a second. Watching changes no spike.
+case_live() {
+  run_well "$sound" --backend host --live --loop 1.2 --output "$work/watched"
+  grep -q "$(printf '\033')" "$work/err" && fail "an escape sequence where no terminal is"
+  [ "$(grep -c '^   Hz |spikes' "$work/err")" -eq 2 ] || fail "not two pictures"
+  has err '^1\.[0-9]* of 1.200 s  speech.wav, "sound in, spikes out"'
+  has err '^ *80 |.*| *#* *|'
+  has err '^latency [0-9.]* us, p50 [0-9.]* us, p99 [0-9.]* us, max [0-9.]* us; [0-9]* of 1200 late'
+  has err "^$(number spikes) spikes of 128 neurons, on "
+  has out 'real time, paced'
+  run_well "$sound" --backend host --frames 1200 --output "$work/result"
+  cmp "$work/watched/spikes.npy" "$work/result/spikes.npy" || fail "other spikes when somebody watches"
+  run_well "$sound" --backend host --live --population 3 --frames 10
+  has err ' spikes of 384 neurons, on '
+}
+
+case_terminal() {
+  find_python pty
+  "$python" "$extra" "$hear" "$sound" || fail "the picture on a terminal"
+}
+
 # Short, and possibly on a busy machine: tests what is printed and written, not how late it was.
 case_times() {
   find_python xml.dom.minidom
@@ -318,6 +339,25 @@ case_full_disk() {
   run "$sound" --backend host --output "$work/no/such"
   [ "$status" -eq 1 ] || fail "a folder in no folder"
   has err 'cannot be created'
+}
+
+# A folder in which nothing may be written, also by root if it can become somebody else.
+case_read_only() {
+  mkdir "$work/locked" && chmod 555 "$work/locked"
+  if [ "$(id -u)" -eq 0 ]; then
+    command -v setpriv >/dev/null || { echo "skipped: root may write everywhere, and there is no setpriv"; exit 77; }
+    set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$hear"
+    "$@" --help >/dev/null 2>&1 || { echo "skipped: another user cannot run $hear"; exit 77; }
+  else
+    set -- "$hear"
+  fi
+  for output in --output --svg --csv; do
+    "$@" "$sound" --backend host --frames 20 "$output" "$work/locked/new" >"$work/out" 2>"$work/err" &&
+      fail "$output in a folder that is read-only"
+    has err 'locked/new: cannot be \(created\|written\): Permission denied'
+  done
+  "$@" "$sound" --backend host --frames 20 --output "$work/locked" >"$work/out" 2>"$work/err" && fail "a read-only folder"
+  has err 'locked/spikes.npy: cannot be written: Permission denied'
 }
 
 rm -rf "$work"
