@@ -101,16 +101,19 @@ class BackwardThread {
   // dL/dX leaves the second-level cache first, in favour of X: 202.3 us against 204.3, and 279.1 against 281.3 with the
   // forward (H200, LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
   using GradientWriter = Writer<E, W, true>;
-  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int n_further = n_further_states<Model>;
+  static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
   // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
   static constexpr int ahead = any ? backward_ahead / 2 : backward_ahead;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
   // Long unrolled code, so only for the common case: one variable, f32, a surrogate with its own instance.
   static constexpr bool deep =
-      W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
-  static constexpr bool keeps_w = backward_variables<Model>(Inputs) == 2;
-  static constexpr int step_stride = backward_variables<Model>(Inputs) * backward_threads;  // in shared memory
+      W == 1 && !any && !PerNeuron && n_further == 0 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
+  static constexpr bool keeps_w = backward_variables<Model>(Inputs) > 1;
+  // In shared memory, elements from one variable and from one step to the next.
+  static constexpr int block = backward_block(backward_variables<Model>(Inputs), sizeof(R));
+  static constexpr int step_stride = backward_variables<Model>(Inputs) * block;
   // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
@@ -121,15 +124,21 @@ class BackwardThread {
         constants_(*a_.parameters, a_.extents, at),
         row_(a_.extents.row()),
         h_(shared + threadIdx.x) {
-    carried_v_ = carried_w_ = {};
+    carried_v_ = carried_w_[0] = {};
     if (a_.grad_v_final) carried_v_ = load<W>(a_.grad_v_final + at.element);
-    if (two_variables && a_.grad_w_final) carried_w_ = load<W>(a_.grad_w_final + at.element);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) {
+      carried_w_[k] = {};
+      if (a_.grad_w_final[k]) carried_w_[k] = load<W>(a_.grad_w_final[k] + at.element);
+    }
     const int64_t last = a_.extents.n_steps - 1;
     if (a_.grad_spike) grad_spike_ = Sequence(a_.grad_spike, last, at.element, -1);
     if (a_.grad_x) grad_x_ = GradientWriter(a_.grad_x, last, at.element, -1);
     if constexpr (any) {
       if (a_.grad_v_seq) grad_v_ = Sequence(a_.grad_v_seq, last, at.element, -1);
-      if (two_variables && a_.grad_w_seq) grad_w_ = Sequence(a_.grad_w_seq, last, at.element, -1);
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.grad_w_seq[k]) grad_w_[k] = Sequence(a_.grad_w_seq[k], last, at.element, -1);
     }
     if constexpr (reads_input) x_again_ = Sequence(a_.x, last, at.element, -1);
     if constexpr (Inputs == BackwardInputs::parameters) {
@@ -137,7 +146,7 @@ class BackwardThread {
       const int64_t n_steps = a_.extents.n_steps;
       const int64_t steps = n_steps < checkpoint_interval ? n_steps : checkpoint_interval;
       gradients_ = reinterpret_cast<double*>(shared + steps * step_stride) + threadIdx.x;
-      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * backward_threads] = 0;
+      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * block] = 0;
     }
   }
 
@@ -153,21 +162,28 @@ class BackwardThread {
     }
     for (; interval >= 0; --interval) walk(interval);
     if (a_.grad_v_init) store<W>(a_.grad_v_init + element_, carried_v_);
-    if (two_variables && a_.grad_w_init) store<W>(a_.grad_w_init + element_, carried_w_);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k)
+      if (a_.grad_w_init[k]) store<W>(a_.grad_w_init[k] + element_, carried_w_[k]);
     if constexpr (Inputs == BackwardInputs::parameters)
-      for (int q = 0; q < a_.gradients.count; ++q)
-        a_.gradient_partials[q * row_ + element_] = gradients_[q * backward_threads];
+      for (int q = 0; q < a_.gradients.count; ++q) a_.gradient_partials[q * row_ + element_] = gradients_[q * block];
   }
 
  private:
+  // The further variables.
+  struct Rows {
+    Vector<R, W> of[rows_w];
+  };
+
   // One interval: H first, then its steps in reverse.
   __device__ __forceinline__ void walk(int64_t interval) {
     const int64_t first = interval * checkpoint_interval, left = a_.extents.n_steps - first;
     const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
     const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
     v_start_ = load<W>(checkpoint);
-    Vector<R, W> w_start = {};
-    if constexpr (two_variables) w_start = load<W>(checkpoint + row_);
+    Rows w_start = {};
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) w_start.of[k] = load<W>(checkpoint + (k + 1) * row_);
 
     // Incoming gradients of the last steps, in flight while H is recomputed.
     Row grad_spike[ahead];
@@ -246,21 +262,20 @@ class BackwardThread {
 #pragma unroll
     for (int u = 0; u < length; ++u) grad_spike[u] = grad_spike_.take();
     const R* checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
-    Vector<R, W> v_next = load<W>(checkpoint), w_next = {};
-    if constexpr (two_variables) w_next = load<W>(checkpoint + row_);
+    Vector<R, W> v_next = load<W>(checkpoint);
+    Rows no_w = {};
     for (; interval >= 0; --interval) {
       v_start_ = v_next;
-      Vector<R, W> v = v_next, w_now = w_next;
+      Vector<R, W> v = v_next;
       if (interval == 0) {
         x_rows.hold();
         grad_spike_.hold();
       } else {
         checkpoint -= Model::n_states * row_;
         v_next = load<W>(checkpoint);
-        if constexpr (two_variables) w_next = load<W>(checkpoint + row_);
       }
 #pragma unroll
-      for (int s = 0; s < length; ++s) charge_step(x_rows.decoded(x[s]), s, v, w_now);
+      for (int s = 0; s < length; ++s) charge_step(x_rows.decoded(x[s]), s, v, no_w);
       h_now_ = h_[(length - 1) * step_stride];
 #pragma unroll
       for (int u = 0; u < length; ++u) {
@@ -322,30 +337,38 @@ class BackwardThread {
       for (; s < length; s += ahead) chunk(Known<Chunk::partial>{}, s);
   }
 
-  // H of one step (and W before it) into shared memory, [step][variable][thread]: neighbouring threads use neighbouring
-  // banks. The state moves on.
-  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Vector<R, W>& w_now) {
-    if constexpr (keeps_w) h_[s * step_stride + backward_threads] = w_now;
+  // H of one step (and the further variables before it) into shared memory, [step][variable][thread]: neighbouring
+  // threads use neighbouring banks. The state moves on.
+  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Rows& w_now) {
+    if constexpr (keeps_w) {
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) h_[s * step_stride + (k + 1) * block] = w_now.of[k];
+    }
     Vector<R, W> h;
 #pragma unroll
     for (int w = 0; w < W; ++w) {
-      const State<R> before = {v.e[w], w_now.e[w]};
+      StateOf<Model, R> before = {v.e[w], {}};
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) before.w[k] = w_now.of[k].e[w];
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w]));
+      const StateOf<Model, R> after =
+          advance<Model>(constants_[w], rules_, before, x.e[w], h.e[w], fires<Model>(constants_[w], h.e[w]));
       v.e[w] = after.v;
-      w_now.e[w] = after.w;
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
     }
     h_[s * step_stride] = h;
   }
 
-  __device__ __forceinline__ void recompute(int64_t first, Vector<R, W> w_now, int length) {
+  __device__ __forceinline__ void recompute(int64_t first, Rows w_now, int length) {
     Vector<R, W> v = v_start_;
     for_each_row(Sequence(a_.x, first, element_, 1), length,
                  [&](const Vector<R, W>& x, int s) { charge_step(x, s, v, w_now); });
   }
 
-  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes.
-  __device__ __forceinline__ void read_h(int64_t first, Vector<R, W> w_now, int length) {
+  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
+  // variables follow from H (models of which one follows X as well never store H).
+  __device__ __forceinline__ void read_h(int64_t first, Rows w_now, int length) {
     using Stored = Reader<typename StoredAs<R>::type, W>;
     u32 spikes[W];
 #pragma unroll
@@ -358,10 +381,17 @@ class BackwardThread {
         if constexpr (sizeof(R) == 4)
           if (a_.tape_spikes)
             h.e[w] = on_the_side_of((spikes[w] >> s & 1u) != 0, h.e[w], constants_[w][constant_v_threshold]);
-        if constexpr (two_variables) {
-          const State<R> before = {R(0), w_now.e[w]};
-          if constexpr (keeps_w) h_[s * step_stride + backward_threads].e[w] = before.w;
-          w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w])).w;
+        if constexpr (n_further > 0) {
+          StateOf<Model, R> before = {R(0), {}};
+#pragma unroll
+          for (int k = 0; k < n_further; ++k) {
+            before.w[k] = w_now.of[k].e[w];
+            if constexpr (keeps_w) h_[s * step_stride + (k + 1) * block].e[w] = before.w[k];
+          }
+          const StateOf<Model, R> after =
+              advance<Model>(constants_[w], rules_, before, R(0), h.e[w], fires<Model>(constants_[w], h.e[w]));
+#pragma unroll
+          for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
         }
       }
       h_[s * step_stride] = h;
@@ -372,37 +402,54 @@ class BackwardThread {
   template <class Slope>
   __device__ __forceinline__ void step(const Row& grad_spike_row, int s, bool first, Slope slope) {
     const Vector<R, W> grad_spike = grad_spike_.decoded(grad_spike_row);
-    Vector<R, W> grad_v, grad_w, x = {};
+    Vector<R, W> grad_v, grad_w[rows_w], x = {};
 #pragma unroll
-    for (int w = 0; w < W; ++w) grad_v.e[w] = grad_w.e[w] = R(-0.0);  // adding −0 changes no number
+    for (int w = 0; w < W; ++w) {
+      grad_v.e[w] = R(-0.0);  // adding −0 changes no number
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) grad_w[k].e[w] = R(-0.0);
+    }
     if (any && a_.grad_v_seq) grad_v = grad_v_.decoded(grad_v_.take());
-    if (two_variables && any && a_.grad_w_seq) grad_w = grad_w_.decoded(grad_w_.take());
+    if constexpr (any) {
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.grad_w_seq[k]) grad_w[k] = grad_w_[k].decoded(grad_w_[k].take());
+    }
     if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
-    Vector<R, W> h_before = {}, w_before = {}, grad_x;
+    Vector<R, W> h_before = {}, w_before[rows_w] = {}, grad_x;
     if (!first) h_before = h_[(s - 1) * step_stride];
-    if constexpr (keeps_w) w_before = h_[s * step_stride + backward_threads];
+    if constexpr (keeps_w) {
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) w_before[k] = h_[s * step_stride + (k + 1) * block];
+    }
 #pragma unroll
     for (int w = 0; w < W; ++w) {
       const R v_before = first
                              ? v_start_.e[w]
                              : reset(constants_[w], rules_, h_before.e[w], fires<Model>(constants_[w], h_before.e[w]));
       const R g = slope(w);
-      const State<R> before = {v_before, w_before.e[w]};
-      const Incoming<R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], grad_w.e[w] + carried_w_.e[w]};
-      const StepGradient<R> step =
+      StateOf<Model, R> before = {v_before, {}};
+      IncomingOf<Model, R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], {}};
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) {
+        before.w[k] = w_before[k].e[w];
+        incoming.w[k] = grad_w[k].e[w] + carried_w_[k].e[w];
+      }
+      const StepGradientOf<Model, R> step =
           backward_step<Model>(constants_[w], rules_, before, x.e[w], h_now_.e[w], g, incoming);
       if constexpr (Inputs == BackwardInputs::parameters) add_gradients(before, x.e[w], h_now_.e[w], g, step, incoming);
       grad_x.e[w] = step.x;
       carried_v_.e[w] = step.before.v;
-      carried_w_.e[w] = step.before.w;
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) carried_w_[k].e[w] = step.before.w[k];
     }
     if (!any || a_.grad_x) grad_x_.put(grad_x, true);
     h_now_ = h_before;
   }
 
   // One step's share of the gradients of parameters, summed in shared memory.
-  __device__ __forceinline__ void add_gradients(State<R> before, R x, R h, R g, const StepGradient<R>& step,
-                                                Incoming<R> incoming) {
+  __device__ __forceinline__ void add_gradients(StateOf<Model, R> before, R x, R h, R g,
+                                                const StepGradientOf<Model, R>& step, IncomingOf<Model, R> incoming) {
     const core::ParameterBlock<R>& block = *a_.parameters;
     const int64_t n = a_.extents.n_neurons;
 #pragma unroll 1
@@ -422,7 +469,7 @@ class BackwardThread {
         }
         share = parameter_gradient<Model>(constants_[0], slopes, before, x, h, step, incoming);
       }
-      gradients_[q * backward_threads] += static_cast<double>(share);
+      gradients_[q * block] += static_cast<double>(share);
     }
   }
 
@@ -433,8 +480,8 @@ class BackwardThread {
   const int64_t row_;
   Vector<R, W>* const h_;
   double* gradients_ = nullptr;  // [gradient][thread], behind H in shared memory
-  Vector<R, W> carried_v_, carried_w_, v_start_, h_now_;
-  Sequence grad_spike_, grad_v_, grad_w_, x_again_;
+  Vector<R, W> carried_v_, carried_w_[rows_w], v_start_, h_now_;
+  Sequence grad_spike_, grad_v_, grad_w_[rows_w], x_again_;
   GradientWriter grad_x_;
 };
 
@@ -533,9 +580,9 @@ class LinearBackwardThread {
 #pragma unroll
     for (int w = 0; w < W; ++w) {
       if (!a_.grad_v_seq) grad_v.e[w] = R(-0.0);  // adding −0 changes no number
-      const Incoming<R> incoming = {R(0), grad_v.e[w] + carried_.e[w], R(0)};
+      const Incoming<R> incoming = {R(0), grad_v.e[w] + carried_.e[w], {R(0)}};
       const StepGradient<R> step =
-          backward_step<Model>(constants_[w], a_.rules, State<R>{R(0), R(0)}, R(0), R(0), R(0), incoming);
+          backward_step<Model>(constants_[w], a_.rules, State<R>{R(0), {R(0)}}, R(0), R(0), R(0), incoming);
       grad_x.e[w] = step.x;
       carried_.e[w] = step.before.v;
     }

@@ -76,7 +76,8 @@ class ForwardThread {
   using R = Arithmetic<E>;
   using Input = Reader<E, W>;
   static constexpr int ahead = Ahead;
-  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int n_further = n_further_states<Model>;
+  static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr bool any = Outputs == ForwardOutputs::any;
   static constexpr bool any_spikes = any && !never_fires<Model>;
   static_assert(checkpoint_interval % ahead == 0);
@@ -88,8 +89,9 @@ class ForwardThread {
         row_(a_.extents.row()),
         x_(a_.x, 0, at.element, 1) {
     v_ = load<W>(a_.v_in + at.element);
-    w_ = {};
-    if constexpr (two_variables) w_ = load<W>(a_.w_in + at.element);
+    w_[0] = {};
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) w_[k] = load<W>(a_.w_in[k] + at.element);
     if constexpr (Outputs == ForwardOutputs::bits || any_spikes) {
       word_ = a_.spike_bits ? a_.spike_bits.data + at.lane / 32 : nullptr;
       writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.writes;  // a word's first neuron exists if it does
@@ -105,7 +107,9 @@ class ForwardThread {
     if constexpr (any) {
       if (a_.h_seq) h_seq_ = Writer<E, W>(a_.h_seq, 0, at.element, 1);
       if (a_.tape_h) tape_h_ = Writer<E, W>(a_.tape_h, 0, at.element, 1);
-      if (a_.w_seq) w_seq_ = Writer<E, W>(a_.w_seq, 0, at.element, 1);
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.w_seq[k]) w_seq_[k] = Writer<E, W>(a_.w_seq[k], 0, at.element, 1);
     }
     if constexpr (Outputs == ForwardOutputs::potential || any)
       if (a_.v_seq) v_seq_ = Writer<E, W>(a_.v_seq, 0, at.element, 1);
@@ -131,9 +135,10 @@ class ForwardThread {
     if (!at_.writes) return;
     if (a_.v_out) store<W>(a_.v_out + at_.element, v_);
     if (a_.v_final) store<W>(a_.v_final + at_.element, v_);
-    if constexpr (two_variables) {
-      if (a_.w_out) store<W>(a_.w_out + at_.element, w_);
-      if (a_.w_final) store<W>(a_.w_final + at_.element, w_);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) {
+      if (a_.w_out[k]) store<W>(a_.w_out[k] + at_.element, w_[k]);
+      if (a_.w_final[k]) store<W>(a_.w_final[k] + at_.element, w_[k]);
     }
   }
 
@@ -161,7 +166,8 @@ class ForwardThread {
     if (!a_.tape || t % checkpoint_interval != 0 || !at_.writes) return;
     R* const place = a_.tape + t / checkpoint_interval * Model::n_states * row_ + at_.element;
     store<W>(place, v_);
-    if constexpr (two_variables) store<W>(place + row_, w_);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) store<W>(place + (k + 1) * row_, w_[k]);
   }
 
   __device__ __forceinline__ void step(const Vector<R, W>& x) {
@@ -169,13 +175,16 @@ class ForwardThread {
     u32 bits = 0;
 #pragma unroll
     for (int w = 0; w < W; ++w) {
-      const State<R> before = {v_.e[w], w_.e[w]};
+      StateOf<Model, R> before = {v_.e[w], {}};
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) before.w[k] = w_[k].e[w];
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
       const bool spike = fires<Model>(constants_[w], h.e[w]);
       bits |= static_cast<u32>(spike) << w;
-      const State<R> after = advance<Model>(constants_[w], a_.rules, before, h.e[w], spike);
+      const StateOf<Model, R> after = advance<Model>(constants_[w], a_.rules, before, x.e[w], h.e[w], spike);
       v_.e[w] = after.v;
-      w_.e[w] = after.w;
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) w_[k].e[w] = after.w[k];
     }
     if constexpr (Outputs == ForwardOutputs::bits) write_word(bits);
     if constexpr (Outputs == ForwardOutputs::time_bits) time_words_.put(bits, at_.writes);
@@ -195,8 +204,9 @@ class ForwardThread {
       if (a_.h_seq) h_seq_.put(h, at_.writes);
       if (a_.tape_h) tape_h_.put(never_fires<Model> || a_.tape_spikes ? kept_finite(h) : h, at_.writes);
       if (a_.v_seq) v_seq_.put(v_, at_.writes);
-      if constexpr (two_variables)
-        if (a_.w_seq) w_seq_.put(w_, at_.writes);
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.w_seq[k]) w_seq_[k].put(w_[k], at_.writes);
     }
   }
 
@@ -234,8 +244,8 @@ class ForwardThread {
   bool writes_word_ = false;
   TimeWords<W> time_words_, tape_spikes_;
   ByteWriter<W> bytes_;
-  Writer<E, W> spikes_, h_seq_, tape_h_, v_seq_, w_seq_;
-  Vector<R, W> v_, w_;
+  Writer<E, W> spikes_, h_seq_, tape_h_, v_seq_, w_seq_[rows_w];
+  Vector<R, W> v_, w_[rows_w];
 };
 
 template <class Model, class E, int W, ForwardOutputs Outputs>

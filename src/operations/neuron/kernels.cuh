@@ -324,10 +324,11 @@ struct Constants {
   }
 };
 
-// How many variables per step a backward stores in shared memory: H, and W before the step if it is needed.
+// How many variables per step a backward stores in shared memory: H, and the further variables before the step if they
+// are needed.
 template <class Model>
 constexpr int backward_variables(BackwardInputs inputs) {
-  return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;
+  return slope_reads_w<Model> || inputs == BackwardInputs::parameters ? Model::n_states : 1;
 }
 
 // ---- instances ------------------------------------------------------------------------------------------------------

@@ -69,13 +69,19 @@ inline constexpr int backward_width = is_double<E> ? 1 : 2;
 template <class E>
 inline constexpr int linear_backward_width = forward_width<E>;
 
-// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
-// before each step where a derivative depends on it: that is one variable or two.
-// One f64 per gradient of a parameter comes on top.
+// Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory
+// than a kernel has without asking.
+constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
+  return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
+}
+
+// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and
+// the further variables before each step where a derivative depends on them. One f64 per gradient of a parameter comes
+// on top.
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return backward_threads *
+  return backward_block(n_variables, arithmetic_bytes) *
          (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 

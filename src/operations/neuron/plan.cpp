@@ -33,6 +33,10 @@ bool can_widen(const View& array, int width) {
          (aligned(array.data, std::min<uint64_t>(access, 16)) &&
           (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
+template <size_t n>
+bool can_widen(const View (&arrays)[n], int width) {
+  return std::all_of(arrays, arrays + n, [&](const View& array) { return can_widen(array, width); });
+}
 // A thread's neurons belong to one batch row, so that all of them are active or none is.
 template <class... Arrays>
 bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
@@ -43,6 +47,11 @@ bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
 template <class... Arrays>
 bool all_of_type(int32_t dtype, const Arrays&... arrays) {
   return ((!arrays.data || arrays.dtype == dtype) && ...);
+}
+
+template <size_t n>
+bool any_given(const View (&arrays)[n]) {
+  return std::any_of(arrays, arrays + n, [](const View& array) { return array.data != nullptr; });
 }
 
 // Calls f with a value of the storage type of an instance.
@@ -59,7 +68,7 @@ ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
   if (spec.model->never_fires)
     return op.h_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x, op.v_seq) ? ForwardOutputs::any
                                                                                        : ForwardOutputs::potential;
-  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
+  if (op.v_seq.data || op.h_seq.data || any_given(op.w_seq) || op.tape_h.data || !all_of_type(spec.dtype, op.x))
     return ForwardOutputs::any;
   switch (op.spike_format) {
     case SpikeFormat::bits:
@@ -79,7 +88,7 @@ BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
   if (op.gradients.count > 0) return BackwardInputs::parameters;
   if (spec.model->never_fires)
     return all_of_type(spec.dtype, op.grad_v_seq, op.grad_x) ? BackwardInputs::potential : BackwardInputs::any;
-  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
+  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !any_given(op.grad_w_seq) &&
       all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
     return BackwardInputs::spikes;
   return BackwardInputs::any;
@@ -181,8 +190,9 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
   const int64_t row = spec.extents.row();
-  const int threads =
-      spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
+  const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
   Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
     const int wide = with_storage(spec, false, [](auto s) { return linear_backward_width<decltype(s)>; });
@@ -193,7 +203,6 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
     return plan;
   }
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
-  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
       can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
     plan.width = wide;
