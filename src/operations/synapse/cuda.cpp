@@ -1,6 +1,5 @@
 // The launches of synapses on a GPU.
-#include "kernels.hpp"
-#include "synapse.hpp"
+#include "arguments_of.hpp"
 
 #include <cuda/launcher.hpp>
 #include <operations/elementwise/fill.hpp>
@@ -29,26 +28,6 @@ int64_t pieces(int64_t count, int64_t length) {
 // A block for each piece; kernels loop in case that there are more.
 Grid one_each(int64_t n_pieces, int n_threads) {
   return {static_cast<uint32_t>(std::clamp<int64_t>(n_pieces, 1, int64_t{1} << 30)), static_cast<uint32_t>(n_threads)};
-}
-
-template <class E>
-E* data_of(const View& view) {
-  return static_cast<E*>(view.data);
-}
-template <class E>
-RowArray<E> rows_of(const View& sequence, int64_t length) {
-  return {data_of<E>(sequence), sequence.pitch, length};
-}
-
-template <class Op>
-SequenceRows rows_of(const Op& op) {
-  return {op.extents.n_steps, op.extents.batch, data_of<const uint32_t>(op.n_active),
-          data_of<const int64_t>(op.layer_active), op.synapse->spec().n_outputs};
-}
-
-template <class R>
-KeptArray<R> kept_of(const Kept& kept, const Extents& e) {
-  return {data_of<const uint32_t>(kept.mask), e.words_per_row(), data_of<const R>(kept.scale)};
 }
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
@@ -220,19 +199,7 @@ Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t sh
 void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_rows = op.extents.n_steps * op.extents.batch, n_outputs = spec.n_outputs;
-  const SpikeProductLaunch launch = {rows_of(op),
-                                     spec.n_inputs,
-                                     n_outputs,
-                                     as_bits(op.input, op.converted, op.extents, launcher),
-                                     data_of<const int32_t>(op.table),
-                                     spec.table_pitch(),
-                                     data_of<const uint8_t>(op.planes),
-                                     SynapseSpec::even_words(spec.n_inputs),
-                                     data_of<const int32_t>(op.grid),
-                                     data_of<const int32_t>(op.bias_on_grid),
-                                     rows_of<float>(op.output, n_outputs),
-                                     kept_of<float>(op.kept, op.extents),
-                                     data_of<const float>(op.bias)};
+  const SpikeProductLaunch launch = spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher));
   const SpikeProduct product = product_of(spec, n_rows, launcher);
   const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr);
   switch (product) {

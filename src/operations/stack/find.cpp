@@ -1,0 +1,140 @@
+// Which entries of a list become stacks.
+#include "shared_memory.hpp"
+
+#include <cuda/hints.hpp>
+#include <graph/operands.hpp>
+#include <layer/layer.hpp>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+using cuda::GpuShape;
+
+namespace {
+
+// Compute capability 8.6 has this much for a block, others more. Planes that do not fit are better shared by the rows
+// of many steps and batch rows, in launches of their own.
+constexpr int64_t most_shared_bytes = int64_t{96} * 1024;
+// A block walks alone through all steps of its batch row, in less time than two launches take for so many.
+constexpr int64_t most_steps = 128;
+// So that every block begins at once, or a few behind others.
+constexpr int64_t rows_of_a_multiprocessor = 2;
+
+bool has_tensor_cores(const GpuShape& gpu) {
+  return gpu.compute_major >= 8 && gpu.code_version >= 80;
+}
+
+bool on_device(const View& view) {
+  return !view.data || view.memory == SYNFIRE_MEMORY_DEVICE;
+}
+
+bool takes(const SynapseForward& op, const GpuShape& gpu) {
+  const Extents& e = op.extents;
+  return op.synapse->spec().is_exact() && op.synapse->spec().n_outputs <= cuda::most_stack_neurons &&
+         op.input.dtype == SYNFIRE_DTYPE_BITS && on_device(op.input) && on_device(op.output) &&
+         op.output.dtype == SYNFIRE_DTYPE_F32 && !op.kept.mask && e.n_steps <= most_steps &&
+         e.batch <= rows_of_a_multiprocessor * gpu.n_multiprocessors;
+}
+
+bool takes(const Forward& op) {
+  const LayerSpec& spec = op.layer->spec();
+  return spec.dtype == SYNFIRE_DTYPE_F32 && spec.threads_per_block == 0 &&
+         (op.spike_format == SpikeFormat::none || op.spike_format == SpikeFormat::bits) && !op.h_seq && !op.w_seq &&
+         !op.tape_h && !op.tape_spikes && (!op.v_seq || op.v_seq.dtype == SYNFIRE_DTYPE_F32);
+}
+
+// The product at an entry and the pass behind it that reads its output.
+const Forward* pass_behind(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
+  if (at + 1 >= entries.size()) return nullptr;
+  const auto* const product = entries[at].as<SynapseForward>();
+  const auto* const pass = entries[at + 1].as<Forward>();
+  if (!product || !pass || !takes(*product, gpu) || !takes(*pass)) return nullptr;
+  const Extents &of_product = product->extents, &of_pass = pass->layer->spec().extents;
+  const bool fits = pass->x.data == product->output.data && pass->x.pitch == product->output.pitch &&
+                    of_pass.n_steps == of_product.n_steps && of_pass.batch == of_product.batch &&
+                    of_pass.n_neurons == product->synapse->spec().n_outputs;
+  return fits ? pass : nullptr;
+}
+
+// Blocks are not ordered. So what one operation writes, another must neither read nor write, but where may(a, b) says
+// that each batch row has its own. X that stays in shared memory is not written.
+template <class May>
+bool conflict(const Operation& a, const Operation& b, May may) {
+  bool found = false;
+  for_each_operand(a, [&](const Operand<const View>& of_a) {
+    for_each_operand(b, [&](const Operand<const View>& of_b) {
+      if ((!of_a.is_written() && !of_b.is_written()) || of_a.view.is_shared_scratch() || of_b.view.is_shared_scratch())
+        return;
+      if (overlaps(of_a.view.data, of_a.view.bytes, of_b.view.data, of_b.view.bytes) && !may(of_a, of_b)) found = true;
+    });
+  });
+  return found;
+}
+
+// Within a link, only X is written and then read.
+bool is_sound(const StackLink& link) {
+  return !conflict(link.product, link.pass, [&](const auto& written, const auto& read) {
+    return !read.is_written() && written.view.data == link.product.output.data && read.view.data == link.pass.x.data;
+  });
+}
+
+// Whether the input of a link is exactly what the pass of another one writes.
+bool follows(const StackLink& next, const StackLink& before) {
+  const View &input = next.product.input, &spikes = before.pass.spikes;
+  return before.pass.spike_format == SpikeFormat::bits && input.data == spikes.data && input.pitch == spikes.pitch &&
+         next.product.extents.words_per_row() == before.pass.layer->spec().extents.words_per_row();
+}
+
+bool may_follow(const StackLink& next, const StackLink& before) {
+  const auto never = [](const auto&, const auto&) { return false; };
+  const auto of_the_row = [&](const auto& written, const auto& read) {
+    return !read.is_written() && written.view.data == before.pass.spikes.data &&
+           read.view.data == next.product.input.data && follows(next, before);
+  };
+  return !conflict(before.product, next.product, never) && !conflict(before.product, next.pass, never) &&
+         !conflict(before.pass, next.pass, never) && !conflict(before.pass, next.product, of_the_row);
+}
+
+bool may_follow(const StackLink& next, const Stack& stack) {
+  const Extents &e = next.product.extents, &of_stack = stack.links[0].product.extents;
+  if (stack.links.size() == cuda::most_stack_links || e.n_steps != of_stack.n_steps || e.batch != of_stack.batch)
+    return false;
+  for (const StackLink& before : stack.links)
+    if (!may_follow(next, before)) return false;
+  return true;
+}
+
+}  // namespace
+
+}  // namespace synfire::operations
+
+namespace synfire::core {
+
+using namespace synfire::operations;
+
+std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu) {
+  std::vector<Join> joins;
+  if (!has_tensor_cores(gpu)) return joins;
+  size_t at = 0;
+  while (at < entries.size()) {
+    const size_t first = at;
+    Stack stack;
+    while (const Forward* const pass = pass_behind(entries, at, gpu)) {
+      const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
+      if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
+      stack.links.push_back(link);
+      if (stack_shared_bytes(stack.links) > most_shared_bytes) {
+        stack.links.pop_back();
+        break;
+      }
+      at += 2;
+    }
+    if (stack.links.empty())
+      ++at;
+    else
+      joins.push_back({first, at - first, Operation(std::move(stack))});
+  }
+  return joins;
+}
+
+}  // namespace synfire::core
