@@ -31,6 +31,7 @@ struct Build {
   // They run as long as all joined entries are active.
   std::vector<Instance> joined;
   std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
+  std::vector<void*> joined_memory;
   bool takes_joined = false;
   bool eager = false;
   ReplayObserver* observer = nullptr;
@@ -242,9 +243,12 @@ class CudaReplay final : public Replay {
     OperationList operations;
     std::vector<size_t> at;
   };
-  JoinedList joined_list(const OperationList& entries) const {
+  JoinedList joined_list(Build& build, const OperationList& entries) {
     JoinedList list;
-    std::vector<Join> joins = find_joins(entries, device_.shape);
+    std::vector<Join> joins = find_joins(entries, device_.shape, [&](uint64_t bytes) {
+      build.joined_memory.push_back(nullptr);
+      return build.joined_memory.back() = allocate(device_, SYNFIRE_MEMORY_DEVICE, bytes);
+    });
     if (joins.empty()) return list;
     auto next = joins.begin();
     for (size_t entry = 0; entry < entries.size();) {
@@ -268,7 +272,7 @@ class CudaReplay final : public Replay {
     for (const Instance& instance : build.instances) {
       for (const Operation& operation : instance.operations)
         if (operation.kind().calls_back) return;
-      lists.push_back(joined_list(instance.operations));
+      lists.push_back(joined_list(build, instance.operations));
       if (lists.back().at.empty() || lists.back().at != lists.front().at) return;
     }
     build.joined_at = lists.front().at;
@@ -366,6 +370,9 @@ class CudaReplay final : public Replay {
     build.instances.clear();
     build.joined.clear();
     // Freeing waits for replays in flight.
+    for (void* const memory : build.joined_memory)
+      if (memory) release(device_, SYNFIRE_MEMORY_DEVICE, memory);
+    build.joined_memory.clear();
     if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
     build.arena = nullptr;
   }

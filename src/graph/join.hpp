@@ -4,6 +4,8 @@
 
 #include "operation.hpp"
 
+#include <base/function_ref.hpp>
+
 #include <span>
 
 namespace synfire::core {
@@ -14,8 +16,10 @@ struct Join {
 };
 
 // The entries that gain from it on this GPU, in order (operations/stack). Neither the results nor what is in the
-// caller's memory afterwards depend on whether they are joined.
-std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu);
+// caller's memory afterwards depend on whether they are joined. `allocate` provides device memory for what entries that
+// share scratch memory must then keep apart.
+std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu,
+                             FunctionRef<void*(uint64_t bytes)> allocate);
 
 }  // namespace synfire::core
 

@@ -31,6 +31,7 @@
   KIND(Forward)                       \
   KIND(Backward)                      \
   KIND(Stack)                         \
+  KIND(StackBackward)                 \
   KIND(SumGradient)                   \
   KIND(Copy)                          \
   KIND(Fill)                          \

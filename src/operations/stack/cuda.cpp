@@ -1,11 +1,12 @@
-// The launch of a stack: where everything lies in shared memory.
-#include "stack.hpp"
+// The launches of stacks: where everything lies in shared memory.
 #include "kernels.hpp"
 #include "shared_memory.hpp"
+#include "stack.hpp"
 
 #include <cuda/launcher.hpp>
 #include <operations/neuron/arguments_of.hpp>
 #include <operations/synapse/arguments_of.hpp>
+#include <operations/synapse/few_rows.hpp>
 
 namespace synfire::operations {
 
@@ -64,6 +65,15 @@ void enqueue(const Stack& op, Launcher& launcher) {
   Grid grid = {static_cast<uint32_t>(op.links[0].product.extents.batch), stack_threads};
   grid.shared_bytes = static_cast<uint32_t>(stack_shared_bytes(op.links, &launch));
   launcher.launch(stack_kernel(), grid, launch);
+}
+
+Hints hints(const StackBackward&, const GpuShape&) {
+  return {};
+}
+
+void enqueue(const StackBackward& op, Launcher& launcher) {
+  for (const Operation& operation : op.operations) operation.kind().enqueue(operation.data(), launcher);
+  enqueue_held_rows(op.weights, launcher);
 }
 
 }  // namespace synfire::operations

@@ -1,9 +1,13 @@
-// Which entries of a list become stacks.
+// Which entries of a list become stacks, forward and backward.
 #include "shared_memory.hpp"
 
 #include <cuda/hints.hpp>
 #include <graph/operands.hpp>
 #include <layer/layer.hpp>
+#include <operations/neuron/backward.hpp>
+#include <operations/synapse/few_rows.hpp>
+
+#include <optional>
 
 namespace synfire::operations {
 
@@ -104,6 +108,87 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
+// The longest stack that begins at an entry; none if its first layer does not fit.
+Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+  Stack stack;
+  for (size_t at = first; const Forward* const pass = pass_behind(entries, at, gpu); at += 2) {
+    const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
+    if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
+    stack.links.push_back(link);
+    if (stack_shared_bytes(stack.links) <= most_shared_bytes) continue;
+    stack.links.pop_back();
+    break;
+  }
+  return stack;
+}
+
+// ---- backward -------------------------------------------------------------------------------------------------------
+
+// A pass, and the gradients of the synapse that made its X, as far as they are there.
+struct GradientLink {
+  Backward pass;
+  std::optional<SynapseWeightGradient> weights;
+  std::optional<SynapseInputGradient> input;
+
+  size_t n_entries() const { return size_t{1} + (weights ? 1 : 0) + (input ? 1 : 0); }
+};
+
+std::optional<GradientLink> gradient_link_at(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
+  const auto* const pass = entries[at].as<Backward>();
+  if (!pass) return std::nullopt;
+  GradientLink link = {*pass, {}, {}};
+  if (++at < entries.size())
+    if (const auto* const weights = entries[at].as<SynapseWeightGradient>())
+      if (weights->grad_output.data == pass->grad_x.data && weights->input.dtype == SYNFIRE_DTYPE_BITS &&
+          has_held_rows(*weights, gpu)) {
+        link.weights = *weights;
+        ++at;
+      }
+  if (at < entries.size())
+    if (const auto* const input = entries[at].as<SynapseInputGradient>())
+      if (input->grad_output.data == pass->grad_x.data) link.input = *input;
+  return link;
+}
+
+// Whether a gradient of weights may come after all of a link, with memory of its own for a dL/dX that is scratch.
+bool may_wait(const SynapseWeightGradient& gradient, const GradientLink& link) {
+  const auto never = [](const auto&, const auto&) { return false; };
+  return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
+         !(link.input && conflict(gradient, *link.input, never));
+}
+
+std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
+  std::vector<GradientLink> links;
+  size_t n_weights = 0;
+  while (at < entries.size() && n_weights < cuda::most_held_gradients) {
+    const std::optional<GradientLink> link = gradient_link_at(entries, at, gpu);
+    if (!link) break;
+    bool may = !link->weights || !link->input ||
+               !conflict(*link->weights, *link->input, [](const auto&, const auto&) { return false; });
+    for (const GradientLink& before : links) may = may && (!before.weights || may_wait(*before.weights, *link));
+    if (!may) break;
+    links.push_back(*link);
+    n_weights += link->weights ? 1 : 0;
+    at += link->n_entries();
+  }
+  return links;
+}
+
+StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_t)> allocate) {
+  StackBackward stack;
+  for (GradientLink& link : links) {
+    if (link.weights && link.pass.grad_x.is_shared_scratch()) {
+      void* const own = allocate(link.pass.grad_x.bytes);
+      link.pass.grad_x.data = link.weights->grad_output.data = own;
+      if (link.input) link.input->grad_output.data = own;
+    }
+    stack.operations.emplace_back(link.pass);
+    if (link.input) stack.operations.emplace_back(*link.input);
+    if (link.weights) stack.weights.push_back(*link.weights);
+  }
+  return stack;
+}
+
 }  // namespace
 
 }  // namespace synfire::operations
@@ -112,27 +197,31 @@ namespace synfire::core {
 
 using namespace synfire::operations;
 
-std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu) {
+std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu,
+                             FunctionRef<void*(uint64_t)> allocate) {
   std::vector<Join> joins;
   if (!has_tensor_cores(gpu)) return joins;
   size_t at = 0;
   while (at < entries.size()) {
-    const size_t first = at;
-    Stack stack;
-    while (const Forward* const pass = pass_behind(entries, at, gpu)) {
-      const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
-      if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
-      stack.links.push_back(link);
-      if (stack_shared_bytes(stack.links) > most_shared_bytes) {
-        stack.links.pop_back();
-        break;
-      }
-      at += 2;
+    Stack stack = stack_at(entries, at, gpu);
+    if (!stack.links.empty()) {
+      const size_t count = 2 * stack.links.size();
+      joins.push_back({at, count, Operation(std::move(stack))});
+      at += count;
+      continue;
     }
-    if (stack.links.empty())
+    std::vector<GradientLink> links = gradient_links_at(entries, at, gpu);
+    size_t count = 0, n_weights = 0;
+    for (const GradientLink& link : links) {
+      count += link.n_entries();
+      n_weights += link.weights ? 1 : 0;
+    }
+    if (n_weights >= 2) {
+      joins.push_back({at, count, Operation(joined(links, allocate))});
+      at += count;
+    } else {
       ++at;
-    else
-      joins.push_back({first, at - first, Operation(std::move(stack))});
+    }
   }
   return joins;
 }

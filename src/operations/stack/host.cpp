@@ -1,10 +1,21 @@
-// A stack on the host: its operations one after the other.
+// Stacks on the host: their operations one after the other.
 #include "stack.hpp"
 
 namespace synfire::operations {
 
+namespace {
+
+std::string layers(size_t count) {
+  return std::to_string(count).append(count == 1 ? " layer" : " layers");
+}
+
+}  // namespace
+
 OperationLabel label(const Stack& op) {
-  return {nullptr, std::to_string(op.links.size()).append(op.links.size() == 1 ? " layer" : " layers")};
+  return {nullptr, layers(op.links.size())};
+}
+OperationLabel label(const StackBackward& op) {
+  return {nullptr, layers(op.weights.size())};
 }
 
 bool wants_threads(const Stack& op) {
@@ -18,6 +29,19 @@ void run(const Stack& op, host::Launcher& launcher) {
     run(link.product, launcher);
     run(link.pass, launcher);
   }
+}
+
+bool wants_threads(const StackBackward& op) {
+  for (const core::Operation& operation : op.operations)
+    if (operation.kind().wants_threads(operation.data())) return true;
+  for (const SynapseWeightGradient& gradient : op.weights)
+    if (wants_threads(gradient)) return true;
+  return false;
+}
+
+void run(const StackBackward& op, host::Launcher& launcher) {
+  for (const core::Operation& operation : op.operations) operation.kind().run(operation.data(), launcher);
+  for (const SynapseWeightGradient& gradient : op.weights) run(gradient, launcher);
 }
 
 }  // namespace synfire::operations

@@ -2,8 +2,8 @@
 #ifndef SYNFIRE_OPERATIONS_STACK_SHARED_MEMORY_HPP
 #define SYNFIRE_OPERATIONS_STACK_SHARED_MEMORY_HPP
 
-#include "stack.hpp"
 #include "kernels.hpp"
+#include "stack.hpp"
 
 #include <algorithm>
 #include <span>

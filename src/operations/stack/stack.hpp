@@ -1,8 +1,5 @@
-// A stack: small layers one behind the other, each with the synapse before it, in one launch. No program records one: a
-// GPU joins recorded operations (find.cpp), because small networks wait for their launches.
-//
-// Batch rows do not depend on each other. So a block has one of them through all layers and all steps; the spikes
-// between the layers stay in its shared memory.
+// Stacks: small layers one behind the other, joined. No program records them: a GPU joins recorded operations
+// (find.cpp), because small networks wait for their launches.
 #ifndef SYNFIRE_OPERATIONS_STACK_STACK_HPP
 #define SYNFIRE_OPERATIONS_STACK_STACK_HPP
 
@@ -12,6 +9,8 @@
 
 namespace synfire::operations {
 
+// Layers, each with the synapse before it, in one launch. Batch rows do not depend on each other. So a block has one of
+// them through all layers and all steps; the spikes between the layers stay in its shared memory.
 struct StackLink {
   SynapseForward product;
   Forward pass;  // of its output
@@ -28,14 +27,32 @@ struct Stack {
     }
   }
 };
-OperationLabel label(const Stack& op);
-bool wants_threads(const Stack& op);
-void run(const Stack& op, host::Launcher& launcher);
-cuda::Hints hints(const Stack& op, const cuda::GpuShape& gpu);
-void enqueue(const Stack& op, cuda::Launcher& launcher);
+
+// Their gradients: those of the weights, for which nothing waits, come last and in one launch.
+struct StackBackward {
+  core::OperationList operations;              // passes, and gradients of inputs
+  std::vector<SynapseWeightGradient> weights;  // over few rows, of inputs that are bits
+
+  static constexpr const char* name = "stack, backward";
+  static void operands(StackBackward& op, OperandVisitor visit) {
+    for (core::Operation& operation : op.operations) operation.kind().operands(operation.data(), visit);
+    for (SynapseWeightGradient& gradient : op.weights) SynapseWeightGradient::operands(gradient, visit);
+  }
+};
+
+#define SYNFIRE_STACK_FUNCTIONS(Kind)                       \
+  OperationLabel label(const Kind& op);                     \
+  bool wants_threads(const Kind& op);                       \
+  void run(const Kind& op, host::Launcher& launcher);       \
+  cuda::Hints hints(const Kind& op, const cuda::GpuShape&); \
+  void enqueue(const Kind& op, cuda::Launcher& launcher)
+SYNFIRE_STACK_FUNCTIONS(Stack);
+SYNFIRE_STACK_FUNCTIONS(StackBackward);
+#undef SYNFIRE_STACK_FUNCTIONS
 
 }  // namespace synfire::operations
 
 SYNFIRE_DECLARE_KIND(Stack);
+SYNFIRE_DECLARE_KIND(StackBackward);
 
 #endif

@@ -273,6 +273,13 @@ const void* few_rows_kernel() {
   });
 }
 
+const void* held_rows_kernel() {
+  return twin<HeldRowsLaunch>({}, [](const HeldRowsLaunch& launch) {
+    for (int32_t i = 0; i < launch.n_gradients; ++i)
+      static_cast<const Twin*>(few_rows_kernel())->run(&launch.gradients[i]);
+  });
+}
+
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
 const void* input_planes_kernel() {
