@@ -32,6 +32,7 @@
   KIND(Backward)                      \
   KIND(Stack)                         \
   KIND(StackBackward)                 \
+  KIND(Readout)                       \
   KIND(SumGradient)                   \
   KIND(Copy)                          \
   KIND(Fill)                          \

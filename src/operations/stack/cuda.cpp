@@ -4,6 +4,7 @@
 #include "stack.hpp"
 
 #include <cuda/launcher.hpp>
+#include <operations/loss/launch_of.hpp>
 #include <operations/neuron/arguments_of.hpp>
 #include <operations/synapse/arguments_of.hpp>
 #include <operations/synapse/few_rows.hpp>
@@ -74,6 +75,32 @@ Hints hints(const StackBackward&, const GpuShape&) {
 void enqueue(const StackBackward& op, Launcher& launcher) {
   for (const Operation& operation : op.operations) operation.kind().enqueue(operation.data(), launcher);
   enqueue_held_rows(op.weights, launcher);
+}
+
+Hints hints(const Readout&, const GpuShape&) {
+  return {};
+}
+
+void enqueue(const Readout& op, Launcher& launcher) {
+  const auto& reduce = *op.operations[0].as<Reduce>();
+  ReadoutLaunch launch = {};
+  launch.extents = reduce.extents;
+  launch.counting = counting_of(reduce.lengths, reduce.n_active);
+  launch.mean = reduce.reduction == Reduction::mean;
+  launch.spikes = data_of<const uint32_t>(reduce.source);
+  launch.pitch = reduce.source.pitch;
+  launch.results = data_of<float>(reduce.destination);
+  launch.loss = loss_launch_of(*op.operations[1].as<Loss>());
+  if (op.operations.size() > 2) {
+    const auto& spread = *op.operations[2].as<ReduceBackward>();
+    launch.spread_counting = counting_of(spread.lengths, spread.n_active);
+    launch.spread_mean = spread.reduction == Reduction::mean;
+    launch.add = spread.accumulate;
+    launch.from = data_of<const float>(spread.grad_destination);
+    launch.to = data_of<float>(spread.grad_source);
+    launch.to_pitch = spread.grad_source.pitch;
+  }
+  launcher.launch(readout_kernel(), {1, static_cast<uint32_t>(loss_block_threads)}, launch);
 }
 
 }  // namespace synfire::operations

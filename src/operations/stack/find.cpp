@@ -189,6 +189,34 @@ StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_
   return stack;
 }
 
+// ---- readouts -------------------------------------------------------------------------------------------------------
+
+// More spikes are better counted by many blocks.
+constexpr int64_t most_readout_spikes = 32768;
+
+bool over_steps(Reduction reduction, Axis axis) {
+  return axis == Axis::steps && (reduction == Reduction::sum || reduction == Reduction::mean);
+}
+
+// A block orders its threads, so that its parts may read what the ones before have written.
+std::optional<Readout> readout_at(std::span<const Operation> entries, size_t at) {
+  const auto* const reduce = entries[at].as<Reduce>();
+  const auto* const loss = at + 1 < entries.size() ? entries[at + 1].as<Loss>() : nullptr;
+  if (!reduce || !loss || !over_steps(reduce->reduction, reduce->axis) || reduce->partials.bytes > 0 ||
+      reduce->source.dtype != SYNFIRE_DTYPE_BITS || reduce->destination.dtype != SYNFIRE_DTYPE_F32 ||
+      reduce->extents.n_steps * reduce->extents.row() > most_readout_spikes || loss->scratch.bytes > 0 ||
+      loss->source.dtype != SYNFIRE_DTYPE_F32)
+    return std::nullopt;
+  Readout readout = {{*reduce, *loss}};
+  const auto* const spread = at + 2 < entries.size() ? entries[at + 2].as<ReduceBackward>() : nullptr;
+  const core::Extents& e = reduce->extents;
+  if (spread && over_steps(spread->reduction, spread->axis) && spread->grad_destination.dtype == SYNFIRE_DTYPE_F32 &&
+      spread->grad_source.dtype == SYNFIRE_DTYPE_F32 && spread->extents.n_steps == e.n_steps &&
+      spread->extents.batch == e.batch && spread->extents.n_neurons == e.n_neurons)
+    readout.operations.emplace_back(*spread);
+  return readout;
+}
+
 }  // namespace
 
 }  // namespace synfire::operations
@@ -207,6 +235,12 @@ std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::Gpu
     if (!stack.links.empty()) {
       const size_t count = 2 * stack.links.size();
       joins.push_back({at, count, Operation(std::move(stack))});
+      at += count;
+      continue;
+    }
+    if (std::optional<Readout> readout = readout_at(entries, at)) {
+      const size_t count = readout->operations.size();
+      joins.push_back({at, count, Operation(*std::move(readout))});
       at += count;
       continue;
     }

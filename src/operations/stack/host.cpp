@@ -9,7 +9,26 @@ std::string layers(size_t count) {
   return std::to_string(count).append(count == 1 ? " layer" : " layers");
 }
 
+bool any_wants_threads(const core::OperationList& operations) {
+  for (const core::Operation& operation : operations)
+    if (operation.kind().wants_threads(operation.data())) return true;
+  return false;
+}
+void run_all(const core::OperationList& operations, host::Launcher& launcher) {
+  for (const core::Operation& operation : operations) operation.kind().run(operation.data(), launcher);
+}
+
 }  // namespace
+
+OperationLabel label(const Readout& op) {
+  return op.operations[1].label();
+}
+bool wants_threads(const Readout& op) {
+  return any_wants_threads(op.operations);
+}
+void run(const Readout& op, host::Launcher& launcher) {
+  run_all(op.operations, launcher);
+}
 
 OperationLabel label(const Stack& op) {
   return {nullptr, layers(op.links.size())};
@@ -32,15 +51,14 @@ void run(const Stack& op, host::Launcher& launcher) {
 }
 
 bool wants_threads(const StackBackward& op) {
-  for (const core::Operation& operation : op.operations)
-    if (operation.kind().wants_threads(operation.data())) return true;
+  if (any_wants_threads(op.operations)) return true;
   for (const SynapseWeightGradient& gradient : op.weights)
     if (wants_threads(gradient)) return true;
   return false;
 }
 
 void run(const StackBackward& op, host::Launcher& launcher) {
-  for (const core::Operation& operation : op.operations) operation.kind().run(operation.data(), launcher);
+  run_all(op.operations, launcher);
   for (const SynapseWeightGradient& gradient : op.weights) run(gradient, launcher);
 }
 

@@ -1,8 +1,10 @@
-// The kernel of a stack, as the host code sees it.
+// The kernels of stacks, as the host code sees them.
 #ifndef SYNFIRE_OPERATIONS_STACK_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_STACK_KERNELS_HPP
 
+#include <operations/loss/kernels.hpp>
 #include <operations/neuron/arguments.hpp>
+#include <operations/reduce/counting.hpp>
 #include <operations/synapse/kernels.hpp>
 
 #include <cstddef>
@@ -40,6 +42,24 @@ struct StackLaunch {
 };
 static_assert(sizeof(StackLaunch) <= 4096);
 const void* stack_kernel();
+
+// One block of loss_block_threads.
+struct ReadoutLaunch {
+  core::Extents extents;
+  operations::Counting counting;
+  bool mean;
+  const uint32_t* spikes;  // words [T, B, ceil(N / 32)]
+  int64_t pitch;
+  float* results;  // [B, N]
+  LossLaunch loss;
+  // The gradient of sums or means, spread over the steps; null `to`: none.
+  operations::Counting spread_counting;
+  bool spread_mean, add;
+  const float* from;  // [B, N]
+  float* to;          // [T, B, N]
+  int64_t to_pitch;
+};
+const void* readout_kernel();
 
 }  // namespace synfire::cuda
 

@@ -4,7 +4,9 @@
 #define SYNFIRE_OPERATIONS_STACK_STACK_HPP
 
 #include <graph/join.hpp>
+#include <operations/loss/loss.hpp>
 #include <operations/neuron/forward.hpp>
+#include <operations/reduce/reduce.hpp>
 #include <operations/synapse/synapse.hpp>
 
 namespace synfire::operations {
@@ -40,6 +42,16 @@ struct StackBackward {
   }
 };
 
+// What is between them: sums or means of spikes over the steps, their loss, and the gradient of the sums; by one block.
+struct Readout {
+  core::OperationList operations;  // Reduce, Loss and, if it is there, ReduceBackward
+
+  static constexpr const char* name = "readout";
+  static void operands(Readout& op, OperandVisitor visit) {
+    for (core::Operation& operation : op.operations) operation.kind().operands(operation.data(), visit);
+  }
+};
+
 #define SYNFIRE_STACK_FUNCTIONS(Kind)                       \
   OperationLabel label(const Kind& op);                     \
   bool wants_threads(const Kind& op);                       \
@@ -48,11 +60,13 @@ struct StackBackward {
   void enqueue(const Kind& op, cuda::Launcher& launcher)
 SYNFIRE_STACK_FUNCTIONS(Stack);
 SYNFIRE_STACK_FUNCTIONS(StackBackward);
+SYNFIRE_STACK_FUNCTIONS(Readout);
 #undef SYNFIRE_STACK_FUNCTIONS
 
 }  // namespace synfire::operations
 
 SYNFIRE_DECLARE_KIND(Stack);
 SYNFIRE_DECLARE_KIND(StackBackward);
+SYNFIRE_DECLARE_KIND(Readout);
 
 #endif
