@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_KINDS_HPP
 #define SYNFIRE_OPERATIONS_KINDS_HPP
 
+#include "stack/stack.hpp"
 #include "dropout/dropout.hpp"
 #include "elementwise/copy.hpp"
 #include "elementwise/fill.hpp"
@@ -29,6 +30,9 @@
 #define SYNFIRE_OPERATION_KINDS(KIND) \
   KIND(Forward)                       \
   KIND(Backward)                      \
+  KIND(Stack)                         \
+  KIND(StackBackward)                 \
+  KIND(Readout)                       \
   KIND(SumGradient)                   \
   KIND(Copy)                          \
   KIND(Fill)                          \
