@@ -107,6 +107,8 @@ struct Parts {
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
   void record_inference();
+  uint32_t graph_slots() const noexcept;  // of the inference graph
+  void reserve_slots();
   void record_training(const DataSet& data, const Offsets& offsets);
   void record_evaluation(const DataSet& data);
 

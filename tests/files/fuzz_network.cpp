@@ -92,7 +92,6 @@ bool accepted(Body body) {
     return true;
   } catch (const core::Failure& failure) {
     const bool sound = std::string_view(failure.rule).starts_with("SYN-") && !failure.text.empty() &&
-                       failure.rule != std::string_view("SYN-INTERNAL") &&
                        (failure.status == SYNFIRE_ERROR_INVALID_ARGUMENT ||
                         failure.status == SYNFIRE_ERROR_OUT_OF_MEMORY || failure.status == SYNFIRE_ERROR_UNSUPPORTED);
     if (!sound) report("refused by " + std::string(failure.rule) + ": " + failure.text);

@@ -86,6 +86,7 @@ static bool find_words(listening *self, const char *file) {
       file, word_list_at(0)->name);
 }
 
+/* [network] */
 /* One row and one step: the network's state goes on from frame to frame. */
 static bool open_network(listening *self, const char *file) {
   const synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
@@ -103,6 +104,7 @@ static bool open_network(listening *self, const char *file) {
   CHECK(synfire_network_create_from_file(self->context, file, &desc, &self->network));
   return find_words(self, file) && namer_open(&self->names, self->network, self->list->n_words);
 }
+/* [network] */
 
 static bool warm_up(listening *self) {
   int i;

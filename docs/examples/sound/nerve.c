@@ -24,7 +24,8 @@ void nerve_init(nerve *self, uint32_t rate) {
 
 /* Makes spikes of the frame that has been heard. */
 static void fire(nerve *self, uint32_t *bits) {
-  const float n_responses = (float)(self->frame_samples * (COCHLEA_CHANNELS / NERVE_FIBRES));
+  const size_t pairs = COCHLEA_CHANNELS / NERVE_FIBRES;
+  const float n_responses = (float)(self->frame_samples * pairs);
   size_t c;
   self->loudest *= DECAY;
   self->level = 0.0F;
