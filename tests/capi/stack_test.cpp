@@ -1,5 +1,7 @@
 // Small layers one behind the other, which a GPU runs in fewer launches than there are operations: whatever is recorded
 // beside them, switched off, shared or rebound, host and GPU have the same bits everywhere.
+#include <cmath>
+
 #include "recording_support.hpp"
 #include "synapse_rig.hpp"
 
@@ -158,17 +160,22 @@ std::vector<uint32_t> run(synfire_context context, const Plan& plan) {
       const std::vector<uint32_t> held = download<uint32_t>(buffer, count);
       all.insert(all.end(), held.begin(), held.end());
     };
+    // Any NaN equals any NaN.
+    const auto add_number = [&](float value) { all.push_back(std::isnan(value) ? 0x7FC00000 : bits_of(value)); };
+    const auto add_numbers = [&](synfire_buffer buffer, size_t count) {
+      for (const float value : download<float>(buffer, count)) add_number(value);
+    };
     if (plan.x == Places::each_its_own)
-      for (size_t k = 0; k < x.size(); ++k) add(x[k], rows * static_cast<size_t>(plan.sizes[k + 1]));
-    if (plan.x == Places::all_the_same) add(x[0], rows * static_cast<size_t>(plan.sizes.back()));
+      for (size_t k = 0; k < x.size(); ++k) add_numbers(x[k], rows * static_cast<size_t>(plan.sizes[k + 1]));
+    if (plan.x == Places::all_the_same) add_numbers(x[0], rows * static_cast<size_t>(plan.sizes.back()));
     if (plan.same_spikes)
       add(spikes[0], rows * words(largest));
     else
       for (size_t k = 0; k < n_layers; ++k) add(spikes[k], rows * words(plan.sizes[k + 1]));
     for (size_t k = 0; k < n_layers; ++k) {
-      add(v[k], rows * static_cast<size_t>(plan.sizes[k + 1]));
+      add_numbers(v[k], rows * static_cast<size_t>(plan.sizes[k + 1]));
       const size_t row = static_cast<size_t>(plan.batch * plan.sizes[k + 1]);
-      for (const float value : read_state<float>(layers[k], row)) all.push_back(bits_of(value));
+      for (const float value : read_state<float>(layers[k], row)) add_number(value);
     }
     add(copy, rows * words(largest));
   }

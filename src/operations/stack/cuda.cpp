@@ -27,7 +27,8 @@ int64_t stack_shared_bytes(std::span<const StackLink> links, StackLaunch* launch
     most_words = std::max({most_words, words, (spec.n_outputs + 31) / 32});
     most_padded = std::max(most_padded, padded);
     const int32_t neurons = place(4 * static_cast<int64_t>(sizeof(float)) * padded),
-                  planes = place(words * 3 * 32 * padded);
+                  planes = place(SynapseSpec::even_words(spec.n_inputs) * 3 * 32 *
+                                 SynapseSpec::padded_columns(spec.n_outputs));
     if (!launch) continue;
     launch->links[i].neurons = neurons;
     launch->links[i].planes = planes;

@@ -16,9 +16,11 @@ using cuda::GpuShape;
 
 namespace {
 
-// Compute capability 8.6 has this much for a block, others more. Planes that do not fit are better shared by the rows
-// of many steps and batch rows, in launches of their own.
-constexpr int64_t most_shared_bytes = int64_t{96} * 1024;
+// Compute capability 8.6 has 99 KiB for a block, 9.0 and up twice as much. Planes that do not fit are better shared by
+// the rows of many steps and batch rows, in launches of their own.
+int64_t most_shared_bytes(const GpuShape& gpu) {
+  return int64_t{gpu.compute_major >= 9 ? 160 : 96} * 1024;
+}
 // A block walks alone through all steps of its batch row, in less time than two launches take for so many.
 constexpr int64_t most_steps = 128;
 // So that every block begins at once, or a few behind others.
@@ -115,7 +117,7 @@ Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape&
     const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
     if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
     stack.links.push_back(link);
-    if (stack_shared_bytes(stack.links) <= most_shared_bytes) continue;
+    if (stack_shared_bytes(stack.links) <= most_shared_bytes(gpu)) continue;
     stack.links.pop_back();
     break;
   }

@@ -46,17 +46,12 @@ struct LinkMemory {
 
 // ---- copies to shared memory ----------------------------------------------------------------------------------------
 
+// As they lie in memory, so that no thread computes more than one address.
 __device__ __forceinline__ void request_planes(const LinkMemory& m) {
-  const int lane = static_cast<int>(threadIdx.x % 32), groups = m.link.groups();
-  for (int row = static_cast<int>(threadIdx.x / 32); row < m.words_in() * 3; row += n_warps) {
-    const int word = row / 3, plane = row % 3;
-    unsigned char* const to = m.planes + row * groups * operations::right_bytes;
-    for (int i = lane; i < groups * (operations::right_bytes / 16); i += 32)
-      copy16(to + i * 16, m.link.product.planes +
-                              operations::right_fragment(word, i / (operations::right_bytes / 16), plane, 3,
-                                                         m.link.product.plane_words) +
-                              i % (operations::right_bytes / 16) * 16);
-  }
+  const int at = static_cast<int>(threadIdx.x) * 16, bytes = m.link.plane_bytes();
+  const uint8_t* const from = m.link.product.planes;
+#pragma unroll 4
+  for (int i = at; i < bytes; i += stack_threads * 16) copy16(m.planes + i, from + i);
 }
 
 __device__ __forceinline__ void request_neurons(const LinkMemory& m, int64_t b) {
@@ -71,7 +66,7 @@ __device__ __forceinline__ void request_neurons(const LinkMemory& m, int64_t b) 
     copy4(m.v + n, pass.v_in + element, true);
     if (pass.w_in) copy4(m.w + n, pass.w_in + element, true);
   }
-  const int part = stack_threads - 1 - n;
+  const int part = stack_threads - 1 - n;  // by threads without a neuron
   if (part < stack_parameter_bytes / 4)
     copy4(reinterpret_cast<uint32_t*>(&m.parameters) + part, reinterpret_cast<const uint32_t*>(pass.parameters) + part,
           true);
@@ -94,12 +89,12 @@ __device__ __forceinline__ void multiply_spikes(const LinkMemory& m, const uint3
   const uint32_t* const high_words = r + 8 < left ? words + (first + r + 8) * n_words : nullptr;
   for (int group = static_cast<int>(threadIdx.x / 32); group < groups; group += n_warps) {
     int32_t sums[3][4] = {};
-    const unsigned char* fragment = m.planes + group * operations::right_bytes;
+    constexpr int plane_bytes = 8 * operations::right_bytes;
+    const unsigned char* fragment = m.planes + group / 8 * m.link.of_columns() + group % 8 * operations::right_bytes;
 #pragma unroll 4
     for (int word = 0; word < n_words; ++word) {
       const uint32_t low = low_words ? low_words[word] : 0, high = high_words ? high_words[word] : 0;
       const uint32_t spikes[4] = {spread(low, c, 0), spread(high, c, 0), spread(low, c, 1), spread(high, c, 1)};
-      const int plane_bytes = groups * operations::right_bytes;
       multiply<false, false>(sums[0], spikes, right_part(fragment));
       multiply<false, false>(sums[1], spikes, right_part(fragment + plane_bytes));
       multiply<false, true>(sums[2], spikes, right_part(fragment + 2 * plane_bytes));
@@ -142,6 +137,7 @@ __device__ __forceinline__ void walk(const LinkMemory& m, int64_t b, int first, 
   for (int k = 0; k < n_constants; ++k)
     constants[k] = m.parameters.per_neuron ? m.parameters.per_neuron[static_cast<int64_t>(k) * n_neurons + n]
                                            : m.parameters.shared[k];
+  const Rules rules = pass.rules;
   State<float> state = {exists ? m.v[n] : 0.0f, two_variables && exists ? m.w[n] : 0.0f};
   if (pass.tape && first % checkpoint_interval == 0 && exists) {
     float* const place = pass.tape + first / checkpoint_interval * Model::n_states * row + element;
@@ -150,27 +146,28 @@ __device__ __forceinline__ void walk(const LinkMemory& m, int64_t b, int first, 
   }
   const int64_t left = pass.extents.n_steps - first;
   const int n_steps = left < stack_steps ? static_cast<int>(left) : stack_steps;
-  const int word = n / 32;
-  const bool writes_word = threadIdx.x % 32 == 0 && pass.spike_bits;
-  words += first * n_words + word;
-  uint32_t* out = pass.spike_bits.data + first * pass.spike_bits.pitch + b * n_words + word;
   float* v_out = static_cast<float*>(pass.v_seq.data) + first * pass.v_seq.pitch + element;
+  const int64_t v_pitch = pass.v_seq.pitch;
+  const bool writes_v = pass.v_seq && exists;
+  uint32_t word = 0;  // of the step that is this lane's number
 #pragma unroll 4
   for (int u = 0; u < n_steps; ++u) {
     const float h = charge<Model>(constants, state, x[u * x_pitch + n]);
     const bool spike = fires<Model>(constants, h);
-    state = advance<Model>(constants, pass.rules, state, h, spike);
+    state = advance<Model>(constants, rules, state, h, spike);
     if constexpr (!never_fires<Model>) {
       const uint32_t bits = __ballot_sync(0xFFFFFFFFu, spike && exists);
-      if (writes_word) {
-        *words = bits;
-        *out = bits;
-      }
-      words += n_words;
-      out += pass.spike_bits.pitch;
+      if (static_cast<int>(threadIdx.x % 32) == u) word = bits;
     }
-    if (pass.v_seq && exists) *v_out = state.v;
-    v_out += pass.v_seq.pitch;
+    if (writes_v) *v_out = state.v;
+    v_out += v_pitch;
+  }
+  if constexpr (!never_fires<Model>) {
+    const int u = static_cast<int>(threadIdx.x % 32), in_row = static_cast<int>(threadIdx.x / 32);
+    if (u < n_steps && pass.spike_bits) {
+      words[(first + u) * n_words + in_row] = word;
+      pass.spike_bits.data[(first + u) * pass.spike_bits.pitch + b * n_words + in_row] = word;
+    }
   }
   if (!exists) return;
   m.v[n] = state.v;

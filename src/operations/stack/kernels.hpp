@@ -11,10 +11,10 @@
 
 namespace synfire::cuda {
 
-inline constexpr int stack_threads = 256;
-inline constexpr int stack_steps = 16;  // at a time: the rows of a tensor core's product
-inline constexpr int64_t most_stack_neurons = stack_threads;
-inline constexpr int most_stack_links = 7;  // an argument of a kernel has 4 KiB
+inline constexpr int stack_threads = 512;
+inline constexpr int stack_steps = 16;              // at a time: the rows of a tensor core's product
+inline constexpr int64_t most_stack_neurons = 256;  // a thread for each
+inline constexpr int most_stack_links = 7;          // an argument of a kernel has 4 KiB
 
 // What a pass reads of a layer's parameters: all but the slopes.
 inline constexpr int stack_parameter_bytes = offsetof(core::ParameterBlock<float>, slopes);
@@ -31,6 +31,9 @@ struct StackLinkLaunch {
 
   SYNFIRE_MODEL_FN int groups() const { return static_cast<int>((product.n_outputs + 7) / 8); }
   SYNFIRE_MODEL_FN int padded() const { return groups() * 8; }
+  // Bytes of the planes of 64 outputs, which are together in memory, and of those of all of them.
+  SYNFIRE_MODEL_FN int of_columns() const { return static_cast<int>(product.plane_words) * 3 * 2048; }
+  SYNFIRE_MODEL_FN int plane_bytes() const { return (groups() + 7) / 8 * of_columns(); }
 };
 
 // A block for each batch row.

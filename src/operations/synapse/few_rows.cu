@@ -16,192 +16,189 @@ namespace {
 using namespace synfire::model;
 using operations::spread;
 
-constexpr int n_warps = 8;
-static_assert(held_rows_threads == 32 * n_warps);
+constexpr int n_warps = planes_threads / 32;
 
 // ---- gradients of weights -------------------------------------------------------------------------------------------
+
+// Loops are not unrolled more than needed: a block runs this once, and long code takes longer to fetch than to execute.
 
 // Where rows are, without a division where all of them count and have no gaps.
 struct RowsOf {
   const SequenceRows& rows;
-  int64_t count, active;
+  int count, active;
   bool simple;
 
   __device__ __forceinline__ explicit RowsOf(const FewRowsLaunch& launch)
       : rows(launch.rows),
-        count(launch.rows.count()),
-        active(launch.rows.active()),
+        count(static_cast<int>(launch.rows.count())),
+        active(static_cast<int>(launch.rows.active())),
         simple(active == launch.rows.batch && !launch.kept.mask &&
                launch.gradients.pitch == launch.rows.batch * launch.gradients.length &&
                launch.bits.pitch == launch.rows.batch * launch.bits.length) {}
-  __device__ __forceinline__ RowIndex at(int64_t m) const { return simple ? RowIndex{0, m} : row_index(m, rows.batch); }
-  __device__ __forceinline__ bool counts(int64_t m, RowIndex at) const {
-    return m < count && (simple || at.b < active);
+  __device__ __forceinline__ RowIndex at(int m) const {
+    if (simple) return {0, m};
+    const auto batch = static_cast<uint32_t>(rows.batch), t = static_cast<uint32_t>(m) / batch;
+    return {t, static_cast<uint32_t>(m) - t * batch};
   }
+  __device__ __forceinline__ bool counts(int m, RowIndex at) const { return m < count && (simple || at.b < active); }
 };
 
+constexpr int n_held_warps = held_rows_threads / 32, held_results = held_rows_outputs * held_rows_inputs;
+static_assert(held_rows_threads == held_results);
+
 struct HeldRowsMemory {
-  s64 found[n_warps][16][32];
+  int32_t sums[4][held_results];  // of each byte of the gradients, as the tensor cores have them
   u32 largest[held_rows_outputs];
   unsigned long long bias[held_rows_outputs];
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-// The rows of a block are the length of its product; a warp has 32 of every 256. Its left operand are the gradients,
-// and the right one the spikes, of which the warp transposes 32 x 32 bits.
-template <int n_planes>
-__device__ __forceinline__ void held_tile(const FewRowsLaunch& launch, int64_t tile, HeldRowsMemory& shared) {
-  constexpr int n_groups = most_held_rows / 32 / n_warps, n_columns = held_rows_inputs / 8;
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const int r = lane / 4, c = lane % 4, thread = static_cast<int>(threadIdx.x);
-  const int64_t across = launch.bits.length, word = tile % across, first_output = tile / across * held_rows_outputs;
-  const int64_t n_outputs = launch.gradients.length;
-  const RowsOf rows(launch);
-
-  // Rows 32 * group + c + 4 * i of outputs r and r + 8, and the words of rows 32 * group + lane.
-  float gradients[n_groups][2][8];
-  u32 spikes[n_groups];
+// The gradients of rows first + c + 4 * i, i < 8, of outputs r and r + 8; 0 where there are none.
+__device__ __forceinline__ void load_gradients(const FewRowsLaunch& launch, const RowsOf& rows, int first, int output,
+                                               float (&gradients)[2][8]) {
+  const int c = static_cast<int>(threadIdx.x % 4), n_outputs = static_cast<int>(launch.gradients.length);
 #pragma unroll
-  for (int g = 0; g < n_groups; ++g) {
-    const int64_t first = (warp + n_warps * g) * 32;
-    spikes[g] = 0;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) gradients[g][0][i] = gradients[g][1][i] = 0;
-    if (first >= rows.count) continue;
-    const RowIndex own = rows.at(first + lane);
-    if (rows.counts(first + lane, own)) {
-      spikes[g] = launch.bits.row(own)[word];
-      if (launch.kept.mask) spikes[g] &= launch.kept.row(own.b)[word];
-    }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int64_t m = first + c + 4 * i;
-      const RowIndex at = rows.at(m);
-      if (!rows.counts(m, at)) continue;
-      const float* const row = launch.gradients.row(at) + first_output + r;
-      if (first_output + r < n_outputs) gradients[g][0][i] = row[0];
-      if (first_output + r + 8 < n_outputs) gradients[g][1][i] = row[8];
-    }
+  for (int i = 0; i < 8; ++i) {
+    const int m = first + c + 4 * i;
+    const RowIndex at = rows.at(m);
+    const bool counts = rows.counts(m, at);
+    const float* const row = launch.gradients.row(at) + output;
+    gradients[0][i] = counts && output < n_outputs ? row[0] : 0.0f;
+    gradients[1][i] = counts && output + 8 < n_outputs ? row[8] : 0.0f;
   }
+}
+
+// Lane i's bit j becomes lane j's bit i.
+__device__ __forceinline__ u32 transposed(u32 word) {
+  const u32 lane = threadIdx.x % 32;
+  u32 mask = 0x0000FFFFu;
+#pragma unroll
+  for (u32 distance = 16; distance > 0; distance /= 2) {
+    const u32 other = __shfl_xor_sync(0xFFFFFFFFu, word, distance);
+    word = (lane & distance) != 0 ? (word & ~mask) | (other >> distance & mask)
+                                  : (word & mask) | (other & mask) << distance;
+    mask ^= mask << (distance / 2);
+  }
+  return word;
+}
+
+// The rows of a block are the length of its product; a warp has 32 of them at a time. Its left operand are the
+// gradients, and the right one the spikes, of which the warp transposes 32 x 32 bits.
+template <int n_planes>
+__device__ __forceinline__ void held_tile(const FewRowsLaunch& launch, int tile, HeldRowsMemory& shared) {
+  constexpr int n_columns = held_rows_inputs / 8;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32, r = lane / 4, c = lane % 4;
+  const int across = static_cast<int>(launch.bits.length), word = tile % across,
+            first_output = tile / across * held_rows_outputs, n_outputs = static_cast<int>(launch.gradients.length);
+  const RowsOf rows(launch);
+  const int n_groups = (rows.count + 31) / 32;
+  float gradients[2][8];
+  u32 largest[2] = {};
+#pragma unroll 1
+  for (int group = warp; group < n_groups; group += n_held_warps) {
+    load_gradients(launch, rows, group * 32, first_output + r, gradients);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) largest[half] = max(largest[half], bits_of(gradients[half][i]) & 0x7FFFFFFFu);
+  }
+#pragma unroll
+  for (int plane = 0; plane < n_planes; ++plane) shared.sums[plane][thread] = 0;
   if (thread < held_rows_outputs) {
     shared.largest[thread] = 0;
     shared.bias[thread] = 0;
   }
-  u32 largest[2] = {};
-#pragma unroll
-  for (int g = 0; g < n_groups; ++g)
-#pragma unroll
-    for (int half = 0; half < 2; ++half)
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const u32 magnitude = bits_of(gradients[g][half][i]) & 0x7FFFFFFFu;
-        largest[half] = magnitude > largest[half] ? magnitude : largest[half];
-      }
   __syncthreads();
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    for (int distance = 1; distance < 4; distance *= 2) {
-      const u32 other = __shfl_xor_sync(0xFFFFFFFFu, largest[half], distance);
-      largest[half] = other > largest[half] ? other : largest[half];
-    }
-    if (c == 0 && largest[half] != 0) atomicMax(&shared.largest[r + 8 * half], largest[half]);
+  if (warp < n_groups) {
+    atomicMax(&shared.largest[r], largest[0]);
+    atomicMax(&shared.largest[r + 8], largest[1]);
   }
   __syncthreads();
-  const float most_on_grid = n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24;
   const auto grid_of_output = [&](int output) {
     const u32 found = shared.largest[output];
-    return found < 0x7F800000u ? grid_of(from_bits(found), most_on_grid) : 0;
+    return found < 0x7F800000u ? grid_of(from_bits(found), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0;
   };
-  const bool finite[2] = {shared.largest[r] < 0x7F800000u, shared.largest[r + 8] < 0x7F800000u};
-  const GridScale scales[2] = {GridScale(grid_of_output(r)), GridScale(grid_of_output(r + 8))};
-
-  int32_t sums[n_planes][n_columns][4] = {};
-  s64 bias[2] = {};
-#pragma unroll
-  for (int g = 0; g < n_groups; ++g) {
-    if ((warp + n_warps * g) * 32 >= rows.count) continue;
-    int32_t values[2][8];
-#pragma unroll
-    for (int half = 0; half < 2; ++half)
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        values[half][i] = finite[half] ? scales[half](gradients[g][half][i]) : 0;
-        bias[half] += values[half][i];
+  if (warp < n_groups) {
+    const bool finite[2] = {shared.largest[r] < 0x7F800000u, shared.largest[r + 8] < 0x7F800000u};
+    const GridScale scales[2] = {GridScale(grid_of_output(r)), GridScale(grid_of_output(r + 8))};
+    int32_t sums[n_planes][n_columns][4] = {};
+    s64 bias[2] = {};
+#pragma unroll 1
+    for (int group = warp; group < n_groups; group += n_held_warps) {
+      const int own = group * 32 + lane;
+      const RowIndex at = rows.at(own);
+      u32 spikes = 0;
+      if (rows.counts(own, at)) {
+        spikes = launch.bits.row(at)[word];
+        if (launch.kept.mask) spikes &= launch.kept.row(at.b)[word];
       }
-    // Bit j of `column` is the spike of this lane's input in row j.
-    u32 column = 0;
+      // A warp's first rows are still there.
+      if (n_groups > n_held_warps) load_gradients(launch, rows, group * 32, first_output + r, gradients);
+      int32_t values[2][8];
 #pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      const u32 of_input = __ballot_sync(0xFFFFFFFFu, (spikes[g] >> i & 1u) != 0);
-      if (lane == i) column = of_input;
-    }
-    u32 left[n_planes][4];
+      for (int half = 0; half < 2; ++half)
 #pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      const int half = q % 2, h = q / 2;
-      const int32_t four[4] = {values[half][h], values[half][h + 2], values[half][h + 4], values[half][h + 6]};
-      u32 bytes[n_planes];
-      bytes_of_planes(four, bytes);
-#pragma unroll
-      for (int plane = 0; plane < n_planes; ++plane) left[plane][q] = bytes[plane];
-    }
-#pragma unroll
-    for (int j = 0; j < n_columns; ++j) {
-      const u32 of_input = __shfl_sync(0xFFFFFFFFu, column, 8 * j + r);
-      const uint2 right = make_uint2(spread(of_input, c, 0), spread(of_input, c, 1));
-#pragma unroll
-      for (int plane = 0; plane < n_planes; ++plane)
-        if (plane + 1 < n_planes)
-          multiply<false, false>(sums[plane][j], left[plane], right);
-        else
-          multiply<true, false>(sums[plane][j], left[plane], right);
-    }
-  }
-  if (warp * 32 < rows.count) {
-#pragma unroll
-    for (int j = 0; j < n_columns; ++j)
+        for (int i = 0; i < 8; ++i) {
+          values[half][i] = finite[half] ? scales[half](gradients[half][i]) : 0;
+          bias[half] += values[half][i];
+        }
+      const u32 column = transposed(spikes);  // bit j: the spike of this lane's input in row j
+      u32 left[n_planes][4];
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
-        s64 sum = 0;
+        const int half = q % 2, h = q / 2;
+        const int32_t four[4] = {values[half][h], values[half][h + 2], values[half][h + 4], values[half][h + 6]};
+        u32 bytes[n_planes];
+        bytes_of_planes(four, bytes);
+#pragma unroll
+        for (int plane = 0; plane < n_planes; ++plane) left[plane][q] = bytes[plane];
+      }
+#pragma unroll
+      for (int j = 0; j < n_columns; ++j) {
+        const u32 of_input = __shfl_sync(0xFFFFFFFFu, column, 8 * j + r);
+        const uint2 right = make_uint2(spread(of_input, c, 0), spread(of_input, c, 1));
 #pragma unroll
         for (int plane = 0; plane < n_planes; ++plane)
-          sum += static_cast<s64>(sums[plane][j][q]) * (s64{1} << (8 * plane));
-        shared.found[warp][j * 4 + q][lane] = sum;
+          if (plane + 1 < n_planes)
+            multiply<false, false>(sums[plane][j], left[plane], right);
+          else
+            multiply<true, false>(sums[plane][j], left[plane], right);
       }
-    if (launch.bias_gradient && word == 0) {
+    }
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        for (int distance = 1; distance < 4; distance *= 2)
-          bias[half] += __shfl_xor_sync(0xFFFFFFFFu, bias[half], distance);
-        if (c == 0) atomicAdd(&shared.bias[r + 8 * half], static_cast<unsigned long long>(bias[half]));
-      }
+    for (int plane = 0; plane < n_planes; ++plane)
+#pragma unroll
+      for (int j = 0; j < n_columns; ++j)
+#pragma unroll
+        for (int q = 0; q < 4; ++q) atomicAdd(&shared.sums[plane][(j * 4 + q) * 32 + lane], sums[plane][j][q]);
+    if (launch.bias_gradient && word == 0) {
+      atomicAdd(&shared.bias[r], static_cast<unsigned long long>(bias[0]));
+      atomicAdd(&shared.bias[r + 8], static_cast<unsigned long long>(bias[1]));
     }
   }
   __syncthreads();
 
-  const auto gradient_of = [&](int output, s64 sum, bool kept) {
-    if (shared.largest[output] >= 0x7F800000u) return from_bits(0x7FC00000u);
-    const s32 grid = grid_of_output(output);
-    return kept ? from_wide_grid(sum, grid, static_cast<double>(*launch.kept.scale)) : from_wide_grid(sum, grid);
+  const auto gradient_of = [&](int output, s64 sum, double factor) {
+    return shared.largest[output] < 0x7F800000u ? from_wide_grid(sum, grid_of_output(output), factor)
+                                                : from_bits(0x7FC00000u);
   };
-  const int64_t mask_words = (launch.n_inputs + 31) / 32;
-  const int n_parts = rows.count < n_warps * 32 ? static_cast<int>((rows.count + 31) / 32) : n_warps;
-#pragma unroll
-  for (int i = thread; i < held_rows_outputs * held_rows_inputs; i += held_rows_threads) {
-    const int output = i / held_rows_inputs, input = i % held_rows_inputs;
-    const int64_t n = first_output + output, k = word * 32 + input;
-    if (n >= n_outputs || k >= launch.n_inputs) continue;
-    const int slot = input / 8 * 4 + output / 8 * 2 + input % 2, from = output % 8 * 4 + input % 8 / 2;
+  const int output = thread / held_rows_inputs, input = thread % held_rows_inputs, n = first_output + output,
+            k = word * 32 + input, n_inputs = static_cast<int>(launch.n_inputs);
+  if (n < n_outputs && k < n_inputs) {
+    const int at = (input / 8 * 4 + output / 8 * 2 + input % 2) * 32 + output % 8 * 4 + input % 8 / 2;
     s64 sum = 0;
-    for (int w = 0; w < n_parts; ++w) sum += shared.found[w][slot][from];
-    const bool connected = !launch.mask || (launch.mask[n * mask_words + k / 32] >> (k % 32) & 1u) != 0;
-    const float result = connected ? gradient_of(output, sum, launch.kept.mask != nullptr) : 0.0f;
+#pragma unroll
+    for (int plane = 0; plane < n_planes; ++plane)
+      sum += static_cast<s64>(shared.sums[plane][at]) * (s64{1} << (8 * plane));
+    const bool connected = !launch.mask || (launch.mask[static_cast<int64_t>(n) * across + word] >> input & 1u) != 0;
+    const double factor = launch.kept.mask ? static_cast<double>(*launch.kept.scale) : 1.0;
+    const float result = connected ? gradient_of(output, sum, factor) : 0.0f;
     float& to = launch.weight_gradient[n * launch.n_inputs + k];
     to = launch.add ? to + result : result;
   }
   if (launch.bias_gradient && word == 0 && thread < held_rows_outputs && first_output + thread < n_outputs) {
-    const float result = gradient_of(thread, static_cast<s64>(shared.bias[thread]), false);
+    const float result = gradient_of(thread, static_cast<s64>(shared.bias[thread]), 1.0);
     float& to = launch.bias_gradient[first_output + thread];
     to = launch.add ? to + result : result;
   }
@@ -219,9 +216,9 @@ __global__ void __launch_bounds__(held_rows_threads) held_rows(const __grid_cons
     const FewRowsLaunch& gradient = launch.gradients[index];
     if (tile != blockIdx.x) __syncthreads();  // wait until the sums of the last one have been read
     if (gradient.wide)
-      held_tile<4>(gradient, tile - launch.first_tiles[index], shared);
+      held_tile<4>(gradient, static_cast<int>(tile - launch.first_tiles[index]), shared);
     else
-      held_tile<3>(gradient, tile - launch.first_tiles[index], shared);
+      held_tile<3>(gradient, static_cast<int>(tile - launch.first_tiles[index]), shared);
   }
 #endif
 }
@@ -266,12 +263,13 @@ __global__ void __launch_bounds__(planes_threads) held_input(const __grid_consta
     u32 largest_gradient = 0;
 #pragma unroll
     for (int i = 0; i < planes_at_once; ++i) {
+      if (i * 64 >= n_outputs) break;
       load_grids(launch.grid, i * 64 + of_row, n_outputs, grids[i]);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const u32 gradient = bits_of(part.at[i][j]) & 0x7FFFFFFFu;
         largest_gradient = gradient > largest_gradient ? gradient : largest_gradient;
-        const u64 magnitude = i * 64 < n_outputs ? magnitude_of_product(gradient, grids[i][j]) : 0;
+        const u64 magnitude = magnitude_of_product(gradient, grids[i][j]);
         largest = magnitude > largest ? magnitude : largest;
       }
     }

@@ -235,10 +235,10 @@ struct FewRowsLaunch {
 };
 const void* few_rows_kernel();
 
-// The same by tensor cores, for as many rows as the registers of a block hold, and several gradients at once: a block
-// has 16 outputs and 32 inputs of one of them.
+// The same by tensor cores, for more rows and several gradients at once: a block has 16 outputs and 32 inputs of one of
+// them.
 inline constexpr int64_t most_held_rows = 1024;
-inline constexpr int held_rows_threads = 256, held_rows_outputs = 16, held_rows_inputs = 32;
+inline constexpr int held_rows_threads = 512, held_rows_outputs = 16, held_rows_inputs = 32;
 inline constexpr int most_held_gradients = 8;
 struct HeldRowsLaunch {
   int32_t n_gradients;
