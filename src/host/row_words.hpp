@@ -63,17 +63,14 @@ class RowWords {
   // matter.
   void write(uint32_t* __restrict words, const uint32_t* __restrict packed) const {
     int i = 0;
-    for (; i + group <= n_words_; i += group) write_group(words + i, packed, i);
-    if (i == n_words_) return;
-    uint32_t last[group];
-    write_group(last, packed, i);
-    for (int j = 0; i + j < n_words_; ++j) words[i + j] = last[j];
+    for (; i + group <= n_words_; i += group) write_group(words + i, packed, i, group);
+    if (i < n_words_) write_group(words + i, packed, i, n_words_ - i);
   }
 
  private:
   // A word is cut from two that follow each other. The words that a group needs lie within a vector, so that a
   // permutation finds them; gathering them from memory takes several times as long.
-  SYNFIRE_MODEL_FN void write_group(uint32_t* words, const uint32_t* packed, int i) const {
+  SYNFIRE_MODEL_FN void write_group(uint32_t* words, const uint32_t* packed, int i, [[maybe_unused]] int count) const {
 #if defined(__AVX512F__)
     // (With masks, because g++ 12 warns of an uninitialised value inside the unmasked intrinsics.)
     constexpr __mmask16 all = 0xFFFF;
@@ -84,7 +81,8 @@ class RowWords {
     const __m512i up = _mm512_sub_epi32(_mm512_set1_epi32(32), shift);
     const __m512i bits =
         _mm512_or_si512(_mm512_maskz_srlv_epi32(all, low, shift), _mm512_maskz_sllv_epi32(all, high, up));
-    _mm512_storeu_si512(words, _mm512_and_si512(bits, _mm512_loadu_si512(mask_ + i)));
+    _mm512_mask_storeu_epi32(words, static_cast<__mmask16>(all >> (group - count)),
+                             _mm512_and_si512(bits, _mm512_loadu_si512(mask_ + i)));
 #elif defined(__AVX2__)
     const auto load = [](const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); };
     const uint32_t* const from = packed + base_[i / group];
@@ -93,7 +91,8 @@ class RowWords {
     const __m256i high = _mm256_permutevar8x32_epi32(load(from + 1), index);
     const __m256i bits = _mm256_or_si256(_mm256_srlv_epi32(low, shift),
                                          _mm256_sllv_epi32(high, _mm256_sub_epi32(_mm256_set1_epi32(32), shift)));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(words), _mm256_and_si256(bits, load(mask_ + i)));
+    const __m256i wanted = _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(words), wanted, _mm256_and_si256(bits, load(mask_ + i)));
 #else
     uint64_t two = 0;
     __builtin_memcpy(&two, packed + base_[i], sizeof two);  // little-endian, as every platform of the library

@@ -75,13 +75,46 @@ SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restric
   if constexpr (Model::n_states > 3) fourth[i] = state.w[2];
 }
 
-// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
-// inlined into larger ones the compiler gives up on some of them.
+// Steps of a tile that are computed by one call: one of a long row, up to 32 of a short one, whose step takes less time
+// than a call. Rows are `stride` apart then, and all of them take `most` numbers at most. It divides
+// checkpoint_interval.
+inline int steps_together(int stride, int most) {
+  int steps = 1;
+  while (2 * steps * stride <= most && 2 * steps <= checkpoint_interval) steps *= 2;
+  return steps;
+}
+
+// Rows of consecutive steps, `step` numbers apart.
+template <class R>
+struct Rows {
+  const R* first;
+  int64_t step;
+};
+
+// Consecutive rows of a sequence that is read: in place if they can be, else in `scratch`, `stride` apart.
+template <class R, bool PerNeuron>
+Rows<R> input_rows(const Sequence& sequence, const core::Extents& extents, const Tile& tile, int64_t t, int steps,
+                   int stride, bool alone, R* scratch, const Row<R>& absent = zeros<R>) {
+  if (!sequence) return {absent.values, 0};
+  if (steps == 1) return {input_row<R, PerNeuron>(sequence, extents, tile, t, alone, scratch, absent), 0};
+  const int lanes = computed<R, PerNeuron>(tile);
+  const int64_t behind = alone ? elements_behind(sequence, extents, t + steps - 1, tile.element, tile.count) : 0;
+  if (holds(sequence, R()) && lanes - tile.count <= behind)
+    return {element<const R>(sequence, t, tile.element), sequence.pitch};
+  for (int s = 0; s < steps; ++s) {
+    R* const to = scratch + s * stride;
+    const R* const from = input_row<R, PerNeuron>(sequence, extents, tile, t + s, alone, to);
+    if (from != to) copy_exactly(to, from, lanes);
+  }
+  return {scratch, stride};
+}
+
+// One step of one row: H, S and the state after it.
 template <class Model, class R, bool PerNeuron>
-[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
-                                   Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
-                                   R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
-                                   int count) {
+SYNFIRE_MODEL_FN void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                                  Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
+                                  R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
+                                  int count) {
   for (int i = 0; i < count; ++i) {
     R c[first_model_constant + Model::n_constants];
     source.load(c, i);
@@ -94,6 +127,28 @@ template <class Model, class R, bool PerNeuron>
     if constexpr (!never_fires<Model>) spikes[i] = spike ? R(1) : R(0);
     v[i] = after.v;
     store_further<Model>(after, w, third, fourth, i);
+  }
+}
+
+// Several steps of one row. H and S are `stride` apart, and so are the states if `keep`, in which case the state after
+// a step is written behind the one before it. Functions of their own for the loops that must be vectorised: inlined
+// into larger ones the compiler gives up on some of them.
+template <class Model, class R, bool PerNeuron>
+[[gnu::noinline]] void forward_rows(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                                    Rules rules, Rows<R> x, R* v, FurtherRows<R> further, bool keep, R* h, R* spikes,
+                                    int stride, int count, int steps) {
+  for (int s = 0; s < steps; ++s) {
+    if (keep) {
+      copy_exactly(v + stride, v, count);
+      v += stride;
+      if constexpr (Model::n_states > 1) copy_exactly(further.w + stride, further.w, count), further.w += stride;
+      if constexpr (Model::n_states > 2)
+        copy_exactly(further.third + stride, further.third, count), further.third += stride;
+      if constexpr (Model::n_states > 3)
+        copy_exactly(further.fourth + stride, further.fourth, count), further.fourth += stride;
+    }
+    forward_row<Model, R, PerNeuron>(source, rules, x.first + s * x.step, v, further.w, further.third, further.fourth,
+                                     h + s * stride, spikes + s * stride, count);
   }
 }
 
@@ -193,7 +248,11 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
-  const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
+  // Rows of S are whole words.
+  const int count = tile.count, lanes = computed<R, PerNeuron>(tile), stride = (lanes + 31) / 32 * 32;
+  bool each_state = static_cast<bool>(a.v_seq);
+  for (int k = 0; k < n_further; ++k) each_state = each_state || static_cast<bool>(a.w_seq[k]);
+  const int together = each_state ? 1 : steps_together(stride, forward_tile);
   alignas(64) R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
   alignas(64) R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
   SpikeWriter<R> spike_writer(a, tile);
@@ -203,24 +262,35 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
     copy_row(w[k], a.w_in[k] + element, count);
     fill_row(w[k] + count, R(0), lanes - count);
   }
-  fill_row(spikes + lanes, R(0), (lanes + 31) / 32 * 32 - lanes);
+  for (int s = 0; s < together; ++s) fill_row(spikes + s * stride + lanes, R(0), stride - lanes);
   if (tile.far) prefetch_next_state<Model>(a, tile);
 
-  for (int64_t t = 0; t < a.extents.n_steps; ++t) {
-    if (tile.far) prefetch_rows(a, tile, t + prefetch_ahead);
-    if (a.tape && t % checkpoint_interval == 0) {
-      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
+  for (int64_t first = 0; first < a.extents.n_steps; first += together) {
+    const int64_t left = a.extents.n_steps - first;
+    const int steps = left < together ? static_cast<int>(left) : together;
+    if (tile.far)
+      for (int k = 0; k < steps; ++k) prefetch_rows(a, tile, first + k + prefetch_ahead);
+    if (a.tape && first % checkpoint_interval == 0) {
+      R* const checkpoint = a.tape + first / checkpoint_interval * Model::n_states * row + element;
       copy_row(checkpoint, v, count);
       for (int k = 0; k < n_further; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
     }
-    const R* const x = input_row<R, PerNeuron>(a.x, a.extents, tile, t, a.x.data != a.tape_h.data, scratch);
-    forward_row<Model, R, PerNeuron>(source, a.rules, x, v, w[0], w[1], w[2], h, spikes, lanes);
-    if constexpr (!never_fires<Model>) spike_writer.write(t, spikes);
-    write_exactly(a.h_seq, t, element, count, h);
-    if (a.tape_h) keep_finite(h, a.tape_h.dtype, lanes);
-    write_exactly(a.tape_h, t, element, count, h);
-    write_exactly(a.v_seq, t, element, count, v);
-    for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
+    const Rows<R> x =
+        input_rows<R, PerNeuron>(a.x, a.extents, tile, first, steps, stride, a.x.data != a.tape_h.data, scratch);
+    forward_rows<Model, R, PerNeuron>(source, a.rules, x, v, {w[0], w[1], w[2]}, false, h, spikes, stride, lanes,
+                                      steps);
+    for (int s = 0; s < steps; ++s) {
+      const int64_t t = first + s;
+      R* const charged = h + s * stride;
+      if constexpr (!never_fires<Model>) spike_writer.write(t, spikes + s * stride);
+      write_exactly(a.h_seq, t, element, count, charged);
+      if (a.tape_h) {
+        keep_finite(charged, a.tape_h.dtype, lanes);
+        write_exactly(a.tape_h, t, element, count, charged);
+      }
+      write_exactly(a.v_seq, t, element, count, v);
+      for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
+    }
   }
   if (a.v_out) copy_row(a.v_out + element, v, count);
   if (a.v_final) copy_row(a.v_final + element, v, count);
@@ -308,15 +378,14 @@ class BackwardTile {
   BackwardTile(const BackwardArguments<R>& a, SurrogateRow<R> surrogate_row, const Tile& tile)
       : a_(a),
         tile_(tile),
-        lanes_tile_(tile),
         surrogate_row_(surrogate_row),
         source_(*a.parameters, 0, a.extents.n_neurons, tile),
         row_(a.extents.row()),
         element_(tile.element),
         count_(tile.count),
-        lanes_(computed<R, PerNeuron>(tile)) {
-    lanes_tile_.count = lanes_;
-  }
+        lanes_(computed<R, PerNeuron>(tile)),
+        // Sums of gradients need what a step carried back before the step before it is computed.
+        together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {}
 
   void run() {
     for (int q = 0; q < a_.gradients.count; ++q) fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
@@ -325,10 +394,10 @@ class BackwardTile {
     else
       fill_row(carried_v_, R(0), count_);
     fill_row(carried_v_ + count_, R(0), lanes_ - count_);
-    fill_row(v_before_[0] + count_, R(0), lanes_ - count_);
+    fill_row(v_before_ + count_, R(0), lanes_ - count_);
     for (int k = 0; k < n_further; ++k) {
       fill_row(carried_w_[k] + count_, R(0), lanes_ - count_);
-      fill_row(w_before_[k][0] + count_, R(0), lanes_ - count_);
+      fill_row(w_before_[k] + count_, R(0), lanes_ - count_);
       if (a_.grad_w_final[k])
         copy_row(carried_w_[k], a_.grad_w_final[k] + element_, count_);
       else
@@ -339,17 +408,17 @@ class BackwardTile {
       const int64_t left = a_.extents.n_steps - first;
       const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
       const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
-      copy_row(v_before_[0], checkpoint, count_);
-      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][0], checkpoint + (k + 1) * row_, count_);
-      for (int s = 0; s < length; ++s) find_h(first + s, s);
+      copy_row(v_before_, checkpoint, count_);
+      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k], checkpoint + (k + 1) * row_, count_);
+      for (int s = 0; s < length; s += together_) find_h(first + s, s, steps_of(s, length));
       const Stretch next = after(interval);
       if (tile_.far) prefetch_checkpoint(next);
-      for (int s = length - 1; s >= 0; --s) {
-        const int done = length - 1 - s;
+      for (int s = (length - 1) / together_ * together_; s >= 0; s -= together_) {
+        const int steps = steps_of(s, length), done = length - s - steps;
         if (tile_.far)
-          for (int pass = next.length * done / length; pass < next.length * (done + 1) / length; ++pass)
+          for (int pass = next.length * done / length; pass < next.length * (done + steps) / length; ++pass)
             prefetch(next, pass);
-        step(first + s, s);
+        go_back(first + s, s, steps);
       }
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
@@ -400,62 +469,92 @@ class BackwardTile {
   // Whether a step needs X beside H.
   bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
 
-  const R* read(const Sequence& sequence, int64_t t, R* scratch, const Row<R>& absent = zeros<R>) const {
-    return input_row<R, PerNeuron>(sequence, a_.extents, tile_, t, sequence.data != a_.grad_x.data, scratch, absent);
+  // Steps that are computed together, from step s of an interval.
+  int steps_of(int s, int length) const { return length - s < together_ ? length - s : together_; }
+
+  Rows<R> read(const Sequence& sequence, int64_t t, int steps, R* scratch, const Row<R>& absent = zeros<R>) const {
+    return input_rows<R, PerNeuron>(sequence, a_.extents, tile_, t, steps, lanes_, sequence.data != a_.grad_x.data,
+                                    scratch, absent);
   }
 
   // The further variables before step s of the interval.
   FurtherRows<R> further_before(int s) {
     if constexpr (n_further == 0) return {};
-    return {w_before_[0][s], n_further > 1 ? w_before_[n_further > 1 ? 1 : 0][s] : nullptr,
-            n_further > 2 ? w_before_[n_further > 2 ? 2 : 0][s] : nullptr};
+    return {w_before_[0] + s * lanes_, n_further > 1 ? w_before_[n_further > 1 ? 1 : 0] + s * lanes_ : nullptr,
+            n_further > 2 ? w_before_[n_further > 2 ? 2 : 0] + s * lanes_ : nullptr};
   }
 
-  // H of one step, and the state before the next.
-  void find_h(int64_t t, int s) {
-    copy_row(v_before_[s + 1], v_before_[s], lanes_);
-    for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][s + 1], w_before_[k][s], lanes_);
-    const FurtherRows<R> next = further_before(s + 1);
-    if (a_.tape_h) {
-      stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
-      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], next.w, next.third, next.fourth,
-                                       lanes_);
-    } else {
-      forward_row<Model, R, PerNeuron>(source_, a_.rules, read(a_.x, t, x_), v_before_[s + 1], next.w, next.third,
-                                       next.fourth, h_[s], unwanted_, lanes_);
+  // H of some steps, and the states before the next of each.
+  void find_h(int64_t t, int s, int steps) {
+    R* const h = h_ + s * lanes_;
+    R* const v = v_before_ + s * lanes_;
+    if (!a_.tape_h) {
+      forward_rows<Model, R, PerNeuron>(source_, a_.rules, read(a_.x, t, steps, x_), v, further_before(s), true, h,
+                                        unwanted_, lanes_, lanes_, steps);
+      return;
+    }
+    for (int k = 0; k < steps; ++k) {
+      R* const next = v + (k + 1) * lanes_;
+      copy_row(next, next - lanes_, lanes_);
+      for (int q = 0; q < n_further; ++q)
+        copy_row(w_before_[q] + (s + k + 1) * lanes_, w_before_[q] + (s + k) * lanes_, lanes_);
+      const FurtherRows<R> further = further_before(s + k + 1);
+      stored_row<R, PerNeuron>(a_, tile_, t + k, h + k * lanes_);
+      advance_row<Model, R, PerNeuron>(source_, a_.rules, h + k * lanes_, next, further.w, further.third,
+                                       further.fourth, lanes_);
     }
   }
 
-  void step(int64_t t, int s) {
-    if constexpr (!never_fires<Model>)
-      surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, lanes_tile_);
-    const R* const x = reads_x() ? read(a_.x, t, x_) : zeros<R>.values;
-    const R* const grad_spike = read(a_.grad_spike, t, grad_spike_);
-    const R* const grad_v = read(a_.grad_v_seq, t, grad_v_, negative_zeros<R>);
-    const R* grad_w[max_further_states] = {};
-    for (int k = 0; k < n_further; ++k) grad_w[k] = read(a_.grad_w_seq[k], t, grad_w_[k], negative_zeros<R>);
+  // The adjoint of some steps, the last one first.
+  void go_back(int64_t t, int s, int steps) {
+    const R* const h = h_ + s * lanes_;
+    const R* const v = v_before_ + s * lanes_;
+    if constexpr (!never_fires<Model>) {
+      Tile all = tile_;
+      all.count = steps * lanes_;
+      surrogate_row_(g_, h, *a_.parameters, n_constants, a_.extents.n_neurons, all);
+    }
+    const Rows<R> x = reads_x() ? read(a_.x, t, steps, x_) : Rows<R>{zeros<R>.values, 0};
+    const Rows<R> grad_spike = read(a_.grad_spike, t, steps, grad_spike_);
+    const Rows<R> grad_v = read(a_.grad_v_seq, t, steps, grad_v_, negative_zeros<R>);
+    Rows<R> grad_w[max_further_states] = {};
+    for (int k = 0; k < n_further; ++k) grad_w[k] = read(a_.grad_w_seq[k], t, steps, grad_w_[k], negative_zeros<R>);
     const FurtherRows<R> w = further_before(s);
-    const FurtherRows<const R> incoming = {grad_w[0], grad_w[1], grad_w[2]};
-    for (int q = 0; q < a_.gradients.count; ++q)
-      add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, incoming);
+    if (a_.gradients.count > 0) {
+      const FurtherRows<const R> incoming = {grad_w[0].first, grad_w[1].first, grad_w[2].first};
+      for (int q = 0; q < a_.gradients.count; ++q)
+        add_gradient(q, v, w, h, x.first, grad_spike.first, grad_v.first, incoming);
+    }
     // Where grad_x lies over grad_spike, a row is read whole before it is written.
     const bool direct = lanes_ == count_ && a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
     R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
-    adjoint_row(v_before_[s], w.w, w.third, w.fourth, h_[s], x, grad_spike, grad_v, incoming.w, incoming.third,
-                incoming.fourth, grad_x);
-    if (!direct) write_exactly(a_.grad_x, t, element_, count_, grad_x);
+    adjoint_rows(v, w, h, x, grad_spike, grad_v, grad_w, grad_x, direct ? a_.grad_x.pitch : lanes_, steps);
+    if (!direct)
+      for (int k = 0; k < steps; ++k) write_exactly(a_.grad_x, t + k, element_, count_, grad_x + k * lanes_);
   }
 
-  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
-                                     const R* __restrict fourth, const R* __restrict h, const R* __restrict x,
-                                     const R* __restrict grad_spike, const R* __restrict grad_v,
-                                     const R* __restrict grad_w, const R* __restrict grad_third,
-                                     const R* __restrict grad_fourth, R* __restrict grad_x) {
+  [[gnu::noinline]] void adjoint_rows(const R* v, FurtherRows<R> w, const R* h, Rows<R> x, Rows<R> grad_spike,
+                                      Rows<R> grad_v, const Rows<R>* grad_w, R* grad_x, int64_t grad_x_step,
+                                      int steps) {
+    for (int k = steps - 1; k >= 0; --k) {
+      const int at = k * lanes_;
+      adjoint_row(v + at, w.w + (n_further > 0 ? at : 0), w.third + (n_further > 1 ? at : 0),
+                  w.fourth + (n_further > 2 ? at : 0), h + at, g_ + at, x.first + k * x.step,
+                  grad_spike.first + k * grad_spike.step, grad_v.first + k * grad_v.step,
+                  grad_w[0].first + k * grad_w[0].step, grad_w[1].first + k * grad_w[1].step,
+                  grad_w[2].first + k * grad_w[2].step, grad_x + k * grad_x_step);
+    }
+  }
+
+  SYNFIRE_MODEL_FN void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
+                                    const R* __restrict fourth, const R* __restrict h, const R* __restrict g,
+                                    const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
+                                    const R* __restrict grad_w, const R* __restrict grad_third,
+                                    const R* __restrict grad_fourth, R* __restrict grad_x) {
     R* __restrict carried_v = carried_v_;
     R* __restrict carried_w = carried_w_[0];
     R* __restrict carried_third = carried_w_[n_further > 1 ? 1 : 0];
     R* __restrict carried_fourth = carried_w_[n_further > 2 ? 2 : 0];
-    const R* __restrict g = g_;
     const Rules rules = a_.rules;
     for (int i = 0; i < lanes_; ++i) {
       R c[n_constants];
@@ -503,16 +602,15 @@ class BackwardTile {
 
   const BackwardArguments<R>& a_;
   const Tile& tile_;
-  Tile lanes_tile_;  // as long as what is computed
   const SurrogateRow<R> surrogate_row_;
   const Constants<R, n_constants, PerNeuron> source_;
   const int64_t row_, element_;
-  const int count_, lanes_;
+  const int count_, lanes_, together_;
   alignas(64) R carried_v_[row_length], carried_w_[rows_w][w_tile], g_[row_length], unwanted_[row_length];
   alignas(64) R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[rows_w][w_tile];
-  alignas(64) R h_[checkpoint_interval][row_length];             // H of one interval
-  alignas(64) R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
-  alignas(64) R w_before_[rows_w][w_interval][w_tile];           // the further variables, likewise
+  alignas(64) R h_[checkpoint_interval * row_length];               // H of one interval, rows lanes_ apart
+  alignas(64) R v_before_[(checkpoint_interval + 1) * row_length];  // V before each of its steps, and after the last
+  alignas(64) R w_before_[rows_w][w_interval * w_tile];             // the further variables, likewise
 };
 
 // The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
