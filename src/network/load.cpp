@@ -168,11 +168,11 @@ void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork&
 void Network::load(const files::SafetensorsFile& file) {
   const Use use(in_use_);
   check_built();
-  const SavedNetwork saved = read_metadata(file);
+  const SavedNetwork saved = read_metadata(file, *context());
   check_loadable(file, saved);
   const std::vector<std::byte> before = writer().bytes();
   const files::SafetensorsFile file_before = files::SafetensorsFile::from_memory(before);
-  const SavedNetwork saved_before = read_metadata(file_before);
+  const SavedNetwork saved_before = read_metadata(file_before, *context());
   check_idle();
   try {
     apply(file, saved);
@@ -211,7 +211,7 @@ FileRules::FileRules(const synfire_network_file_desc& desc)
 }
 
 Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {
-  const SavedNetwork saved = read_metadata(file);
+  const SavedNetwork saved = read_metadata(file, context);
   const NetworkRules& before = saved.design.rules();
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.dtype = before.dtype;
