@@ -32,6 +32,10 @@ const char* type_name(core::ObjectType type) {
       return "optimizer";
     case core::ObjectType::network:
       return "network";
+    case core::ObjectType::model:
+      return "model";
+    case core::ObjectType::surrogate:
+      return "surrogate";
     case core::ObjectType::tape:  // has no handle
       break;
   }

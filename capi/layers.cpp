@@ -67,7 +67,9 @@ synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const 
     core::drain();
     const auto owner = pinned(context);
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
-    *layer = registered<synfire_layer>(operations::make_layer(*owner, core::LayerSpec(checked)));
+    const core::LayerSpec spec(checked);
+    spec.check_context(*owner);
+    *layer = registered<synfire_layer>(operations::make_layer(*owner, spec));
     return SYNFIRE_OK;
   });
 }

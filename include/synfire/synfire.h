@@ -48,6 +48,9 @@
 /** @defgroup context Contexts */
 /** @defgroup buffer Buffers */
 /** @defgroup layer Layers */
+/** @defgroup model Models of your own
+ * Neurons and surrogates that are given as text at run time. Loading a text compiles it and runs its author's code in
+ * this process: load only what you would also run as a program. */
 /** @defgroup spikes Spikes
  * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
  * graph. */
@@ -759,6 +762,241 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_id(const char *name, int32
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_id(const char *name, int32_t *id) SYNFIRE_NOEXCEPT;
 
+/** @} */
+/** @addtogroup model
+ * @{ */
+
+/** A neuron model that was loaded at run time. */
+typedef struct synfire_model_s *synfire_model;
+
+/** A surrogate that was loaded at run time. */
+typedef struct synfire_surrogate_s *synfire_surrogate;
+
+/** What loading is doing: the stages of ::synfire_load_progress. */
+enum {
+  /** The text is being read and checked, and looked for in the cache. */
+  SYNFIRE_LOAD_CHECK = 0,
+  /** A compiler is at work. */
+  SYNFIRE_LOAD_COMPILE = 1,
+  /** What it made is being loaded and stored in the cache. */
+  SYNFIRE_LOAD_FINISH = 2
+};
+
+/**
+ * Hears how loading goes on: synfire_load_desc::progress. Called on the thread that loads, at the beginning of each
+ * stage and, while a compiler is at work, about ten times a second where the compiler lets it. It must not throw,
+ * `longjmp` or call the library.
+ *
+ * @param user        synfire_load_desc::user.
+ * @param stage       One of `SYNFIRE_LOAD_*`.
+ * @param nanoseconds Since the call began.
+ * @return 0 to go on; anything else ends the compiler and makes the call fail.
+ */
+typedef int32_t(SYNFIRE_CALL *synfire_load_progress)(void *user SYNFIRE_NULLABLE, int32_t stage, uint64_t nanoseconds);
+
+/** A text to load: the header that `synfire_add_model` takes, as memory or as a file. Zero means the default in every
+ *  field except `struct_size`. */
+typedef struct synfire_load_desc {
+  /** `sizeof(synfire_load_desc)`. */
+  uint32_t struct_size;
+  /** 1: no compiled code is read from the cache or stored in it. Default 0. */
+  int32_t no_cache SYNFIRE_FLAG;
+  /** The text, UTF-8, at most 1 MiB, of `text_bytes` bytes or, with 0, null-terminated. Given exactly if `file` is not. */
+  const char *text SYNFIRE_UNLESS(file);
+  /** Bytes of `text`. Default 0: up to its terminating null. */
+  uint64_t text_bytes;
+  /** Path of a file with the text, UTF-8. */
+  const char *file SYNFIRE_NULLABLE;
+  /** What the file is or would be called without `.hpp`, which names the struct: `"klif"` is of `struct Klif`,
+   *  `"multi_gaussian"` of `struct MultiGaussian`. Needed with `text`. Default with `file`: its own. */
+  const char *name SYNFIRE_NULLABLE;
+  /** Nanoseconds after which a compiler that is still at work is ended. Default 0: 60 seconds. */
+  uint64_t time_out;
+  /** Folder of the cache. Default: the environment variable `SYNFIRE_CACHE`, else `synfire` in the user's cache folder
+   *  (`XDG_CACHE_HOME`, else `.cache` in `HOME`). A folder that cannot be used is an error if this field names it; else
+   *  there is no cache. */
+  const char *cache SYNFIRE_NULLABLE;
+  /** Bytes of the cache above which entries that were not used for the longest time are removed. Default 0: 256 MiB. */
+  uint64_t cache_bytes;
+  /** Hears how loading goes on and may end it. Default: none. */
+  synfire_load_progress progress SYNFIRE_NULLABLE;
+  /** Passed to `progress`. */
+  void *user SYNFIRE_NULLABLE;
+} synfire_load_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_LOAD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_load_desc), 0, NULL, 0u, NULL, NULL, 0u, NULL, 0u, NULL, NULL }
+
+/** What was loaded. */
+typedef struct synfire_load_info {
+  /** `sizeof(synfire_load_info)`; set before the call. */
+  uint32_t struct_size;
+  /** For synfire_layer_desc::model or synfire_layer_desc::surrogate, in the context of the load. Ids are never used again. */
+  int32_t id;
+  /** State variables of a model; 0 of a surrogate. */
+  int32_t n_states;
+  /** Parameters of its own. */
+  int32_t n_parameters;
+  /** 1: the compiled code came from the cache, and no compiler ran. On a GPU, kernels are compiled for layers and come
+   *  later. */
+  int32_t from_cache SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Nanoseconds that loading took. */
+  uint64_t nanoseconds;
+  /** The text's `name`. */
+  char name[64];
+} synfire_load_info;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_LOAD_INFO_INIT                                 \
+  {                                                            \
+    (uint32_t)sizeof(synfire_load_info), 0, 0, 0, 0, 0u, 0u, { \
+      0                                                        \
+    }                                                          \
+  }
+
+/** What a check of a text's functions found. */
+typedef struct synfire_check_report {
+  /** `sizeof(synfire_check_report)`; set before the call. */
+  uint32_t struct_size;
+  /** 1: the model says that no derivative depends on X (`slope_reads_input`), but one does. Its gradients are wrong. */
+  int32_t wrong_slope_reads_input SYNFIRE_FLAG;
+  /** 1: the same for further variables (`slope_reads_w`). */
+  int32_t wrong_slope_reads_w SYNFIRE_FLAG;
+  /** Loops over neurons in the code for the host, and how many of them the compiler vectorised; 0 where it does not say. */
+  int32_t n_loops;
+  /** See `n_loops`. A loop that is not vectorised has a branch. */
+  int32_t n_vectorized;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Random samples that were taken. */
+  uint64_t n_samples;
+  /** Values and derivatives in f32 that were infinite or not a number. */
+  uint64_t n_non_finite;
+  /** The largest difference between a derivative and its central difference, in f64, divided by 1 plus the derivative.
+   *  Below 1e-6 unless a derivative is wrong; at a corner of the formula, the two differ. */
+  double largest_error;
+  /** The same for people to read: which derivative has the largest error, and which loops are not vectorised. */
+  char text[512];
+} synfire_check_report;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_CHECK_REPORT_INIT                                          \
+  {                                                                        \
+    (uint32_t)sizeof(synfire_check_report), 0, 0, 0, 0, 0u, 0u, 0u, 0.0, { \
+      0                                                                    \
+    }                                                                      \
+  }
+
+/**
+ * Loads a neuron model from text: the header that `synfire_add_model` takes. Its id serves in every layer and network
+ * of the context, like those of the built-in models, and gives the bits that the library would give if it were built in.
+ *
+ * The text runs in this process, on the host and on the GPU, with all rights of the program.
+ *
+ * @param context    A context.
+ * @param desc       The text.
+ * @param[out] model Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT (the text; errors of the compiler have its line numbers),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler; the text
+ *         says what to install), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const synfire_load_desc *desc,
+                                                           synfire_model *model) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a model. Layers and networks that use it stay valid, and its code is unloaded with the last of them. Its name
+ * is free from then on.
+ *
+ * @param model A model, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_model_destroy(synfire_model model SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads the id of a loaded model and how it was loaded.
+ *
+ * @param model        A model.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model model, synfire_load_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Runs a model's functions on random states, inputs and parameters, and compares each derivative that training uses
+ * with a central difference.
+ *
+ * @param model          A model.
+ * @param seed           The same seed gives the same report.
+ * @param n_samples      How many; 1 to 10,000,000. 1000 take a few milliseconds.
+ * @param[in,out] report In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, whatever was found; ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
+ * @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model, uint64_t seed, uint64_t n_samples,
+                                                            synfire_check_report *report) SYNFIRE_NOEXCEPT;
+
+/**
+ * Loads a surrogate from text, as synfire_model_load() does a model. The struct has `derivative(constants, x)`, or
+ * `primitive(constants, x)`, a smooth spike, which is then differentiated by dual numbers.
+ *
+ * @param context        A context.
+ * @param desc           The text.
+ * @param[out] surrogate Receives the handle, or null on failure.
+ * @return As synfire_model_load().
+ * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
+ * @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, const synfire_load_desc *desc,
+                                                               synfire_surrogate *surrogate) SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a surrogate, as synfire_model_destroy() does a model.
+ *
+ * @param surrogate A surrogate, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrogate SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads the id of a loaded surrogate and how it was loaded.
+ *
+ * @param surrogate    A surrogate.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surrogate surrogate, synfire_load_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Checks a surrogate as synfire_model_check() does a model: that it is finite everywhere and 0 for a NaN and, if the text
+ * has a primitive, that the derivative is that of it.
+ *
+ * @param surrogate      A surrogate.
+ * @param seed           The same seed gives the same report.
+ * @param n_samples      How many; 1 to 10,000,000.
+ * @param[in,out] report In: `struct_size`. Out: everything else.
+ * @return As synfire_model_check().
+ * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
+ * @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate, uint64_t seed,
+                                                                uint64_t n_samples, synfire_check_report *report)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
+/** @addtogroup layer
+ * @{ */
+
 /** What a spike does to V: synfire_layer_desc::reset. */
 enum {
   /** \f$V = V_{reset}\f$ after a spike, else \f$V = H\f$. */
@@ -787,7 +1025,7 @@ enum {
 typedef struct synfire_layer_desc {
   /** `sizeof(synfire_layer_desc)`. */
   uint32_t struct_size;
-  /** One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id(). Default: LIF. */
+  /** One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id() or synfire_model_get_info(). Default: LIF. */
   int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL);
   /** Steps T of one forward, at least 1. */
   int64_t n_steps SYNFIRE_REQUIRED;
@@ -801,8 +1039,8 @@ typedef struct synfire_layer_desc {
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
   /** One of `SYNFIRE_RESET_*`. Default: hard; LI takes only 0. */
   int32_t reset SYNFIRE_ONE_OF(SYNFIRE_RESET);
-  /** One of `SYNFIRE_SURROGATE_*`, or an id from synfire_surrogate_id(). Default: sigmoid; LI takes only
-   *  0. */
+  /** One of `SYNFIRE_SURROGATE_*`, or an id from synfire_surrogate_id() or synfire_surrogate_get_info(). Default:
+   *  sigmoid; LI takes only 0. */
   int32_t surrogate SYNFIRE_ONE_OF(SYNFIRE_SURROGATE);
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0. */
   int32_t detach_reset SYNFIRE_FLAG;

@@ -21,7 +21,9 @@ enum class ObjectType : uint8_t {
   tape = 5,
   synapse = 6,
   optimizer = 7,
-  network = 8
+  network = 8,
+  model = 9,
+  surrogate = 10
 };
 
 class Object {

@@ -3,12 +3,10 @@
 #define SYNFIRE_CUDA_STORAGE_CUH
 
 #include "device_types.hpp"
+#include "halves.cuh"
 #include "wait.cuh"
 
 #include <synfire/model/elementary.hpp>
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 namespace synfire::cuda {
 namespace {
@@ -27,10 +25,10 @@ __device__ __forceinline__ double decode(double stored) {
   return stored;
 }
 __device__ __forceinline__ float decode(F16 stored) {
-  return __half2float(__ushort_as_half(stored.bits));
+  return f32_of_f16(stored.bits);
 }
 __device__ __forceinline__ float decode(Bf16 stored) {
-  return __uint_as_float(static_cast<u32>(stored.bits) << 16);
+  return f32_of_bf16(stored.bits);
 }
 
 template <class E, class R>
@@ -38,9 +36,9 @@ __device__ __forceinline__ E encode(R value) {
   if constexpr (sizeof(E) == sizeof(R))
     return value;
   else if constexpr (is_same<E, F16>)
-    return {__half_as_ushort(__float2half_rn(value))};
+    return {f16_of_f32(value)};
   else
-    return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
+    return {bf16_of_f32(value)};
 }
 
 // For kernels whose threads loop over any number of elements, with threads_per_block threads per block.

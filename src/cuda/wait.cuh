@@ -10,7 +10,11 @@ namespace {
 // write what it reads. Without such a launch this does nothing.
 __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if defined(__CUDACC_RTC__)
+  asm volatile("griddepcontrol.wait;" ::: "memory");  // which this function is; run-time compilers do not know it
+#else
   cudaGridDependencySynchronize();
+#endif
 #endif
 }
 
@@ -19,7 +23,11 @@ __device__ __forceinline__ void wait_for_previous() {
 // so that never more than two kernels overlap.
 __device__ __forceinline__ void let_next_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if defined(__CUDACC_RTC__)
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#else
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
 #endif
 }
 

@@ -18,9 +18,9 @@ struct ProcessResult {
   std::string output;  // standard output and error together, at most 64 KiB from the start
 };
 
-// The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this process.
-// The program has a process group of its own, all of which is killed when its time is over or `cancelled`, which is
-// asked a few times a second, returns true. Throws OUT_OF_MEMORY only.
+// The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this
+// process. The program has a process group of its own, all of which is killed when its time is over or `cancelled`,
+// which is asked a few times a second, returns true. Throws OUT_OF_MEMORY only.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                           std::chrono::nanoseconds limit, core::FunctionRef<bool()> cancelled);
 

@@ -86,8 +86,8 @@ int start(const std::vector<std::string>& arguments, const std::vector<std::stri
     if (error == 0) error = ::posix_spawnattr_setsigmask(&attributes, &none);
     if (error == 0) error = ::posix_spawnattr_setsigdefault(&attributes, &all);
     if (error == 0)
-      error = ::posix_spawnattr_setflags(
-          &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+      error = ::posix_spawnattr_setflags(&attributes,
+                                         POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (error == 0)
       error = ::posix_spawn(&process, arguments.front().c_str(), &actions, &attributes, argument_list.data(),
                             environment_list.data());

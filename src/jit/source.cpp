@@ -67,8 +67,7 @@ bool Source::find(const std::string& path, Found& found) const {
 // Beside the file that includes it first, as a compiler does.
 bool Source::resolve(std::string_view name, std::string_view from, Found& found) const {
   const size_t folder = from.rfind('/');
-  if (folder != std::string_view::npos &&
-      find(normalized(std::string(from.substr(0, folder + 1)).append(name)), found))
+  if (folder != std::string_view::npos && find(normalized(std::string(from.substr(0, folder + 1)).append(name)), found))
     return true;
   return find(normalized(std::string(name)), found);
 }

@@ -38,9 +38,14 @@ void check_fires(const ModelRow& model, int32_t value, const char* name) {
 }  // namespace
 
 LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
-  model = find_model(desc.model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : desc.model);
+  FoundModel found_model = find_model(desc.model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : desc.model);
+  model = found_model.row;
+  loaded_model = std::move(found_model.loaded);
   if (!model) fail_argument("SYN-LAYER-MODEL", "desc.model is %d; this library has %s", desc.model, model_names());
-  surrogate = find_surrogate(desc.surrogate == SYNFIRE_SURROGATE_DEFAULT ? SYNFIRE_SURROGATE_SIGMOID : desc.surrogate);
+  FoundSurrogate found_surrogate =
+      find_surrogate(desc.surrogate == SYNFIRE_SURROGATE_DEFAULT ? SYNFIRE_SURROGATE_SIGMOID : desc.surrogate);
+  surrogate = found_surrogate.row;
+  loaded_surrogate = std::move(found_surrogate.loaded);
   if (!surrogate)
     fail_argument("SYN-LAYER-SURROGATE", "desc.surrogate is %d; this library has %s", desc.surrogate,
                   surrogate_names());
@@ -79,6 +84,11 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   dtype = desc.dtype;
   undecayed_input = desc.undecayed_input == 1;
   threads_per_block = static_cast<int>(desc.threads_per_block);
+}
+
+void LayerSpec::check_context(const Context& context) const {
+  check_loaded(loaded_model.get(), context, model->id, "desc.model");
+  check_loaded(loaded_surrogate.get(), context, surrogate->id, "desc.surrogate");
 }
 
 uint64_t LayerSpec::tape_bytes() const {

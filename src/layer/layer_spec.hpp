@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_LAYER_LAYER_SPEC_HPP
 #define SYNFIRE_LAYER_LAYER_SPEC_HPP
 
+#include "loaded.hpp"
 #include "parameter_block.hpp"
 #include "parameters.hpp"
 
@@ -23,8 +24,14 @@ struct LayerSpec {
   int32_t dtype;
   bool undecayed_input;
   int threads_per_block;  // of CUDA kernels, 0 for automatic
+  // What keeps the two rows alive if they were loaded at run time.
+  Ref<LoadedModel> loaded_model;
+  Ref<LoadedSurrogate> loaded_surrogate;
 
   explicit LayerSpec(const synfire_layer_desc& desc);
+
+  // Throws INVALID_HANDLE if the model or the surrogate was loaded into another context.
+  void check_context(const Context& context) const;
 
   // The type of state, arithmetic, parameters and their gradients; `dtype` is that of stored sequences.
   int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }

@@ -29,6 +29,28 @@ struct ParameterMaster {
   uint64_t read_number;                 // the highest of those kernels that is done (ValueStaging)
 };
 
+// How the host reaches the formula of a model or a surrogate that was loaded at run time.
+struct LoadedModelFormula {
+  int32_t n_own;                     // parameters, with those of firing
+  int32_t first_surrogate_constant;  // among the constants of a neuron
+  bool fires;
+  void (*derive)(const double* parameters, bool undecayed_input, double* constants);
+  void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
+  // Those of operations/parameters/derive.hpp.
+  void (*write_f32)(const double* parameters, bool undecayed_input, int64_t i, int64_t n, ParameterBlock<float>* block,
+                    float* per_neuron, float* slopes_per_neuron);
+  void (*write_f64)(const double* parameters, bool undecayed_input, int64_t i, int64_t n, ParameterBlock<double>* block,
+                    double* per_neuron, double* slopes_per_neuron);
+  double (*descend_f32)(double* parameters, int index, const model::Descent& descent, double gradient, double rate,
+                        bool undecayed_input);
+  double (*descend_f64)(double* parameters, int index, const model::Descent& descent, double gradient, double rate,
+                        bool undecayed_input);
+};
+struct LoadedSurrogateFormula {
+  int32_t n_parameters;
+  void (*derive)(const double* parameters, double* constants);
+};
+
 // What both kernels need of a layer.
 struct ParameterTarget {
   ParameterMaster* master;
@@ -36,6 +58,9 @@ struct ParameterTarget {
   int32_t model;
   int32_t surrogate;
   bool undecayed_input;
+  // On the host, of those that were loaded; else null.
+  const LoadedModelFormula* model_formula;
+  const LoadedSurrogateFormula* surrogate_formula;
 };
 
 // What the host has set since the last launch, on its way to the device.

@@ -12,7 +12,13 @@
 namespace synfire::core {
 
 ParameterTarget Layer::target() const noexcept {
-  return {master_, spec_.extents.n_neurons, spec_.model->id, spec_.surrogate->id, spec_.undecayed_input};
+  return {master_,
+          spec_.extents.n_neurons,
+          spec_.model->kernel_id(),
+          spec_.surrogate->kernel_id(),
+          spec_.undecayed_input,
+          spec_.loaded_model ? spec_.loaded_model->formula() : nullptr,
+          spec_.loaded_surrogate ? spec_.loaded_surrogate->formula() : nullptr};
 }
 
 // Parameters (a bit for each) whose values per neuron have changed: the next refresh takes them from their rows.

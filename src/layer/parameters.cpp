@@ -16,12 +16,21 @@ namespace {
 
 // One parameter as the variable, the others constant.
 template <class Model>
-void derive_along(const double* parameters, int parameter, bool undecayed_input, double* slopes) {
+void derive_along(const ModelRow&, const double* parameters, int parameter, bool undecayed_input, double* slopes) {
   using Number = model::Dual<double, double>;
   Number values[model::max_slope_rows], constants[model::max_model_constants];
   for (int i = 0; i < Model::n_parameters; ++i) values[i] = {parameters[i], i == parameter ? 1.0 : 0.0};
   Model::derive(static_cast<const Number*>(values), undecayed_input, constants);
   for (int k = 0; k < Model::n_constants; ++k) slopes[k] = constants[k].derivative;
+}
+
+template <class Model>
+void derive_model(const ModelRow&, const double* parameters, bool undecayed_input, double* constants) {
+  Model::derive(parameters, undecayed_input, constants);
+}
+template <class Surrogate>
+void derive_surrogate(const SurrogateRow&, const double* parameters, double* constants) {
+  Surrogate::derive(parameters, constants);
 }
 
 // Counts in as many accumulators as a processor has lanes, because compilers keep the order of a single sum.
@@ -36,7 +45,8 @@ struct Misfits {
 };
 
 template <class Model>
-bool constants_fit(const std::vector<double>* values, int64_t n_neurons, bool undecayed_input, double largest) {
+bool constants_fit(const ModelRow&, const std::vector<double>* values, int64_t n_neurons, bool undecayed_input,
+                   double largest) {
   constexpr int64_t block = Misfits::block;
   Misfits too_large;
   double rows[Model::n_parameters > 0 ? Model::n_parameters : 1][block];
@@ -81,21 +91,21 @@ constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
                    model::slope_reads_w<typename E::type>, has_many_instructions<typename E::type>(),
                    model::follows_input<typename E::type>(), model::never_fires<typename E::type>,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                   &E::type::template derive<double>, &derive_along<typename E::type>,
-                   &constants_fit<typename E::type>}...};
+                   &derive_model<typename E::type>, &derive_along<typename E::type>, &constants_fit<typename E::type>,
+                   nullptr}...};
 }
 
 template <class... E>
 constexpr std::array<SurrogateRow, sizeof...(E)> surrogate_table(model::List<E...>) {
   return {SurrogateRow{E::id, E::type::name, E::type::n_constants, is_rational<typename E::type>(),
                        std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                       &E::type::derive}...};
+                       &derive_surrogate<typename E::type>, nullptr}...};
 }
 
 constexpr auto models = model_table(model::Models{});
 constexpr auto surrogates = surrogate_table(model::Surrogates{});
 
-void derive_nothing(const double*, double*) {}
+void derive_nothing(const SurrogateRow&, const double*, double*) {}
 
 constexpr bool constants_fit() {
   for (const auto& surrogate : surrogates)
@@ -141,7 +151,7 @@ const char* names_of(const Table& table, char (&text)[1024]) {
 
 }  // namespace
 
-const SurrogateRow no_surrogate = {0, "none", 0, true, {}, &derive_nothing};
+const SurrogateRow no_surrogate = {0, "none", 0, true, {}, &derive_nothing, nullptr};
 
 int find_state(const ModelRow& model, const char* name, const char* argument) {
   const std::string_view wanted = name;
@@ -155,10 +165,10 @@ int find_state(const ModelRow& model, const char* name, const char* argument) {
                 model.name, model.n_states > 1 ? "s" : "", known.c_str());
 }
 
-const ModelRow* find_model(int32_t id) {
+const ModelRow* find_listed_model(int32_t id) {
   return find_row(models, id);
 }
-const SurrogateRow* find_surrogate(int32_t id) {
+const SurrogateRow* find_listed_surrogate(int32_t id) {
   return find_row(surrogates, id);
 }
 const ModelRow* find_model(std::string_view name) {
@@ -291,7 +301,7 @@ bool ParameterSet::all_constants_fit(double largest) const {
   for (size_t i = model_.parameters.size(); i < static_cast<size_t>(n_own()); ++i)
     for (const double value : values_[i])
       if (!(std::fabs(value) <= largest)) return false;
-  return model_.constants_fit(values_.data(), per_neuron() ? n_neurons_ : 1, undecayed_input_, largest);
+  return model_.constants_fit(model_, values_.data(), per_neuron() ? n_neurons_ : 1, undecayed_input_, largest);
 }
 
 void ParameterSet::check_constants(ParameterName changed, double largest) const {
@@ -327,10 +337,10 @@ void ParameterSet::constants(int64_t neuron, double* constants) const {
   constants[model::constant_v_threshold] = model_.never_fires ? 0.0 : common[0];
   constants[model::constant_v_reset] = model_.never_fires ? 0.0 : common[1];
   double* const own = constants + model::first_model_constant;
-  model_.derive(values, undecayed_input_, own);
+  model_.derive(model_, values, undecayed_input_, own);
   if (model_.never_fires) return;
   std::fill_n(own + model_.n_constants, model::max_surrogate_constants, 0.0);
-  surrogate_.derive(values + n_own(), own + model_.n_constants);
+  surrogate_.derive(surrogate_, values + n_own(), own + model_.n_constants);
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
@@ -356,7 +366,7 @@ void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   for (int i = 0; i < n_own; ++i) own[i] = value(static_cast<uint32_t>(i), neuron);
   std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
   for (int i = 0; i < n_own; ++i)
-    model_.derive_along(own, i, undecayed_input_, slopes + int64_t{i} * model::max_model_constants);
+    model_.derive_along(model_, own, i, undecayed_input_, slopes + int64_t{i} * model::max_model_constants);
   // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;
   for (int i = 0; i < n_own; ++i) {

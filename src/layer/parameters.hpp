@@ -14,6 +14,9 @@
 
 namespace synfire::core {
 
+class LoadedModel;  // loaded.hpp
+class LoadedSurrogate;
+
 struct ModelRow {
   int32_t id;
   const char* name;
@@ -28,12 +31,18 @@ struct ModelRow {
   bool follows_input;      // a further variable depends on V or X before the step
   bool never_fires;  // no spikes, v_threshold, v_reset or surrogate; backward needs H for gradients of parameters only
   std::span<const model::ParameterSpec> parameters;
-  void (*derive)(const double* parameters, bool undecayed_input, double* constants);
+  void (*derive)(const ModelRow& model, const double* parameters, bool undecayed_input, double* constants);
   // The slopes of the constants along one parameter.
-  void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
+  void (*derive_along)(const ModelRow& model, const double* parameters, int parameter, bool undecayed_input,
+                       double* slopes);
   // Whether the constants of every neuron are finite and at most this large in magnitude. Each parameter has one or N
   // values.
-  bool (*constants_fit)(const std::vector<double>* values, int64_t n_neurons, bool undecayed_input, double largest);
+  bool (*constants_fit)(const ModelRow& model, const std::vector<double>* values, int64_t n_neurons,
+                        bool undecayed_input, double largest);
+  LoadedModel* loaded;  // null unless it was loaded at run time
+
+  // By which kernels know it.
+  int32_t kernel_id() const noexcept { return loaded ? model::loaded_id : id; }
 };
 
 struct SurrogateRow {
@@ -42,7 +51,10 @@ struct SurrogateRow {
   int n_constants;
   bool rational;  // a few additions, products and at most a reciprocal
   std::span<const model::ParameterSpec> parameters;
-  void (*derive)(const double* parameters, double* constants);
+  void (*derive)(const SurrogateRow& surrogate, const double* parameters, double* constants);
+  LoadedSurrogate* loaded;  // null unless it was loaded at run time
+
+  int32_t kernel_id() const noexcept { return loaded ? model::loaded_id : id; }
 };
 
 // For models that never fire: without constants or parameters. No surrogate has its id, 0.
@@ -52,9 +64,9 @@ extern const SurrogateRow no_surrogate;
 // caller's name for it.
 int find_state(const ModelRow& model, const char* name, const char* argument);
 
-// Null if there is no such model or surrogate.
-const ModelRow* find_model(int32_t id);
-const SurrogateRow* find_surrogate(int32_t id);
+// Of the lists in model/models.hpp, without those that were loaded at run time. Null if there is none.
+const ModelRow* find_listed_model(int32_t id);
+const SurrogateRow* find_listed_surrogate(int32_t id);
 const ModelRow* find_model(std::string_view name);
 const SurrogateRow* find_surrogate(std::string_view name);
 // "if (1), lif (2)": the allowed values, for error texts.

@@ -256,12 +256,24 @@ Stage& Design::add(StageKind kind, const char* name, int32_t choice, int64_t wid
   return stages_.back();
 }
 
+namespace {
+
+// Keeps what was loaded at run time alive as long as the stage has its id.
+void hold_loaded(Stage& stage) {
+  if (stage.kind != StageKind::neurons) return;
+  stage.model = find_model(stage.choice).loaded;
+  stage.surrogate = find_surrogate(stage.whole("surrogate")).loaded;
+}
+
+}  // namespace
+
 // Runs the checks of a stage, and takes back what changed if one throws.
 template <class Change>
 void Design::change(size_t index, Change change) {
   Stage before = stages_[index];
   try {
     change(stages_[index]);
+    hold_loaded(stages_[index]);
     check(index);
   } catch (...) {
     stages_[index] = std::move(before);
@@ -310,7 +322,7 @@ void Design::add_synapse(const char* name, int64_t n_outputs) {
 }
 
 void Design::add_neurons(const char* name, int32_t model) {
-  add(StageKind::neurons, name, model, stages_.empty() ? 0 : stages_.back().width);
+  hold_loaded(add(StageKind::neurons, name, model, stages_.empty() ? 0 : stages_.back().width));
   keep_if(stages_, [&] { check(stages_.size() - 1); });
 }
 
@@ -538,6 +550,7 @@ void Design::add_copy(const Stage& from) {
       check_value(stage, specs[i], from.values[i]);
       stage.values[i] = from.values[i];
     }
+    hold_loaded(stage);
     stage.seed = from.seed;
     stage.has_rate = from.has_rate;
     if (!from.parameters.empty()) copy_parameters(stage, from);

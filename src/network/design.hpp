@@ -3,6 +3,8 @@
 #ifndef SYNFIRE_NETWORK_DESIGN_HPP
 #define SYNFIRE_NETWORK_DESIGN_HPP
 
+#include <layer/loaded.hpp>
+
 #include <synfire/synfire.h>
 
 #include <cstdint>
@@ -56,6 +58,9 @@ struct Stage {
   std::vector<TrainedParameter> trained = {};
   std::vector<uint8_t> mask = {};         // of a synapse, [N, K], or empty
   std::vector<float> class_weights = {};  // of a loss, or empty
+  // Of neurons: the model and the surrogate, if they were loaded at run time.
+  core::Ref<core::LoadedModel> model = {};
+  core::Ref<core::LoadedSurrogate> surrogate = {};
 
   // A value of the table, by its name.
   double value(std::string_view wanted) const;

@@ -168,9 +168,9 @@ void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork&
 void Network::load(const files::SafetensorsFile& file) {
   const Use use(*this);
   check_built();
-  const SavedNetwork saved = read_metadata(file);
+  const SavedNetwork saved = read_metadata(file, *context());
   check_loadable(file, saved);
-  auto before = std::make_unique<Before>(writer().bytes());
+  auto before = std::make_unique<Before>(writer().bytes(), *context());
   check_idle();
   try {
     apply(file, saved);
@@ -210,7 +210,7 @@ FileRules::FileRules(const synfire_network_file_desc& desc)
 }
 
 Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {
-  const SavedNetwork saved = read_metadata(file);
+  const SavedNetwork saved = read_metadata(file, context);
   const NetworkRules& before = saved.design.rules();
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.dtype = before.dtype;

@@ -77,8 +77,10 @@ class Network final : public core::Child {
 
   // The network before a load.
   struct Before {
-    explicit Before(std::vector<std::byte>&& file_bytes)
-        : bytes(std::move(file_bytes)), file(files::SafetensorsFile::from_memory(bytes)), saved(read_metadata(file)) {}
+    Before(std::vector<std::byte>&& file_bytes, const core::Context& context)
+        : bytes(std::move(file_bytes)),
+          file(files::SafetensorsFile::from_memory(bytes)),
+          saved(read_metadata(file, context)) {}
 
     const std::vector<std::byte> bytes;
     const files::SafetensorsFile file;

@@ -90,6 +90,7 @@ class Maker {
   }
   void make_layer(Pair& pair) const {
     const LayerSpec spec(design_.layer_desc(pair.neurons_stage));
+    if (!parts_.planned) spec.check_context(parts_.context);
     pair.layer = Ref<Layer>::adopt(operations::make_layer(parts_.context, spec));
     set_parameters(*pair.layer, neurons(pair));
   }

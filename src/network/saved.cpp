@@ -21,7 +21,7 @@ constexpr std::string_view network_key = "synfire.network", stage_key = "synfire
 constexpr uint64_t format_version = 1;
 constexpr uint64_t most_stages = 4096;  // checks of names take time
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_name = "seed", parameter_prefix = "parameter.", trained_prefix = "trained.";
+constexpr std::string_view seed_name = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate", parameter_prefix = "parameter.", trained_prefix = "trained.";
 
 constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
 
@@ -57,8 +57,11 @@ std::string text_of_stage(const Stage& stage) {
   if (!stage.mask.empty()) words.add_whole("has_mask", 1);
   if (!stage.class_weights.empty()) words.add_whole("has_class_weights", 1);
   const std::span<const ValueSpec> specs = specs_of(stage.kind);
+  // Ids of what was loaded at run time mean nothing to another process.
   for (size_t i = 0; i < specs.size(); ++i)
-    if (specs[i].name != seed_name) words.add_number(specs[i].name, stage.values[i]);
+    if (specs[i].name != seed_name)
+      words.add_number(specs[i].name, stage.surrogate && specs[i].name == surrogate_name ? 0 : stage.values[i]);
+  if (stage.surrogate) words.add(loaded_surrogate_name, stage.surrogate->row().name);
   for (const NamedValue& one : stage.parameters) words.add_number(std::string(parameter_prefix) + one.name, one.value);
   for (const TrainedParameter& one : stage.trained) write_trained(words, one);
   return words.text();
@@ -152,11 +155,22 @@ TrainedParameter read_trained(const WordReader& words, const WordReader::Word& w
   return {word.key, parts[0] == "neuron", number(1), number(2), number(3), number(4)};
 }
 
-int32_t read_model(WordReader& words) {
+int32_t read_model(WordReader& words, const core::Context& context) {
   const std::string text = words.take("model");
-  if (const core::ModelRow* const model = core::find_model(text)) return model->id;
-  fail_argument("SYN-NETWORK-FILE", "the file has neurons of model %s, which this library does not have; it has %s",
+  if (const core::FoundModel model = core::find_model(text, context)) return model->id;
+  fail_argument("SYN-NETWORK-FILE",
+                "the file has neurons of model %s, which this library does not have, nor was it loaded into this "
+                "context; it has %s",
                 core::quoted(text, 64).c_str(), core::model_names());
+}
+
+// 0 if the words name none.
+int32_t read_surrogate(WordReader& words, const core::Context& context) {
+  const std::string text = words.take(loaded_surrogate_name, "");
+  if (text.empty()) return 0;
+  if (const core::FoundSurrogate surrogate = core::find_surrogate(text, context)) return surrogate->id;
+  fail_argument("SYN-NETWORK-FILE", "the file has the surrogate %s, which was not loaded into this context",
+                core::quoted(text, 64).c_str());
 }
 
 struct ReadStage {
@@ -165,7 +179,7 @@ struct ReadStage {
   uint64_t offset, inference_offset;
 };
 
-ReadStage read_stage(const files::SafetensorsFile& file, size_t index) {
+ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const core::Context& context) {
   const std::string key = key_of_stage(index);
   WordReader words(key, metadata_of(file, key));
   ReadStage read = {};
@@ -173,7 +187,7 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index) {
   stage.kind = read_kind(words);
   stage.name = words.take("name");
   stage.width = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
-  stage.choice = stage.kind == StageKind::neurons ? read_model(words)
+  stage.choice = stage.kind == StageKind::neurons ? read_model(words, context)
                                                   : static_cast<int32_t>(words.take_whole("choice", INT32_MAX));
   if (stage.kind == StageKind::readout) stage.of_spikes = words.take_whole("of_spikes", 1) == 1;
   stage.seed = words.take_whole(seed_name, any);
@@ -183,6 +197,9 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index) {
   for (const ValueSpec& spec : specs_of(stage.kind))
     stage.values.push_back(spec.name == seed_name ? spec.initial : words.take_number(spec.name));
   if (stage.kind == StageKind::neurons) {
+    if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
+      for (size_t i = 0; i < stage.values.size(); ++i)
+        if (specs_of(stage.kind)[i].name == surrogate_name) stage.values[i] = surrogate;
     for (WordReader::Word word; !(word = words.take_first(parameter_prefix)).key.empty();)
       stage.parameters.push_back({word.key, words.number(std::string(parameter_prefix) + word.key, word.value)});
     for (WordReader::Word word; !(word = words.take_first(trained_prefix)).key.empty();)
@@ -242,8 +259,8 @@ void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
   }
 }
 
-void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index) {
-  const ReadStage read = read_stage(file, index);
+void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index, const core::Context& context) {
+  const ReadStage read = read_stage(file, index, context);
   as_argument([&] { saved.design.add_copy(read.stage); });
   if (read.stage.kind == StageKind::synapse) check_weights(file, saved.design);
   if (read.has_mask) read_mask(file, saved.design, read.stage.name);
@@ -254,7 +271,7 @@ void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t i
 
 }  // namespace
 
-SavedNetwork read_metadata(const files::SafetensorsFile& file) {
+SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context) {
   WordReader words(network_key, metadata_of(file, std::string(network_key)));
   const uint64_t version = words.take_whole("version", any);
   if (version != format_version)
@@ -267,7 +284,7 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file) {
   position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows));
   position.next_batch = words.take_whole("next_batch", most_counted);
   words.end();
-  for (size_t i = 0; i < n_stages; ++i) read_into(saved, file, i);
+  for (size_t i = 0; i < n_stages; ++i) read_into(saved, file, i, context);
   as_argument([&] { saved.design.check_complete(); });
   check_keys(file, n_stages);
   return saved;
@@ -317,9 +334,8 @@ class Comparison {
                     here.name.c_str(), name_of(here.kind), there.name.c_str(), name_of(there.kind));
     compare_whole(here, "the width", here.width, there.width);
     if (here.kind == StageKind::neurons) {
-      const char *const model = core::find_model(model_of(here))->name, *const other =
-                                                                            core::find_model(model_of(there))->name;
-      if (std::strcmp(model, other) != 0) fail(here, "the model", model, other);
+      const core::FoundModel model = core::find_model(model_of(here)), other = core::find_model(model_of(there));
+      if (std::strcmp(model->name, other->name) != 0) fail(here, "the model", model->name, other->name);
     } else {
       compare_whole(here, here.kind == StageKind::readout ? "the reduction" : "the kind", here.choice, there.choice);
     }

@@ -26,7 +26,8 @@ struct SavedNetwork {
 void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position);
 // Reads the metadata, and the tensors that belong to the design: masks and class weights. Throws INVALID_ARGUMENT
 // unless all of it is there and a design that can be built.
-SavedNetwork read_metadata(const files::SafetensorsFile& file);
+// Models and surrogates that were loaded at run time are found by their names in the context.
+SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context);
 
 // Names of tensors.
 std::string weights_name(const Stage& synapse);

@@ -76,6 +76,12 @@ inline void destroy(synfire_optimizer handle) {
 inline void destroy(synfire_network handle) {
   synfire_network_destroy(handle);
 }
+inline void destroy(synfire_model handle) {
+  synfire_model_destroy(handle);
+}
+inline void destroy(synfire_surrogate handle) {
+  synfire_surrogate_destroy(handle);
+}
 
 /// A handle with one owner.
 template <typename Handle>
@@ -105,6 +111,8 @@ using Graph = Owned<synfire_graph>;
 using Synapse = Owned<synfire_synapse>;
 using Optimizer = Owned<synfire_optimizer>;
 using Network = Owned<synfire_network>;
+using Model = Owned<synfire_model>;
+using Surrogate = Owned<synfire_surrogate>;
 
 /// The value of SYNFIRE_TEST_BACKEND: "host" (also if unset) or "cuda".
 int32_t backend();

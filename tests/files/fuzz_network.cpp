@@ -6,8 +6,10 @@
 // An input is text: a line for "synfire.network", then one for each stage. The file gets the tensors that the lines ask
 // for, so that it is refused for what the lines say and not for what it lacks.
 #include <network/parts.hpp>
+#include <network/planning_device.hpp>
 #include <network/saved.hpp>
 
+#include <base/context.hpp>
 #include <base/error.hpp>
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -106,10 +109,17 @@ std::string metadata_text(const network::SavedNetwork& saved) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// One without models of its own, on a device that only counts.
+const core::Context& empty_context() {
+  static const core::Ref<core::Context> context = core::Ref<core::Context>::adopt(
+      new core::Context(std::make_unique<network::PlanningDevice>(true), SYNFIRE_FALLBACK_NONE));
+  return *context;
+}
+
 void require_soundness(const std::vector<std::byte>& bytes) {
   const files::SafetensorsFile file = files::SafetensorsFile::from_memory(bytes);
   std::optional<network::SavedNetwork> saved;
-  if (!accepted([&] { saved.emplace(network::read_metadata(file)); })) return;
+  if (!accepted([&] { saved.emplace(network::read_metadata(file, empty_context())); })) return;
   // Written and read again, it is the same network.
   const std::string text = metadata_text(*saved);
   files::SafetensorsWriter writer;
@@ -118,7 +128,7 @@ void require_soundness(const std::vector<std::byte>& bytes) {
     writer.add(tensor.name, tensor.dtype, tensor.shape, tensor.bytes);
   const std::vector<std::byte> again_bytes = writer.bytes();
   const files::SafetensorsFile again_file = files::SafetensorsFile::from_memory(again_bytes);
-  const network::SavedNetwork again = network::read_metadata(again_file);
+  const network::SavedNetwork again = network::read_metadata(again_file, empty_context());
   if (metadata_text(again) != text) report("the metadata change when they are written and read:\n" + text);
   network::check_same(saved->design, again.design);
   network::check_same(again.design, saved->design);

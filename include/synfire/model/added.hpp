@@ -9,6 +9,13 @@
 #include "list.hpp"
 #include "recursion.hpp"
 
+// How messages of the checks below begin.
+#if defined(SYNFIRE_LOADED)
+#define SYNFIRE_ADDED_BY "the text"
+#else
+#define SYNFIRE_ADDED_BY "synfire_add_model"
+#endif
+
 namespace synfire::model {
 
 // The first id of added models, and of added surrogates. Each kind is numbered in the order of addition.
@@ -56,8 +63,38 @@ concept HasAdapt = AdaptsAlone<T, K> ||
                    (T::n_states == 3 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x); }) ||
                    (T::n_states == 4 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x, x); });
 template <class T>
-concept HasDerivative = requires(const float* c, float x) { T::derivative(c, x); };
+concept HasOwnDerivative = requires(const float* c, float x) { T::derivative(c, x); };
+template <class T>
+concept HasPrimitive = requires(const float* c, float x) { T::primitive(c, x); };
+template <class T>
+concept HasDerivative = HasOwnDerivative<T> || HasPrimitive<T>;
 // clang-format on
+
+// A surrogate with a derivative: its own, or that of its smooth primitive by dual numbers. Where the latter is not finite
+// (as at infinity, or at a corner), and for a NaN, it is 0.
+template <class T>
+struct Differentiated : T {
+  template <class R>
+  static SYNFIRE_MODEL_FN R derivative(const R* constants, R x) {
+    Dual<R, Zero> c[T::n_constants];
+    for (int k = 0; k < T::n_constants; ++k) c[k] = constant(constants[k]);
+    const R slope = number<R>(T::primitive(static_cast<const Dual<R, Zero>*>(c), variable(x)).derivative);
+    return absolute(slope) <= largest_finite(R()) ? slope : R(0);
+  }
+
+ private:
+  static SYNFIRE_MODEL_FN float largest_finite(float) { return 3.4028234663852886e38f; }
+  static SYNFIRE_MODEL_FN double largest_finite(double) { return unbounded; }
+};
+template <class T>
+struct WithDerivative {
+  using type = Differentiated<T>;
+};
+template <class T>
+  requires HasOwnDerivative<T>
+struct WithDerivative<T> {
+  using type = T;
+};
 
 // ---- Names and ranges -----------------------------------------------------------------------------------------------
 
@@ -170,28 +207,28 @@ constexpr bool shares_parameter(List<Entries...>) {
 template <class T>
 struct IsAddable {
   static_assert(HasCharge<T> || HasDerivative<T>,
-                "synfire_add_model: the struct has neither charge(constants, v, x), which makes it a model, nor "
-                "derivative(constants, x), which makes it a surrogate");
+                SYNFIRE_ADDED_BY ": the struct has neither charge(constants, v, x), which makes it a model, nor "
+                "derivative(constants, x) or primitive(constants, x), which make it a surrogate");
   static_assert(!(HasCharge<T> && HasDerivative<T>),
-                "synfire_add_model: the struct has charge() and derivative(); a header adds a model or a surrogate");
+                SYNFIRE_ADDED_BY ": the struct has charge() and derivative(); a header adds a model or a surrogate");
   // clang-format off
-  static_assert(requires { T::name; }, "synfire_add_model: the struct has no `static constexpr const char* name`");
+  static_assert(requires { T::name; }, SYNFIRE_ADDED_BY ": the struct has no `static constexpr const char* name`");
   static_assert(requires { T::n_parameters; T::parameters; },
-                "synfire_add_model: the struct has no `n_parameters` or no `parameters`");
-  static_assert(requires { T::n_constants; }, "synfire_add_model: the struct has no `n_constants`");
+                SYNFIRE_ADDED_BY ": the struct has no `n_parameters` or no `parameters`");
+  static_assert(requires { T::n_constants; }, SYNFIRE_ADDED_BY ": the struct has no `n_constants`");
   // clang-format on
   static constexpr bool value = true;
 };
 
 template <class T>
 struct IsWellFormed {
-  static_assert(is_name(T::name), "synfire_add_model: `name` must be letters, digits and underscores after a letter");
+  static_assert(is_name(T::name), SYNFIRE_ADDED_BY ": `name` must be letters, digits and underscores after a letter");
   static_assert(parameters_have_names<T>(),
-                "synfire_add_model: a parameter's name must be letters, digits and underscores after a letter");
+                SYNFIRE_ADDED_BY ": a parameter's name must be letters, digits and underscores after a letter");
   static_assert(parameters_are_distinct<T>(),
-                "synfire_add_model: two parameters share a name, or one is called v_threshold or v_reset");
+                SYNFIRE_ADDED_BY ": two parameters share a name, or one is called v_threshold or v_reset");
   static_assert(ranges_hold_defaults<T>(),
-                "synfire_add_model: bad range: a parameter needs finite minimum < maximum with its default inside, and "
+                SYNFIRE_ADDED_BY ": bad range: a parameter needs finite minimum < maximum with its default inside, and "
                 "a minimum > 0 (or an open range from 0) where it has a reciprocal name");
   static constexpr bool value = true;
 };
@@ -200,38 +237,38 @@ template <class T>
 struct IsModel : IsWellFormed<T> {
   // clang-format off
   static_assert(requires { T::n_states; T::default_v_reset; T::has_input_decay; },
-                "synfire_add_model: a model needs `n_states`, `default_v_reset` and `has_input_decay`");
+                SYNFIRE_ADDED_BY ": a model needs `n_states`, `default_v_reset` and `has_input_decay`");
   // clang-format on
   static_assert(T::n_states >= 1 && T::n_states <= max_states,
-                "synfire_add_model: `n_states` must be 1 (V), 2 (V and W), 3 or 4 (max_states)");
+                SYNFIRE_ADDED_BY ": `n_states` must be 1 (V), 2 (V and W), 3 or 4 (max_states)");
   static_assert(states_have_names<T>(),
-                "synfire_add_model: a model with three or four variables has `states`, an array of n_states different "
+                SYNFIRE_ADDED_BY ": a model with three or four variables has `states`, an array of n_states different "
                 "names, of which the first is \"v\"; only the second may be \"w\"");
   static_assert(
       HasOwnCharge<T>,
-      "synfire_add_model: charge() takes the constants, a number for each of the `n_states` variables, and x");
+      SYNFIRE_ADDED_BY ": charge() takes the constants, a number for each of the `n_states` variables, and x");
   static_assert(T::n_states < 2 || HasAdapt<T, 1>,
-                "synfire_add_model: a model with a second variable has adapt(constants, w, h, s), or "
+                SYNFIRE_ADDED_BY ": a model with a second variable has adapt(constants, w, h, s), or "
                 "adapt(constants, v, w, ..., x, h, s) with all of its variables");
   static_assert(T::n_states < 3 || HasAdapt<T, 2>,
-                "synfire_add_model: a model with a third variable has adapt_third(constants, u, h, s), or "
+                SYNFIRE_ADDED_BY ": a model with a third variable has adapt_third(constants, u, h, s), or "
                 "adapt_third(constants, v, w, ..., x, h, s) with all of its variables");
   static_assert(T::n_states < 4 || HasAdapt<T, 3>,
-                "synfire_add_model: a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
+                SYNFIRE_ADDED_BY ": a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
                 "adapt_fourth(constants, v, w, ..., x, h, s) with all of its variables");
-  static_assert(is_finite(T::default_v_reset), "synfire_add_model: `default_v_reset` must be finite");
+  static_assert(is_finite(T::default_v_reset), SYNFIRE_ADDED_BY ": `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
-                "synfire_add_model: a model has at most 8 constants (max_model_constants)");
+                SYNFIRE_ADDED_BY ": a model has at most 8 constants (max_model_constants)");
   static_assert(count_slope_rows<T>() <= max_slope_rows,
-                "synfire_add_model: a model has at most 8 parameters, reciprocal names counted (max_slope_rows)");
+                SYNFIRE_ADDED_BY ": a model has at most 8 parameters, reciprocal names counted (max_slope_rows)");
   static constexpr bool value = true;
 };
 
 template <class T>
 struct IsSurrogate : IsWellFormed<T> {
   static_assert(T::n_constants >= 1 && T::n_constants <= max_surrogate_constants,
-                "synfire_add_model: a surrogate has 1 to 4 constants (max_surrogate_constants)");
-  static_assert(T::n_parameters <= max_surrogate_constants, "synfire_add_model: a surrogate has at most 4 parameters");
+                SYNFIRE_ADDED_BY ": a surrogate has 1 to 4 constants (max_surrogate_constants)");
+  static_assert(T::n_parameters <= max_surrogate_constants, SYNFIRE_ADDED_BY ": a surrogate has at most 4 parameters");
   static constexpr bool value = true;
 };
 
@@ -240,9 +277,9 @@ struct IsSurrogate : IsWellFormed<T> {
 template <class T, class All, class Others>
 struct IsDistinct {
   static_assert(count_name(All{}, T::name) == 1,
-                "synfire_add_model: duplicate name: another model or surrogate of this library has the same `name`");
+                SYNFIRE_ADDED_BY ": duplicate name: another model or surrogate of this library has the same `name`");
   static_assert(!shares_parameter<T>(Others{}),
-                "synfire_add_model: a model and a surrogate share the name of a parameter, which could then not be set "
+                SYNFIRE_ADDED_BY ": a model and a surrogate share the name of a parameter, which could then not be set "
                 "in a layer that has both");
   static constexpr bool value = true;
 };
@@ -263,7 +300,8 @@ struct Sort<List<M...>, List<S...>, T, Left...>
 template <class... M, class... S, class T, class... Left>
   requires(!HasCharge<T>)
 struct Sort<List<M...>, List<S...>, T, Left...>
-    : Sort<List<M...>, List<S..., Entry<first_added_id + int(sizeof...(S)), T>>, Left...> {
+    : Sort<List<M...>, List<S..., Entry<first_added_id + int(sizeof...(S)), typename WithDerivative<T>::type>>,
+           Left...> {
   static_assert(IsSurrogate<T>::value);
 };
 

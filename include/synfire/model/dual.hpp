@@ -150,6 +150,23 @@ SYNFIRE_MODEL_FN auto exponential(Dual<R, A> a) {
   return make_dual(e, scale(a.derivative, e));
 }
 
+// 1/a and log a, with the ranges and the errors of elementary.hpp.
+template <class R, class A>
+SYNFIRE_MODEL_FN auto reciprocal(Dual<R, A> a) {
+  const R r = reciprocal(a.value);
+  return make_dual(r, scale(a.derivative, -(r * r)));
+}
+template <class R, class A>
+SYNFIRE_MODEL_FN auto logarithm(Dual<R, A> a) {
+  return make_dual(logarithm(a.value), scale(a.derivative, reciprocal(a.value)));
+}
+
+// |a|; its slope at 0 is 1.
+template <class R, class A>
+SYNFIRE_MODEL_FN auto absolute(Dual<R, A> a) {
+  return make_dual(absolute(a.value), scale(a.derivative, a.value < R(0) ? R(-1) : R(1)));
+}
+
 // ---- selections -----------------------------------------------------------------------------------------------------
 
 // The value of a number or a dual number, for use in conditions.

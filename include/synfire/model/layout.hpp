@@ -42,6 +42,10 @@ struct Descent {
   double minimum, maximum;  // of the stored value, both allowed
 };
 
+// The id by which kernels know a model or a surrogate that was loaded at run time. Each loaded one has kernels of its
+// own, so one id serves all of them; what programs see are other numbers.
+inline constexpr int loaded_id = 1000000;
+
 // Properties that all neurons of a layer share and that do not change.
 struct Rules {
   bool soft_reset;

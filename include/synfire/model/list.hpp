@@ -24,6 +24,17 @@ bool visit(List<Entries...>, int id, F f) {
   return ((Entries::id == id ? (f(Entries{}), true) : false) || ...);
 }
 
+// The type in the entry of this id.
+template <class List, int id>
+struct Find;
+template <class First, class... Rest, int id>
+struct Find<List<First, Rest...>, id> : Find<List<Rest...>, id> {};
+template <class First, class... Rest, int id>
+  requires(First::id == id)
+struct Find<List<First, Rest...>, id> {
+  using type = typename First::type;
+};
+
 template <class A, class B>
 struct Join;
 template <class... A, class... B>

@@ -1,29 +1,18 @@
-// The lists of all models and surrogates: the built-in ones, with the ids of synfire.h, followed by those that an
-// application's build adds (added.hpp). Backends and core iterate over these lists; a new built-in one is entered only
-// here.
+// The lists of all models and surrogates: the built-in ones (built_in.hpp), followed by those that an application's build
+// adds (added.hpp). Backends and core iterate over these lists. A text that is compiled at run time (src/jit) brings lists of its own, of what it needs.
 #ifndef SYNFIRE_MODEL_MODELS_HPP
 #define SYNFIRE_MODEL_MODELS_HPP
 
+#if defined(SYNFIRE_LOADED)
+#include <synfire/loaded_models.hpp>  // made at run time
+#else
+
 #include "added.hpp"
-#include "eif.hpp"
-#include "if.hpp"
-#include "izhikevich.hpp"
-#include "li.hpp"
-#include "lif.hpp"
+#include "built_in.hpp"
 #include "list.hpp"
-#include "qif.hpp"
 #include "recursion.hpp"
-#include "surrogates.hpp"
 
 SYNFIRE_MODEL_BEGIN
-
-using BuiltInModels = List<Entry<1, If>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>,
-                           Entry<6, Izhikevich>, Entry<7, Li>>;
-using BuiltInSurrogates =
-    List<Entry<1, Sigmoid>, Entry<2, Atan>, Entry<3, PiecewiseQuadratic>, Entry<4, PiecewiseExp>, Entry<5, SoftSign>,
-         Entry<6, SuperSpike>, Entry<7, Erf>, Entry<8, PiecewiseLeakyRelu>, Entry<9, S2nn>, Entry<10, QPseudoSpike>,
-         Entry<11, LeakyKRelu>, Entry<12, FakeNumericalGradient>, Entry<13, LogTailedRelu>,
-         Entry<14, NonzeroSignLogAbs>, Entry<15, SquarewaveFourierSeries>, Entry<16, Rect>>;
 
 using Models = Joined<BuiltInModels, AddedModels>;
 using Surrogates = Joined<BuiltInSurrogates, AddedSurrogates>;
@@ -31,5 +20,7 @@ using Surrogates = Joined<BuiltInSurrogates, AddedSurrogates>;
 static_assert(are_distinct<Models, Surrogates>(AddedModels{}) && are_distinct<Surrogates, Models>(AddedSurrogates{}));
 
 SYNFIRE_MODEL_END
+
+#endif
 
 #endif

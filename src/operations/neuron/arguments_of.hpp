@@ -58,7 +58,7 @@ BackwardArguments<R> arguments_of(const Backward& op) {
   BackwardArguments<R> a = {.parameters = row_of<const ParameterBlock<R>>(op.parameters),
                             .extents = spec.extents,
                             .rules = spec.rules,
-                            .surrogate = spec.surrogate->id,
+                            .surrogate = spec.surrogate->kernel_id(),
                             .x = sequence_of(op.x),
                             .tape = row_of<R>(op.tape),
                             .tape_h = sequence_of(op.tape_h),

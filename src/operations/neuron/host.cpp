@@ -1,6 +1,7 @@
 // Passes on the host: their rows are divided into tiles, which threads share.
 #include "arguments_of.hpp"
 #include "host_kernels.hpp"
+#include "loaded_code.hpp"
 
 #include <host/launcher.hpp>
 
@@ -104,6 +105,11 @@ void for_each_tile(const host::Launcher& launcher, const Tiling& tiling, int64_t
   });
 }
 
+// Those of the lists at the processor's level, or those that were compiled at run time.
+const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
+  return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels : SYNFIRE_SELECT_LEVEL(neuron_kernels);
+}
+
 template <class R>
 void forward(const Forward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
@@ -112,9 +118,9 @@ void forward(const Forward& op, const host::Launcher& launcher) {
                           : arguments.spike_bits && spec.extents.n_neurons % 32 != 0 ? Tiling::at_words
                                                                                      : Tiling::anywhere;
   const Extents active = active_of(spec.extents, arguments.parameters->active);
-  const host::NeuronKernels& kernels = SYNFIRE_SELECT_LEVEL(neuron_kernels);
+  const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
   for_each_tile(launcher, Tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)}),
-                work_of(active), [&](const Tile& tile) { kernels.forward(spec.model->id, arguments, tile); });
+                work_of(active), [&](const Tile& tile) { kernels.forward(spec.model->kernel_id(), arguments, tile); });
 }
 
 template <class R>
@@ -122,12 +128,16 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
   const auto arguments = arguments_of<R>(op);
   const Extents active = active_of(spec.extents, arguments.parameters->active);
-  const host::NeuronKernels& kernels = SYNFIRE_SELECT_LEVEL(neuron_kernels);
+  const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
+  const host::SurrogateRow<R> surrogate_row =
+      kernels_of(spec.loaded_surrogate.get())
+          .surrogate_row<R>(arguments.surrogate, arguments.parameters->per_neuron != nullptr);
   for_each_tile(launcher,
                 Tiling(active, arguments.parameters->per_neuron ? Tiling::at_rows : Tiling::anywhere,
                        host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-                backward_weight * work_of(active),
-                [&](const Tile& tile) { kernels.backward(spec.model->id, arguments, tile); });
+                backward_weight * work_of(active), [&](const Tile& tile) {
+                  kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile);
+                });
 }
 
 }  // namespace

@@ -332,9 +332,6 @@ struct Slopes {
   }
 };
 
-template <class R>
-using SurrogateRow = void (*)(R*, const R*, const core::ParameterBlock<R>&, int, int64_t, const Tile&);
-
 // H of one step from the tape; `step` counts from the start of the sequence.
 template <class R, bool PerNeuron>
 void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
@@ -690,13 +687,18 @@ void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
 }
 
 template <class R>
-void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
-  const bool per_neuron = a.parameters->per_neuron != nullptr;
-  SurrogateRow<R> surrogate_row = nullptr;
-  visit(Surrogates{}, a.surrogate, [&](auto entry) {
+SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) {
+  SurrogateRow<R> found = nullptr;
+  visit(Surrogates{}, surrogate, [&](auto entry) {
     using Surrogate = typename decltype(entry)::type;
-    surrogate_row = per_neuron ? surrogate_row_of<Surrogate, R, true> : surrogate_row_of<Surrogate, R, false>;
+    found = per_neuron ? surrogate_row_of<Surrogate, R, true> : surrogate_row_of<Surrogate, R, false>;
   });
+  return found;
+}
+
+template <class R>
+void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArguments<R>& a, const Tile& tile) {
+  const bool per_neuron = a.parameters->per_neuron != nullptr;
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
     if constexpr (never_fires<Model>) {
@@ -717,6 +719,7 @@ void backward(int32_t model, const BackwardArguments<R>& a, const Tile& tile) {
 
 }  // namespace
 
-extern const NeuronKernels neuron_kernels = {forward<float>, forward<double>, backward<float>, backward<double>};
+extern const NeuronKernels neuron_kernels = {forward<float>,   forward<double>,      backward<float>,
+                                             backward<double>, surrogate_row<float>, surrogate_row<double>};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

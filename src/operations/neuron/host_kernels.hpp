@@ -30,19 +30,36 @@ struct Tile {
   bool far;         // the sequences are larger than the nearer caches: rows are asked for early
 };
 
+// g'(H − v_threshold) of one row of a tile; the surrogate's constants begin with this one.
+template <class R>
+using SurrogateRow = void (*)(R* g, const R* h, const core::ParameterBlock<R>&, int first_constant, int64_t n_neurons,
+                              const Tile&);
+
+// Of the models and surrogates of the lists or, in a text that was compiled at run time, of those in it.
 struct NeuronKernels {
   void (*forward_f32)(int32_t model, const operations::ForwardArguments<float>&, const Tile&);
   void (*forward_f64)(int32_t model, const operations::ForwardArguments<double>&, const Tile&);
-  void (*backward_f32)(int32_t model, const operations::BackwardArguments<float>&, const Tile&);
-  void (*backward_f64)(int32_t model, const operations::BackwardArguments<double>&, const Tile&);
+  // The surrogate's row is null for a model that never fires.
+  void (*backward_f32)(int32_t model, SurrogateRow<float>, const operations::BackwardArguments<float>&, const Tile&);
+  void (*backward_f64)(int32_t model, SurrogateRow<double>, const operations::BackwardArguments<double>&, const Tile&);
+  SurrogateRow<float> (*surrogate_f32)(int32_t surrogate, bool per_neuron);
+  SurrogateRow<double> (*surrogate_f64)(int32_t surrogate, bool per_neuron);
 
   void forward(int32_t m, const operations::ForwardArguments<float>& a, const Tile& t) const { forward_f32(m, a, t); }
   void forward(int32_t m, const operations::ForwardArguments<double>& a, const Tile& t) const { forward_f64(m, a, t); }
-  void backward(int32_t m, const operations::BackwardArguments<float>& a, const Tile& t) const {
-    backward_f32(m, a, t);
+  void backward(int32_t m, SurrogateRow<float> s, const operations::BackwardArguments<float>& a, const Tile& t) const {
+    backward_f32(m, s, a, t);
   }
-  void backward(int32_t m, const operations::BackwardArguments<double>& a, const Tile& t) const {
-    backward_f64(m, a, t);
+  void backward(int32_t m, SurrogateRow<double> s, const operations::BackwardArguments<double>& a, const Tile& t) const {
+    backward_f64(m, s, a, t);
+  }
+  // Null if there is no such surrogate.
+  template <class R>
+  SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) const {
+    if constexpr (sizeof(R) == sizeof(float))
+      return surrogate_f32(surrogate, per_neuron);
+    else
+      return surrogate_f64(surrogate, per_neuron);
   }
 };
 SYNFIRE_LEVEL_TABLES(NeuronKernels, neuron_kernels)

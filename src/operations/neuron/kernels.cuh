@@ -60,25 +60,14 @@ struct RowOf<E, W, true> {
 
 template <class E>
 __device__ __forceinline__ float2 decode_pair(u32 pair) {
-  if constexpr (is_same<E, F16>) {
-    __half2 halves;
-    memcpy(&halves, &pair, sizeof halves);
-    return __half22float2(halves);
-  } else {
+  if constexpr (is_same<E, F16>)
+    return {f32_of_f16(static_cast<uint16_t>(pair)), f32_of_f16(static_cast<uint16_t>(pair >> 16))};
+  else
     return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xFFFF0000u)};
-  }
 }
 template <class E>
 __device__ __forceinline__ u32 encode_pair(float low, float high) {
-  u32 pair;
-  if constexpr (is_same<E, F16>) {
-    const __half2 halves = __floats2half2_rn(low, high);
-    memcpy(&pair, &halves, sizeof pair);
-  } else {
-    const __nv_bfloat162 halves = __floats2bfloat162_rn(low, high);
-    memcpy(&pair, &halves, sizeof pair);
-  }
-  return pair;
+  return is_same<E, F16> ? f16_pair(low, high) : bf16_pair(low, high);
 }
 
 template <class E, int W>

@@ -2,6 +2,7 @@
 // then a block updates a row of weights and finds its grid in one pass; then the tables and byte planes of all
 // synapses.
 #include "kernels.hpp"
+#include "parameter_step.cuh"
 
 #include <operations/synapse/prepare.cuh>
 
@@ -267,26 +268,6 @@ __global__ void __launch_bounds__(prepare_threads) derive(const __grid_constant_
     const SynapseMembers& s = synapse_of(launch, unit, [](const SynapseMembers& each) { return each.first_unit; });
     prepare_unit(planes_of(s), unit - s.first_unit);
   }
-}
-
-// ---- parameters of layers -------------------------------------------------------------------------------------------
-
-template <class R>
-__global__ void __launch_bounds__(threads_per_block)
-    parameter_step(const __grid_constant__ ParameterStepLaunch<R> launch) {
-  wait_for_previous();
-  const auto& a = launch.arguments;
-  if (a.state->takes_step == 0) return;
-  core::ParameterMaster& master = *a.update.target.master;
-  const int64_t count = a.update.block->per_neuron ? a.update.target.n_neurons : 1;
-  for (int64_t i = first_element(); i < count; i += stride()) step_parameter_of(a, i);
-  if (master.rows[a.update.parameter]) return;
-  // The last block to arrive stores the new value and its moments, because nobody reads the old ones any more.
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  __threadfence();
-  if (atomicInc(&master.arrived, gridDim.x - 1) != gridDim.x - 1) return;
-  master.shared[a.update.parameter] = shared_parameter_step(a);
 }
 
 }  // namespace

@@ -45,10 +45,6 @@ const void* derive_kernel();
 // ---- parameters of layers -------------------------------------------------------------------------------------------
 
 template <class R>
-struct ParameterStepLaunch {
-  operations::ParameterStepArguments<R> arguments;
-};
-template <class R>
 const void* parameter_step_kernel();
 
 }  // namespace synfire::cuda

@@ -81,4 +81,13 @@ SYNFIRE_MODEL_FN double shared_parameter_step(const ParameterStepArguments<R>& a
 }  // namespace SYNFIRE_MODEL_LEVEL
 }  // namespace synfire::operations
 
+namespace synfire::cuda {
+
+template <class R>
+struct ParameterStepLaunch {
+  operations::ParameterStepArguments<R> arguments;
+};
+
+}  // namespace synfire::cuda
+
 #endif

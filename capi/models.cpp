@@ -1,0 +1,134 @@
+// The functions of synfire.h for models and surrogates that are loaded at run time. As in synfire.cpp: check, look up,
+// call, translate.
+#include "pins.hpp"
+
+#include <jit/load.hpp>
+
+#include <cstdio>
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::capi;
+
+using PinnedModel = Pinned<jit::Model>;
+using PinnedSurrogate = Pinned<jit::Surrogate>;
+
+PinnedModel pinned_model(synfire_model handle) {
+  return {value_of(handle), "model", core::ObjectType::model};
+}
+PinnedSurrogate pinned_surrogate(synfire_surrogate handle) {
+  return {value_of(handle), "surrogate", core::ObjectType::surrogate};
+}
+
+synfire_load_desc checked_desc(const synfire_load_desc* desc) {
+  check_pointer(desc, "desc");
+  const synfire_load_desc checked = read_descriptor(desc, "desc");
+  if (checked.no_cache != 0 && checked.no_cache != 1)
+    core::fail_argument("SYN-MODEL-FLAG", "desc.no_cache is %d; allowed are 0 and 1", checked.no_cache);
+  return checked;
+}
+
+template <class Loaded>
+synfire_load_info info_of(const Loaded& loaded, int32_t n_states) {
+  synfire_load_info info = SYNFIRE_LOAD_INFO_INIT;
+  info.id = loaded.row().id;
+  info.n_states = n_states;
+  info.n_parameters = static_cast<int32_t>(loaded.row().parameters.size());
+  info.from_cache = loaded.facts().from_cache ? 1 : 0;
+  info.nanoseconds = loaded.facts().nanoseconds;
+  std::snprintf(info.name, sizeof info.name, "%s", loaded.row().name);
+  return info;
+}
+
+template <class Loaded>
+void check(Loaded& loaded, uint64_t seed, uint64_t n_samples, synfire_check_report* report) {
+  const Answer out(report, "report");
+  constexpr uint64_t most = 10000000;
+  if (n_samples < 1 || n_samples > most)
+    core::fail_argument("SYN-MODEL-SAMPLES", "n_samples is %llu; 1 to %llu are allowed",
+                        static_cast<unsigned long long>(n_samples), static_cast<unsigned long long>(most));
+  synfire_check_report answer = SYNFIRE_CHECK_REPORT_INIT;
+  loaded.check(seed, n_samples, answer);
+  out.write(answer);
+}
+
+}  // namespace
+
+extern "C" {
+
+synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const synfire_load_desc* desc,
+                                               synfire_model* model) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(model, "model");
+    *model = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    *model = registered<synfire_model>(jit::load_model(*owner, checked_desc(desc)));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_model_destroy(synfire_model model) noexcept {
+  if (core::Object* const found = pin(value_of(model), core::ObjectType::model)) {
+    core::free_name(*static_cast<core::LoadedModel*>(found));
+    unpin(value_of(model));
+  }
+  capi::remove(value_of(model), core::ObjectType::model);
+}
+
+synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model model, synfire_load_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_model(model);
+    const Answer out(info, "info");
+    out.write(info_of(*found, found->row().n_states));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model, uint64_t seed, uint64_t n_samples,
+                                                synfire_check_report* report) noexcept {
+  return guarded(__func__, [&] {
+    check(*pinned_model(model), seed, n_samples, report);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, const synfire_load_desc* desc,
+                                                   synfire_surrogate* surrogate) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(surrogate, "surrogate");
+    *surrogate = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    *surrogate = registered<synfire_surrogate>(jit::load_surrogate(*owner, checked_desc(desc)));
+    return SYNFIRE_OK;
+  });
+}
+
+void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrogate) noexcept {
+  if (core::Object* const found = pin(value_of(surrogate), core::ObjectType::surrogate)) {
+    core::free_name(*static_cast<core::LoadedSurrogate*>(found));
+    unpin(value_of(surrogate));
+  }
+  capi::remove(value_of(surrogate), core::ObjectType::surrogate);
+}
+
+synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surrogate surrogate, synfire_load_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned_surrogate(surrogate);
+    const Answer out(info, "info");
+    out.write(info_of(*found, 0));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate, uint64_t seed, uint64_t n_samples,
+                                                    synfire_check_report* report) noexcept {
+  return guarded(__func__, [&] {
+    check(*pinned_surrogate(surrogate), seed, n_samples, report);
+    return SYNFIRE_OK;
+  });
+}
+
+}  // extern "C"

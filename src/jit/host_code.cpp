@@ -1,0 +1,311 @@
+#include "host_code.hpp"
+
+#include "embedded.hpp"
+
+#include "process.hpp"
+#include "temporary_folder.hpp"
+
+#include <base/error.hpp>
+#include <base/text.hpp>
+#include <host/level.hpp>
+
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace synfire::jit {
+namespace {
+
+using core::fail;
+using core::fail_argument;
+
+constexpr const char* source_name = "model.cpp";
+constexpr const char* object_name = "model.so";
+
+// ---- the compiler ---------------------------------------------------------------------------------------------------
+
+[[maybe_unused]] std::string compiler() {
+  if (const char* const given = std::getenv("SYNFIRE_CXX"); given && *given) {
+    std::string found = find_program(given);
+    if (found.empty())
+      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER",
+           "the environment variable SYNFIRE_CXX is %s, which is no program that can be run",
+           core::quoted(given, 300).c_str());
+    return found;
+  }
+  for (const char* const name : {"c++", "g++", "clang++"})
+    if (std::string found = find_program(name); !found.empty()) return found;
+  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER",
+       "models are compiled for the host by a C++ compiler, and there is none in PATH (c++, g++, clang++); install g++ "
+       "12 or clang 14 or newer (Debian and Ubuntu: apt-get install g++), or name one in the environment variable "
+       "SYNFIRE_CXX");
+}
+
+// As src/operations/CMakeLists.txt compiles the kernels of this level.
+std::vector<std::string> options() {
+  std::vector<std::string> all = {"-std=c++20",
+                                  "-O3",
+                                  "-fPIC",
+                                  "-shared",
+                                  "-w",
+                                  "-ffp-contract=off",
+                                  "-fno-math-errno",
+                                  "-fno-trapping-math",
+                                  "-fvisibility=hidden",
+                                  "-fvisibility-inlines-hidden",
+                                  "-Wl,--as-needed",
+                                  "-DSYNFIRE_LOADED=1",
+                                  "-DSYNFIRE_MODEL_LEVEL=loaded"};
+  if (host::level() == host::Level::avx2) all.insert(all.end(), {"-march=x86-64-v3"});
+  if (host::level() == host::Level::avx512) all.insert(all.end(), {"-march=x86-64-v4", "-mprefer-vector-width=512"});
+  return all;
+}
+
+Source source_of(const ModelText& text) {
+  Source source(Source::Marks::lines, Source::Standard::kept);
+  give_lists(source, text.kind == TextKind::model ? &text : nullptr,
+             text.kind == TextKind::surrogate ? &text : nullptr);
+  source.add("operations/neuron/loaded_host.cpp");
+  return source;
+}
+
+// A compiler that was replaced compiles again.
+Key key_of(const std::string& compiler_path, const std::string& source) {
+  Key key = key_of_library();
+  key.add("host");
+  key.add(source);
+  for (const std::string& option : options()) key.add(option);
+  key.add(compiler_path);
+#if !defined(_WIN32)
+  struct stat status = {};
+  if (::stat(compiler_path.c_str(), &status) == 0) {
+    key.add(static_cast<uint64_t>(status.st_size));
+    key.add(static_cast<uint64_t>(status.st_mtime));
+  }
+#endif
+  return key;
+}
+
+// Runs the compiler in the folder; returns what it says. Throws unless it succeeds.
+std::string run_compiler(const std::string& path, const std::vector<std::string>& extra, const TemporaryFolder& folder,
+                         const ModelText& text, Progress& progress) {
+  std::vector<std::string> arguments = {path};
+  for (std::string& option : options()) arguments.push_back(std::move(option));
+  // Jump threading turns selections back into branches, which are not vectorised (src/operations/CMakeLists.txt); clang
+  // does not know the option, and says so by a warning only.
+  arguments.insert(arguments.end(), {"-fno-thread-jumps", "-Wno-unknown-warning-option", "-Qunused-arguments"});
+  if (path.find("clang") == std::string::npos) arguments.pop_back();
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
+  const ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
+                                           [&] { return progress.is_cancelled(); });
+  using End = ProcessResult::End;
+  switch (result.end) {
+    case End::exited:
+      break;
+    case End::signalled:
+      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s was ended by signal %d: %.700s",
+           path.c_str(), result.code, errors_in(result.output, text.known_as).c_str());
+    case End::out_of_time:
+      progress.fail_late();
+    case End::cancelled:
+      Progress::fail_cancelled();
+    case End::not_started:
+      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s could not be started: %s", path.c_str(),
+           std::generic_category().message(result.code).c_str());
+  }
+  if (result.code == 0) return result.output;
+  const std::string errors = errors_in(result.output, text.known_as);
+  if (result.output.find("internal compiler error") != std::string::npos || result.code >= 126)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s failed with status %d: %.800s", path.c_str(),
+         result.code, errors.c_str());
+  throw core::Failure{SYNFIRE_ERROR_INVALID_ARGUMENT, 0, "SYN-MODEL-COMPILE", errors};
+}
+
+}  // namespace
+
+// ---- loading --------------------------------------------------------------------------------------------------------
+
+#if defined(_WIN32)
+
+HostCode::HostCode(const std::string&) {}
+HostCode::~HostCode() = default;
+
+#else
+
+namespace {
+
+// A file that has no name on any disk, so that a disk on which nothing may be executed does not matter; where there is
+// none, one in a private folder.
+int file_in_memory(const std::string& bytes) {
+  const int file = ::memfd_create("synfire-model", MFD_CLOEXEC);
+  if (file < 0) return -1;
+  for (size_t written = 0; written < bytes.size();) {
+    const ssize_t n = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      ::close(file);
+      return -1;
+    }
+    written += static_cast<size_t>(n);
+  }
+  return file;
+}
+
+}  // namespace
+
+HostCode::HostCode(const std::string& object) {
+  file_ = file_in_memory(object);
+  if (file_ >= 0) library_ = ::dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library_) {
+    const TemporaryFolder folder;
+    folder.write(object_name, object);
+    library_ = ::dlopen((folder / object_name).c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  if (library_)
+    if (const void* const symbol = ::dlsym(library_, operations::loaded_table_symbol))
+      table_ = *static_cast<const operations::LoadedTable* const*>(symbol);
+  if (table_ && table_->description->bytes == static_cast<int>(sizeof(model::Description))) return;
+  const char* const error = library_ ? "it was made for another version of this library" : ::dlerror();
+  const std::string text = error ? error : "unknown";
+  HostCode(std::move(*this));  // releases what there is
+  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-LOADED", "the compiled text cannot be loaded into this process: %s",
+       text.c_str());
+}
+
+HostCode::~HostCode() {
+  if (library_) ::dlclose(library_);
+  if (file_ >= 0) ::close(file_);
+}
+
+#endif
+
+HostCode::HostCode(HostCode&& other) noexcept
+    : library_(std::exchange(other.library_, nullptr)),
+      file_(std::exchange(other.file_, -1)),
+      table_(std::exchange(other.table_, nullptr)) {}
+
+HostCode& HostCode::operator=(HostCode&& other) noexcept {
+  std::swap(library_, other.library_);
+  std::swap(file_, other.file_);
+  std::swap(table_, other.table_);
+  return *this;
+}
+
+// ---- both -----------------------------------------------------------------------------------------------------------
+
+CompiledHostCode compile_for_host(const ModelText& text, const Cache& cache, Progress& progress) {
+#if defined(_WIN32)
+  static_cast<void>(text);
+  static_cast<void>(cache);
+  static_cast<void>(progress);
+  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
+       "models are not compiled at run time on Windows; add this one to a build of the library (synfire_add_model)");
+#else
+  const std::string path = compiler();
+  const std::string source = source_of(text).text();
+  const Key key = key_of(path, source);
+  if (const std::optional<std::string> found = cache.find(key)) {
+    progress.enter(SYNFIRE_LOAD_FINISH);
+    try {
+      return {HostCode(*found), true};
+    } catch (const core::Failure&) {  // it is compiled again
+    }
+  }
+  progress.enter(SYNFIRE_LOAD_COMPILE);
+  std::string object;
+  {
+    const TemporaryFolder folder;
+    folder.write(source_name, source);
+    run_compiler(path, {}, folder, text, progress);
+    object = folder.read(object_name);
+  }
+  progress.enter(SYNFIRE_LOAD_FINISH);
+  CompiledHostCode compiled = {HostCode(object), false};
+  cache.store(key, object);
+  return compiled;
+#endif
+}
+
+// ---- vectorised loops -----------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Loop {
+  const char* function;  // its line in host_kernels.cpp is followed by the loop's
+  const char* known_as;
+  int n_instances;  // f32 and f64, shared constants and one set per neuron
+  TextKind kind;
+};
+constexpr Loop loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
+                          {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
+                          {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
+
+// The line of the first `for` behind the function's name, in the file that the library contains.
+int line_of(std::string_view file, std::string_view function) {
+  const size_t at = file.find(function);
+  if (at == std::string_view::npos) return 0;
+  const size_t loop = file.find("    source", file.find("for (int i = 0;", at)) == std::string_view::npos
+                          ? std::string_view::npos
+                          : file.find("for (int i = 0;", at);
+  if (loop == std::string_view::npos) return 0;
+  return 1 + static_cast<int>(std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(loop), '\n'));
+}
+
+int count_lines(const std::string& output, const std::string& beginning, std::string_view word) {
+  int count = 0;
+  for (size_t at = 0; at < output.size();) {
+    const size_t end = std::min(output.find('\n', at), output.size());
+    const std::string_view line = std::string_view(output).substr(at, end - at);
+    if (line.starts_with(beginning) && line.find(word) != std::string_view::npos) ++count;
+    at = end + 1;
+  }
+  return count;
+}
+
+}  // namespace
+
+Vectorized vectorized_loops(const ModelText& text) {
+  Vectorized result;
+  constexpr const char* kernels = "operations/neuron/host_kernels.cpp";
+  std::string_view file;
+  for (const EmbeddedFile& each : embedded_files())
+    if (each.path == kernels) file = each.text;
+  const std::string path = compiler();
+  const bool clang = path.find("clang") != std::string::npos;
+  Progress progress(nullptr, nullptr, 0);
+  const TemporaryFolder folder;
+  folder.write(source_name, source_of(text).text());
+  // One remark for each loop: gcc's loops for what is left over would have others.
+  const std::vector<std::string> extra =
+      clang ? std::vector<std::string>{"-Rpass=loop-vectorize"}
+            : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
+  const std::string output = run_compiler(path, extra, folder, text, progress);
+  for (const Loop& loop : loops) {
+    const int line = line_of(file, loop.function);
+    if (loop.kind != text.kind || line == 0) continue;
+    const int found = std::min(
+        loop.n_instances, count_lines(output, std::string(kernels) + ":" + std::to_string(line) + ":", "vectorized"));
+    result.n_loops += loop.n_instances;
+    result.n_vectorized += found;
+    if (found < loop.n_instances)
+      result.text.append(result.text.empty() ? "" : ", ")
+          .append(std::to_string(loop.n_instances - found))
+          .append(" of ")
+          .append(std::to_string(loop.n_instances))
+          .append(" ")
+          .append(loop.known_as)
+          .append(" loops are not vectorised");
+  }
+  return result;
+}
+
+}  // namespace synfire::jit

@@ -1,0 +1,164 @@
+#include "load.hpp"
+
+#include "host_code.hpp"
+#include "row.hpp"
+
+#include <base/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace synfire::jit {
+
+// ---- what a check found ---------------------------------------------------------------------------------------------
+
+void report(const model::Description& of, const model::CheckResult& result, synfire_check_report& answer) {
+  answer.wrong_slope_reads_input = result.wrong_slope_reads_input;
+  answer.wrong_slope_reads_w = result.wrong_slope_reads_w;
+  answer.n_samples = static_cast<uint64_t>(result.n_samples);
+  answer.n_non_finite = static_cast<uint64_t>(result.n_non_finite);
+  answer.largest_error = result.largest_error;
+  const auto name_of = [&](int along) -> std::string {
+    if (along >= 100) return of.parameters[along - 100].name;
+    if (along >= 0) return of.states[along];
+    return along == model::along_input ? "x" : along == model::along_h ? "h" : "s";
+  };
+  std::string text;
+  if (result.worst_function == 4)
+    text = "the derivative of the primitive along x";
+  else if (result.largest_error > 0)
+    text = "the derivative of " + std::string(result.worst_function == 0 ? "H" : of.states[result.worst_function]) +
+           " along " + name_of(result.worst_along);
+  if (!text.empty()) {
+    char error[64];
+    std::snprintf(error, sizeof error, " differs by %.3g, more than any other", result.largest_error);
+    text.append(error);
+  }
+  std::snprintf(answer.text, sizeof answer.text, "%s", text.c_str());
+}
+
+namespace {
+
+void add_text(synfire_check_report& answer, const std::string& text) {
+  if (text.empty()) return;
+  const std::string before = answer.text;
+  std::snprintf(answer.text, sizeof answer.text, "%s%s%s", before.c_str(), before.empty() ? "" : "; ", text.c_str());
+}
+
+// ---- on the host ----------------------------------------------------------------------------------------------------
+
+// As constants_fit() of the listed models.
+bool constants_fit(const core::ModelRow& row, const std::vector<double>* values, int64_t n_neurons,
+                   bool undecayed_input, double largest) {
+  const int n_parameters = static_cast<int>(row.parameters.size());
+  double own[model::max_parameters] = {}, constants[model::max_model_constants];
+  for (int64_t i = 0; i < n_neurons; ++i) {
+    for (int p = 0; p < n_parameters; ++p) own[p] = values[p][values[p].size() > 1 ? static_cast<size_t>(i) : 0];
+    row.derive(row, own, undecayed_input, constants);
+    for (int k = 0; k < row.n_constants; ++k)
+      if (!(std::fabs(constants[k]) <= largest)) return false;
+  }
+  return true;
+}
+
+// What both have on the host.
+struct HostPart {
+  ModelText text;
+  HostCode code;
+  ParameterSpecs specs = {};
+
+  void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) const {
+    model::CheckResult result = {};
+    code.table().check(seed, static_cast<int64_t>(n_samples), &result);
+    report(*code.table().description, result, answer);
+    const Vectorized loops = vectorized_loops(text);
+    answer.n_loops = loops.n_loops;
+    answer.n_vectorized = loops.n_vectorized;
+    add_text(answer, loops.text);
+  }
+};
+
+class HostModel final : public Model {
+ public:
+  HostModel(core::Context& context, HostPart&& part, const LoadFacts& facts) : Model(context), part_(std::move(part)) {
+    facts_ = facts;
+    const operations::LoadedTable& table = part_.code.table();
+    set_host_table(&table);
+    formula_ = table.model;
+    fill(part_.specs, *table.description);
+    fill(row_, part_.specs, *table.description);
+    row_.derive = [](const core::ModelRow& row, const double* parameters, bool undecayed_input, double* constants) {
+      row.loaded->formula()->derive(parameters, undecayed_input, constants);
+    };
+    row_.derive_along = [](const core::ModelRow& row, const double* parameters, int parameter, bool undecayed_input,
+                           double* slopes) {
+      row.loaded->formula()->derive_along(parameters, parameter, undecayed_input, slopes);
+    };
+    row_.constants_fit = constants_fit;
+    row_.loaded = this;
+    row_.id = core::enroll(*this);
+  }
+  void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
+    part_.check(seed, n_samples, answer);
+  }
+
+ private:
+  ~HostModel() override = default;
+  void dispose() noexcept override { core::strike_off(*this); }
+
+  HostPart part_;
+};
+
+class HostSurrogate final : public Surrogate {
+ public:
+  HostSurrogate(core::Context& context, HostPart&& part, const LoadFacts& facts)
+      : Surrogate(context), part_(std::move(part)) {
+    facts_ = facts;
+    const operations::LoadedTable& table = part_.code.table();
+    set_host_table(&table);
+    formula_ = table.surrogate;
+    fill(part_.specs, *table.description);
+    fill(row_, part_.specs, *table.description);
+    row_.derive = [](const core::SurrogateRow& row, const double* parameters, double* constants) {
+      row.loaded->formula()->derive(parameters, constants);
+    };
+    row_.loaded = this;
+    row_.id = core::enroll(*this);
+  }
+  void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
+    part_.check(seed, n_samples, answer);
+  }
+
+ private:
+  ~HostSurrogate() override = default;
+  void dispose() noexcept override { core::strike_off(*this); }
+
+  HostPart part_;
+};
+
+template <class Base, class OnHost>
+Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind) {
+  Progress progress(desc.progress, desc.user, desc.time_out);
+  progress.enter(SYNFIRE_LOAD_CHECK);
+  ModelText text(kind, desc);
+  const Cache cache = desc.no_cache == 1 ? Cache() : Cache::open(desc.cache, desc.cache_bytes);
+  if (!context.device().is_host())
+    core::fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
+               "models are compiled at run time for contexts on the host only in this version");
+  CompiledHostCode compiled = compile_for_host(text, cache, progress);
+  const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
+  return new OnHost(context, {std::move(text), std::move(compiled.code)}, facts);
+}
+
+}  // namespace
+
+Model* load_model(core::Context& context, const synfire_load_desc& desc) {
+  return load<Model, HostModel>(context, desc, TextKind::model);
+}
+Surrogate* load_surrogate(core::Context& context, const synfire_load_desc& desc) {
+  return load<Surrogate, HostSurrogate>(context, desc, TextKind::surrogate);
+}
+
+}  // namespace synfire::jit

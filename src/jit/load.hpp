@@ -1,0 +1,45 @@
+// Loads models and surrogates from text into a context.
+#ifndef SYNFIRE_JIT_LOAD_HPP
+#define SYNFIRE_JIT_LOAD_HPP
+
+#include <layer/loaded.hpp>
+
+#include <synfire/synfire.h>
+
+#include <string>
+
+namespace synfire::jit {
+
+// What the ABI tells about a loaded text, beside its row.
+struct LoadFacts {
+  bool from_cache = false;
+  uint64_t nanoseconds = 0;
+};
+
+class Model : public core::LoadedModel {
+ public:
+  using core::LoadedModel::LoadedModel;
+  const LoadFacts& facts() const noexcept { return facts_; }
+  virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
+
+ protected:
+  LoadFacts facts_;
+};
+
+class Surrogate : public core::LoadedSurrogate {
+ public:
+  using core::LoadedSurrogate::LoadedSurrogate;
+  const LoadFacts& facts() const noexcept { return facts_; }
+  virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
+
+ protected:
+  LoadFacts facts_;
+};
+
+// Both throw a Failure with the rules SYN-MODEL-*; the caller owns the reference.
+Model* load_model(core::Context& context, const synfire_load_desc& desc);
+Surrogate* load_surrogate(core::Context& context, const synfire_load_desc& desc);
+
+}  // namespace synfire::jit
+
+#endif

@@ -1,0 +1,36 @@
+// How loading a text goes on: tells the caller, and knows when it must end.
+#ifndef SYNFIRE_JIT_PROGRESS_HPP
+#define SYNFIRE_JIT_PROGRESS_HPP
+
+#include <synfire/synfire.h>
+
+#include <chrono>
+
+namespace synfire::jit {
+
+class Progress {
+ public:
+  Progress(synfire_load_progress callback, void* user, uint64_t time_out) noexcept;
+
+  // Throws CALLBACK if the caller ends the load.
+  void enter(int32_t stage);
+  // While a compiler is at work: whether the caller ends it.
+  bool is_cancelled() noexcept;
+  bool is_late() const noexcept { return left() <= std::chrono::nanoseconds(0); }
+  std::chrono::nanoseconds left() const noexcept;
+  uint64_t nanoseconds() const noexcept;
+  [[noreturn]] void fail_late() const;
+  [[noreturn]] static void fail_cancelled();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  synfire_load_progress callback_;
+  void* user_;
+  std::chrono::nanoseconds time_out_;
+  Clock::time_point begin_;
+  int32_t stage_ = SYNFIRE_LOAD_CHECK;
+};
+
+}  // namespace synfire::jit
+
+#endif

@@ -1,0 +1,93 @@
+// Models and surrogates that were loaded at run time, as layers see them: a row like those of the lists, and the code
+// that stands in for what the library was compiled with. src/jit makes them. Ids are unique in the process and never
+// used again; a name is unique in its context.
+#ifndef SYNFIRE_LAYER_LOADED_HPP
+#define SYNFIRE_LAYER_LOADED_HPP
+
+#include "parameter_block.hpp"
+#include "parameters.hpp"
+
+#include <base/context.hpp>
+
+#include <string>
+
+namespace synfire::core {
+
+// What is compiled for a GPU: one kernel of a loaded model, surrogate or both.
+struct KernelRequest {
+  std::string body;      // what it calls: "forward_pass<Model, float, 4, ForwardOutputs::bits>"
+  std::string argument;  // the type of its argument: "ForwardLaunch<float>"
+  std::string bounds;    // of __launch_bounds__: "threads_per_block, 1"
+  const char* header;    // that defines them: "operations/neuron/forward.cuh"
+};
+
+// What both have in common.
+class LoadedCode : public Child {
+ public:
+  // The table of the functions that were compiled for the host (operations/neuron/loaded_code.hpp); null on a GPU.
+  const void* host_table() const noexcept { return host_table_; }
+
+ protected:
+  LoadedCode(ObjectType type, Context& context) noexcept : Child(type, context) {}
+  void set_host_table(const void* table) noexcept { host_table_ = table; }
+
+ private:
+  const void* host_table_ = nullptr;
+};
+
+class LoadedModel : public LoadedCode {
+ public:
+  const ModelRow& row() const noexcept { return row_; }
+  // On the host; null on a GPU.
+  const LoadedModelFormula* formula() const noexcept { return formula_; }
+
+ protected:
+  explicit LoadedModel(Context& context) noexcept : LoadedCode(ObjectType::model, context) {}
+  ModelRow row_ = {};
+  const LoadedModelFormula* formula_ = nullptr;
+};
+
+class LoadedSurrogate : public LoadedCode {
+ public:
+  const SurrogateRow& row() const noexcept { return row_; }
+  const LoadedSurrogateFormula* formula() const noexcept { return formula_; }
+
+ protected:
+  explicit LoadedSurrogate(Context& context) noexcept : LoadedCode(ObjectType::surrogate, context) {}
+  SurrogateRow row_ = {};
+  const LoadedSurrogateFormula* formula_ = nullptr;
+};
+
+// The row of an id, and what keeps it alive if it was loaded. A row of null: there is none.
+template <class Row, class Loaded>
+struct FoundRow {
+  const Row* row = nullptr;
+  Ref<Loaded> loaded;
+
+  const Row* operator->() const noexcept { return row; }
+  explicit operator bool() const noexcept { return row != nullptr; }
+};
+using FoundModel = FoundRow<ModelRow, LoadedModel>;
+using FoundSurrogate = FoundRow<SurrogateRow, LoadedSurrogate>;
+FoundModel find_model(int32_t id);
+FoundSurrogate find_surrogate(int32_t id);
+// By name: those of the lists, then those that were loaded into the context.
+FoundModel find_model(std::string_view name, const Context& context);
+FoundSurrogate find_surrogate(std::string_view name, const Context& context);
+
+// Makes one known by an id, which is returned. Throws INVALID_ARGUMENT if another of the context, or of the lists, has
+// its name. Disposing of the object makes it unknown.
+int32_t enroll(LoadedModel& model);
+int32_t enroll(LoadedSurrogate& surrogate);
+void strike_off(const LoadedModel& model) noexcept;
+void strike_off(const LoadedSurrogate& surrogate) noexcept;
+// Its handle is destroyed: another one may have its name. Its id stays valid for what uses it.
+void free_name(const LoadedModel& model) noexcept;
+void free_name(const LoadedSurrogate& surrogate) noexcept;
+
+// Throws INVALID_ARGUMENT if what was loaded belongs to another context; `field` is the caller's name for it.
+void check_loaded(const LoadedCode* code, const Context& context, int32_t id, const char* field);
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,25 @@
+// What a text that was compiled for the host at run time hands to the library: a description of the model or surrogate,
+// its kernels, its formula, and a check of its derivatives. Text and library are compiled from the same headers, so that
+// the layout is the same; the cache of compiled texts has the library's build in its keys.
+#ifndef SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
+#define SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
+
+#include "host_kernels.hpp"
+
+#include <synfire/model/describe.hpp>
+
+namespace synfire::operations {
+
+struct LoadedTable {
+  const model::Description* description;
+  const host::NeuronKernels* kernels;
+  const core::LoadedModelFormula* model;          // null of a surrogate
+  const core::LoadedSurrogateFormula* surrogate;  // null of a model
+  void (*check)(uint64_t seed, int64_t n_samples, model::CheckResult* result);
+};
+// The name under which the text exports a pointer to it.
+inline constexpr const char* loaded_table_symbol = "synfire_loaded_table";
+
+}  // namespace synfire::operations
+
+#endif
