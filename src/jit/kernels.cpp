@@ -1,5 +1,7 @@
 #include "kernels.hpp"
 
+#include "kernel_source.hpp"
+
 #include "load.hpp"
 #include "nvrtc.hpp"
 
@@ -10,45 +12,6 @@
 #endif
 
 namespace synfire::jit {
-
-// ---- source ---------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Integers without a standard header, and the library's text as that of one file: what it hides from other files has
-// names that a kernel's expression can say.
-constexpr const char* beginning = R"(#define SYNFIRE_LOADED 1
-#define SYNFIRE_MODEL_LEVEL cuda
-#if defined(__CUDACC_RTC__)
-using int8_t = signed char;
-using uint8_t = unsigned char;
-using int16_t = short;
-using uint16_t = unsigned short;
-using int32_t = int;
-using uint32_t = unsigned int;
-using int64_t = long long;
-using uint64_t = unsigned long long;
-using uintptr_t = unsigned long long;
-#else
-#include <cstdint>
-#endif
-)";
-
-}  // namespace
-
-std::string kernel_source(const core::ModelRow& model, const core::SurrogateRow* surrogate, const char* header,
-                          Source::Marks marks) {
-  Source source(marks, Source::Standard::dropped);
-  give_kernel_lists(source, text_of(model), model.id, surrogate ? text_of(*surrogate) : nullptr,
-                    surrogate ? surrogate->id : 0);
-  source.add_text(beginning);
-  source.add(header);
-  std::string text = source.text();
-  constexpr std::string_view hidden = "\nnamespace {\n", named = "\ninline namespace text {\n";
-  for (size_t at = text.find(hidden); at != std::string::npos; at = text.find(hidden, at + named.size()))
-    text.replace(at, hidden.size(), named);
-  return text;
-}
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
@@ -81,7 +44,10 @@ std::string packed(const DeviceCode& code) {
 }  // namespace
 
 Kernels::Entry* Kernels::compile(const core::KernelRequest& request) const {
-  const std::string source = kernel_source(request.model, request.surrogate, request.header, Source::Marks::lines),
+  const std::string source = kernel_source(text_of(request.model), request.model.id,
+                                           request.surrogate ? text_of(*request.surrogate) : nullptr,
+                                           request.surrogate ? request.surrogate->id : 0, request.header,
+                                           Source::Marks::lines),
                     expression = request.expression();
   Key key = key_of_library();
   key.add("gpu");

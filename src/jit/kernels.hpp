@@ -26,10 +26,6 @@ struct KernelRules {
 const ModelText* text_of(const core::ModelRow& row) noexcept;
 const ModelText* text_of(const core::SurrogateRow& row) noexcept;
 
-// What a kernel is compiled from: the library's text behind the lists of the two, and the expression that names it.
-std::string kernel_source(const core::ModelRow& model, const core::SurrogateRow* surrogate, const char* header,
-                          Source::Marks marks);
-
 class Kernels {
  public:
   explicit Kernels(core::Device& device, KernelRules rules) : device_(device), rules_(std::move(rules)) {}

@@ -2916,6 +2916,16 @@ namespace Synfire.Raw
         public static extern int synfire_layer_query_memory(synfire_layer_desc* desc, synfire_layer_memory* memory);
 
         /// <summary>
+        /// Writes the CUDA C++ of a layer's forward and backward kernels: one readable text that nvcc compiles
+        /// without Synfire, with the layer's shape, rules and constants, its launch configuration and the layout
+        /// of its arguments explained. The text begins with how to compile it, and its last part,
+        /// <c>namespace layer</c>, is what a program calls. Its kernels give the bits of the library's. A layer
+        /// of any context has one, also in a library without CUDA.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_source(synfire_layer layer, byte* text, ulong* bytes);
+
+        /// <summary>
         /// Creates a layer with default parameters and a reset state. A request for too much memory fails as in
         /// synfire_buffer_create().
         /// </summary>

@@ -150,6 +150,8 @@ pub type synfire_synapse = * mut synfire_synapse_s ; # [repr (C)] # [derive (Deb
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_query_memory (desc : * const synfire_layer_desc , memory : * mut synfire_layer_memory) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
+extern "C" { pub fn synfire_layer_source (layer : synfire_layer , text : * mut :: std :: os :: raw :: c_char , bytes : * mut u64) -> synfire_status ; }
+#[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_create (context : synfire_context , desc : * const synfire_layer_desc , layer : * mut synfire_layer) -> synfire_status ; }
 #[cfg(not(feature = "load-dynamic"))]
 extern "C" { pub fn synfire_layer_destroy (layer : synfire_layer) ; }

@@ -36,6 +36,7 @@ pub(crate) struct Table {
     pub synfire_surrogate_get_info: unsafe extern "C" fn(synfire_surrogate, *mut synfire_load_info) -> synfire_status,
     pub synfire_surrogate_check: unsafe extern "C" fn(synfire_surrogate, u64, u64, *mut synfire_check_report) -> synfire_status,
     pub synfire_layer_query_memory: unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status,
+    pub synfire_layer_source: unsafe extern "C" fn(synfire_layer, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_layer_create: unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status,
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
     pub synfire_layer_get_desc: unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status,
@@ -189,6 +190,7 @@ impl Table {
             synfire_surrogate_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_surrogate, *mut synfire_load_info) -> synfire_status>(find("synfire_surrogate_get_info\0")?),
             synfire_surrogate_check: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_surrogate, u64, u64, *mut synfire_check_report) -> synfire_status>(find("synfire_surrogate_check\0")?),
             synfire_layer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status>(find("synfire_layer_query_memory\0")?),
+            synfire_layer_source: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut c_char, *mut u64) -> synfire_status>(find("synfire_layer_source\0")?),
             synfire_layer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status>(find("synfire_layer_create\0")?),
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
             synfire_layer_get_desc: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status>(find("synfire_layer_get_desc\0")?),
@@ -535,6 +537,14 @@ pub unsafe fn synfire_surrogate_check(surrogate: synfire_surrogate, seed: u64, n
 #[inline]
 pub unsafe fn synfire_layer_query_memory(desc: *const synfire_layer_desc, memory: *mut synfire_layer_memory) -> synfire_status {
     (crate::load::table().synfire_layer_query_memory)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_source` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_source(layer: synfire_layer, text: *mut c_char, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_layer_source)(layer, text, bytes)
 }
 
 /// # Safety
