@@ -1,7 +1,8 @@
-// The functions of synfire.h for models and surrogates that are loaded at run time. As in synfire.cpp: check, look up,
-// call, translate.
+// The functions of synfire.h for models and surrogates that are loaded at run time, and for a layer's kernels as text.
+// As in synfire.cpp: check, look up, call, translate.
 #include "pins.hpp"
 
+#include <jit/layer_source.hpp>
 #include <jit/load.hpp>
 
 #include <cstdio>
@@ -127,6 +128,20 @@ synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate,
                                                     synfire_check_report* report) noexcept {
   return guarded(__func__, [&] {
     check(*pinned_surrogate(surrogate), seed, n_samples, report);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_source(synfire_layer layer, char* text, uint64_t* bytes) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(bytes, "bytes");
+    const std::string source = jit::layer_source(*pinned(layer));
+    const uint64_t needed = source.size() + 1;
+    if (text && *bytes < needed)
+      core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",
+                          static_cast<unsigned long long>(*bytes), static_cast<unsigned long long>(needed));
+    if (text) std::memcpy(text, source.c_str(), needed);
+    *bytes = needed;
     return SYNFIRE_OK;
   });
 }

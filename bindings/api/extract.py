@@ -140,6 +140,10 @@ def parameters(text):
     return read
 
 
+# Objects that are made of a text, with a callback: languages wrap them, and what they do, by hand.
+LOADED = {"synfire_model", "synfire_surrogate"}
+
+
 class Header:
     def __init__(self, text):
         text = re.sub(r"/\*\* @cond PLATFORM \*/.*?/\*\* @endcond \*/", "", text, flags=re.S)
@@ -372,7 +376,7 @@ class Header:
                 continue
             first, *others = function["parameters"]
             owner = next((name for name in names if function["name"].startswith(name + "_")), None)
-            if owner is None or first["type"] != owner:
+            if owner is None or first["type"] != owner or owner in LOADED:
                 continue
             lists = {parameter["length_of"] for parameter in others if "length_of" in parameter}
             roles = self.text_roles(others, [self.role(parameter, lists) for parameter in others])

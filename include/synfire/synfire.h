@@ -1296,6 +1296,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire
                                                                    synfire_layer_memory *memory) SYNFIRE_NOEXCEPT;
 
 /**
+ * Writes the CUDA C++ of a layer's forward and backward kernels: one readable text that nvcc compiles without Synfire, with
+ * the layer's shape, rules and constants, its launch configuration and the layout of its arguments explained. The text
+ * begins with how to compile it, and its last part, `namespace layer`, is what a program calls. Its kernels give the bits of
+ * the library's. A layer of any context has one, also in a library without CUDA.
+ *
+ * @param layer         A layer of a model that is built in, or was loaded as text.
+ * @param[out] text     Receives the text, null-terminated; null to get only its size.
+ * @param[in,out] bytes In: the size of `text`. Out: the size of the whole text, including its terminating null;
+ *                      untouched on failure.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (a model or surrogate that synfire_add_model added to the library),
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_source(synfire_layer layer, char *text SYNFIRE_NULLABLE,
+                                                             uint64_t *bytes) SYNFIRE_NOEXCEPT;
+
+/**
  * Creates a layer with default parameters and a reset state. A request for too much memory fails as in
  * synfire_buffer_create().
  *

@@ -1611,6 +1611,12 @@ inline void destroy(synfire_buffer handle) noexcept {
 inline void destroy(synfire_layer handle) noexcept {
   synfire_layer_destroy(handle);
 }
+inline void destroy(synfire_model handle) noexcept {
+  synfire_model_destroy(handle);
+}
+inline void destroy(synfire_surrogate handle) noexcept {
+  synfire_surrogate_destroy(handle);
+}
 inline void destroy(synfire_synapse handle) noexcept {
   synfire_synapse_destroy(handle);
 }

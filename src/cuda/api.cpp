@@ -64,6 +64,12 @@ bool resolve_driver_calls() noexcept {
          resolve("cuStreamIsCapturing", table.stream_is_capturing);
 }
 
+bool resolve_library_calls() noexcept {
+  if (table.library_get_kernel) return true;  // the last one
+  return resolve("cuLibraryLoadData", table.library_load_data) && resolve("cuLibraryUnload", table.library_unload) &&
+         resolve("cuLibraryGetKernel", table.library_get_kernel);
+}
+
 bool is_sticky(cudaError_t error) noexcept {
   switch (static_cast<int>(error)) {
     case 214:  // uncorrectable ECC error

@@ -9,8 +9,9 @@
 
 namespace synfire::cuda {
 
-// The driver's CUctx_st, opaque here.
+// The driver's CUctx_st and CUlib_st, opaque here.
 struct DriverContext;
+struct DriverLibrary;
 
 // Three calls whose signatures differ between CUDA 12 and 13, in one form. They refuse captures and graphs whose edges
 // carry data (programmatic launches): cudaErrorLossyQuery.
@@ -76,6 +77,12 @@ struct Api {
   // statuses those of cudaStreamCaptureStatus.
   int (*graph_launch)(cudaGraphExec_t, cudaStream_t) = nullptr;
   int (*stream_is_capturing)(cudaStream_t, int* status) = nullptr;
+
+  // For code that is compiled at run time, resolved at its first use. A CUkernel is a cudaKernel_t, which the runtime's
+  // calls take in the place of a function.
+  int (*library_load_data)(DriverLibrary**, const void* code, void*, void*, unsigned, void*, void*, unsigned) = nullptr;
+  int (*library_unload)(DriverLibrary*) = nullptr;
+  int (*library_get_kernel)(cudaKernel_t*, DriverLibrary*, const char* name) = nullptr;
 };
 
 extern constinit Api table;
@@ -86,6 +93,9 @@ inline Api& api() noexcept {
 
 // Fills in the driver calls. Returns false if the driver does not have them.
 bool resolve_driver_calls() noexcept;
+
+// Fills in those for code that is compiled at run time.
+bool resolve_library_calls() noexcept;
 
 // True for errors after which the process's context on the device is unusable, according to CUDA.
 bool is_sticky(cudaError_t error) noexcept;

@@ -1,6 +1,8 @@
 #include "load.hpp"
 
 #include "host_code.hpp"
+#include "kernels.hpp"
+#include "nvrtc.hpp"
 #include "row.hpp"
 
 #include <base/error.hpp>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <vector>
 
 namespace synfire::jit {
@@ -47,7 +50,7 @@ void add_text(synfire_check_report& answer, const std::string& text) {
   std::snprintf(answer.text, sizeof answer.text, "%s%s%s", before.c_str(), before.empty() ? "" : "; ", text.c_str());
 }
 
-// ---- on the host ----------------------------------------------------------------------------------------------------
+// ---- what was loaded ------------------------------------------------------------------------------------------------
 
 // As constants_fit() of the listed models.
 bool constants_fit(const core::ModelRow& row, const std::vector<double>* values, int64_t n_neurons,
@@ -63,10 +66,11 @@ bool constants_fit(const core::ModelRow& row, const std::vector<double>* values,
   return true;
 }
 
-// What both have on the host.
-struct HostPart {
+// What both have. On a GPU, too, the formula of parameters is compiled for the host.
+struct LoadedPart {
   ModelText text;
   HostCode code;
+  std::unique_ptr<Kernels> kernels;  // on a GPU
   ParameterSpecs specs = {};
 
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) const {
@@ -80,9 +84,10 @@ struct HostPart {
   }
 };
 
-class HostModel final : public Model {
+class TextModel final : public Model {
  public:
-  HostModel(core::Context& context, HostPart&& part, const LoadFacts& facts) : Model(context), part_(std::move(part)) {
+  TextModel(core::Context& context, LoadedPart&& part, const LoadFacts& facts)
+      : Model(context), part_(std::move(part)) {
     facts_ = facts;
     const operations::LoadedTable& table = part_.code.table();
     set_host_table(&table);
@@ -103,17 +108,19 @@ class HostModel final : public Model {
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
     part_.check(seed, n_samples, answer);
   }
+  const ModelText& text() const noexcept override { return part_.text; }
+  const void* kernel(const core::KernelRequest& request) override { return part_.kernels->find(request); }
 
  private:
-  ~HostModel() override = default;
+  ~TextModel() override = default;
   void dispose() noexcept override { core::strike_off(*this); }
 
-  HostPart part_;
+  LoadedPart part_;
 };
 
-class HostSurrogate final : public Surrogate {
+class TextSurrogate final : public Surrogate {
  public:
-  HostSurrogate(core::Context& context, HostPart&& part, const LoadFacts& facts)
+  TextSurrogate(core::Context& context, LoadedPart&& part, const LoadFacts& facts)
       : Surrogate(context), part_(std::move(part)) {
     facts_ = facts;
     const operations::LoadedTable& table = part_.code.table();
@@ -130,35 +137,49 @@ class HostSurrogate final : public Surrogate {
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
     part_.check(seed, n_samples, answer);
   }
+  const ModelText& text() const noexcept override { return part_.text; }
+  const void* kernel(const core::KernelRequest& request) override { return part_.kernels->find(request); }
 
  private:
-  ~HostSurrogate() override = default;
+  ~TextSurrogate() override = default;
   void dispose() noexcept override { core::strike_off(*this); }
 
-  HostPart part_;
+  LoadedPart part_;
 };
 
-template <class Base, class OnHost>
+template <class Base, class Loaded>
 Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind) {
   Progress progress(desc.progress, desc.user, desc.time_out);
   progress.enter(SYNFIRE_LOAD_CHECK);
   ModelText text(kind, desc);
   const Cache cache = desc.no_cache == 1 ? Cache() : Cache::open(desc.cache, desc.cache_bytes);
-  if (!context.device().is_host())
-    core::fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
-               "models are compiled at run time for contexts on the host only in this version");
+  std::unique_ptr<Kernels> kernels;
+  if (!context.device().is_host()) {
+    require_nvrtc();
+    synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+    context.device().describe(properties);
+    kernels = std::make_unique<Kernels>(
+        context.device(), KernelRules{cache, desc.time_out, properties.compute_major, properties.compute_minor});
+  }
   CompiledHostCode compiled = compile_for_host(text, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
-  return new OnHost(context, {std::move(text), std::move(compiled.code)}, facts);
+  return new Loaded(context, {std::move(text), std::move(compiled.code), std::move(kernels)}, facts);
 }
 
 }  // namespace
 
+const ModelText* text_of(const core::ModelRow& row) noexcept {
+  return row.loaded ? &static_cast<const Model*>(row.loaded)->text() : nullptr;
+}
+const ModelText* text_of(const core::SurrogateRow& row) noexcept {
+  return row.loaded ? &static_cast<const Surrogate*>(row.loaded)->text() : nullptr;
+}
+
 Model* load_model(core::Context& context, const synfire_load_desc& desc) {
-  return load<Model, HostModel>(context, desc, TextKind::model);
+  return load<Model, TextModel>(context, desc, TextKind::model);
 }
 Surrogate* load_surrogate(core::Context& context, const synfire_load_desc& desc) {
-  return load<Surrogate, HostSurrogate>(context, desc, TextKind::surrogate);
+  return load<Surrogate, TextSurrogate>(context, desc, TextKind::surrogate);
 }
 
 }  // namespace synfire::jit

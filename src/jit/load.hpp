@@ -16,10 +16,13 @@ struct LoadFacts {
   uint64_t nanoseconds = 0;
 };
 
+struct ModelText;
+
 class Model : public core::LoadedModel {
  public:
   using core::LoadedModel::LoadedModel;
   const LoadFacts& facts() const noexcept { return facts_; }
+  virtual const ModelText& text() const noexcept = 0;
   virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
 
  protected:
@@ -30,6 +33,7 @@ class Surrogate : public core::LoadedSurrogate {
  public:
   using core::LoadedSurrogate::LoadedSurrogate;
   const LoadFacts& facts() const noexcept { return facts_; }
+  virtual const ModelText& text() const noexcept = 0;
   virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
 
  protected:

@@ -159,43 +159,89 @@ ModelText::ModelText(TextKind of, const synfire_load_desc& desc) : kind(of), tex
                   name.c_str());
 }
 
+namespace {
+
+constexpr const char* first_lines =
+    "#include <synfire/model/added.hpp>\n"
+    "#include <synfire/model/built_in.hpp>\n"
+    "#include <synfire/model/list.hpp>\n"
+    "#include <synfire/model/recursion.hpp>\n";
+
+void include(Source& source, std::string& lists, const ModelText* text, const char* path) {
+  if (!text) return;
+  source.give(path, text->text, text->known_as);
+  lists.append("#include <").append(path).append(">\n");
+}
+
+std::string checks_of(const ModelText& text) {
+  const std::string& type = text.type;
+  if (text.kind == TextKind::model)
+    return "static_assert(IsAddable<" + type + ">::value && HasCharge<" + type +
+           ">, \"the text: a model has charge(constants, v, x); a struct with derivative() or primitive() is a "
+           "surrogate\");\nstatic_assert(IsModel<" +
+           type + ">::value);\nusing LoadedModelType = " + type + ";\n";
+  return "static_assert(IsAddable<" + type + ">::value && HasDerivative<" + type +
+         ">, \"the text: a surrogate has derivative(constants, x) or primitive(constants, x); a struct with charge() "
+         "is a "
+         "model\");\nstatic_assert(IsSurrogate<" +
+         type + ">::value);\nusing LoadedSurrogateType = WithDerivative<" + type + ">::type;\n";
+}
+
+constexpr const char* lists_path = "synfire/loaded_models.hpp";
+
+}  // namespace
+
 void give_lists(Source& source, const ModelText* model, const ModelText* surrogate) {
   give_constants(source);
-  std::string lists =
-      "#include <synfire/model/added.hpp>\n"
-      "#include <synfire/model/list.hpp>\n"
-      "#include <synfire/model/recursion.hpp>\n";
-  const auto include = [&](const ModelText* text, const char* path) {
-    if (!text) return;
-    source.give(path, text->text, text->known_as);
-    lists.append("#include <").append(path).append(">\n");
-  };
-  include(model, "synfire/loaded_model.hpp");
-  include(surrogate, "synfire/loaded_surrogate.hpp");
-  lists.append("\nSYNFIRE_MODEL_BEGIN\n\n");
+  std::string lists = first_lines;
+  include(source, lists, model, "synfire/loaded_model.hpp");
+  include(source, lists, surrogate, "synfire/loaded_surrogate.hpp");
+  lists.append("\nSYNFIRE_MODEL_BEGIN\n\n").append(checks_of(model ? *model : *surrogate));
   if (model)
-    lists.append("static_assert(IsAddable<" + model->type + ">::value && HasCharge<" + model->type +
-                 ">, \"the text: a model has charge(constants, v, x); a struct with derivative() or primitive() is a "
-                 "surrogate\");\n"
-                 "static_assert(IsModel<" +
-                 model->type + ">::value);\nusing LoadedModelType = " + model->type +
-                 ";\nusing Models = List<Entry<loaded_id, LoadedModelType>>;\n");
+    lists.append(
+        "using Models = List<Entry<loaded_id, LoadedModelType>>;\nusing Surrogates = List<>;\n"
+        "using LoadedType = LoadedModelType;\ninline constexpr bool loaded_is_model = true;\n");
   else
-    lists.append("using Models = List<>;\n");
+    lists.append(
+        "using Models = List<>;\nusing Surrogates = List<Entry<loaded_id, LoadedSurrogateType>>;\n"
+        "using LoadedType = LoadedSurrogateType;\ninline constexpr bool loaded_is_model = false;\n");
+  lists.append("\nSYNFIRE_MODEL_END\n");
+  source.give(lists_path, lists, lists_path);
+}
+
+void give_kernel_lists(Source& source, const ModelText* model, int32_t model_id, const ModelText* surrogate,
+                       int32_t surrogate_id) {
+  constexpr int32_t first_added_id = 1000;
+  for (const int32_t listed : {model ? 0 : model_id, surrogate ? 0 : surrogate_id})
+    if (listed >= first_added_id)
+      core::fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
+                 "on a GPU, what was loaded as text does not go together with what synfire_add_model() added to the "
+                 "library; load both as text");
+  give_constants(source);
+  std::string lists = first_lines;
+  include(source, lists, model, "synfire/loaded_model.hpp");
+  include(source, lists, surrogate, "synfire/loaded_surrogate.hpp");
+  lists.append("\nSYNFIRE_MODEL_BEGIN\n\n");
+  const auto listed = [&](const char* name, const char* list, int32_t id) {
+    lists.append(std::string("using ") + name + " = typename Find<" + list + ", " + std::to_string(id) + ">::type;\n");
+  };
+  if (model)
+    lists.append(checks_of(*model));
+  else
+    listed("LoadedModelType", "BuiltInModels", model_id);
+  lists.append("using Models = List<Entry<" + (model ? std::string("loaded_id") : std::to_string(model_id)) +
+               ", LoadedModelType>>;\n");
   if (surrogate)
-    lists.append("static_assert(IsAddable<" + surrogate->type + ">::value && HasDerivative<" + surrogate->type +
-                 ">, \"the text: a surrogate has derivative(constants, x) or primitive(constants, x); a struct with "
-                 "charge() is a model\");\n"
-                 "static_assert(IsSurrogate<" +
-                 surrogate->type + ">::value);\nusing LoadedSurrogateType = WithDerivative<" + surrogate->type +
-                 ">::type;\nusing Surrogates = List<Entry<loaded_id, LoadedSurrogateType>>;\n");
+    lists.append(checks_of(*surrogate));
+  else if (surrogate_id != 0)
+    listed("LoadedSurrogateType", "BuiltInSurrogates", surrogate_id);
+  if (surrogate || surrogate_id != 0)
+    lists.append("using Surrogates = List<Entry<" +
+                 (surrogate ? std::string("loaded_id") : std::to_string(surrogate_id)) + ", LoadedSurrogateType>>;\n");
   else
     lists.append("using Surrogates = List<>;\n");
-  if (!model != !surrogate)
-    lists.append(std::string("using LoadedType = ") + (model ? "LoadedModelType" : "LoadedSurrogateType") +
-                 ";\ninline constexpr bool loaded_is_model = " + (model ? "true" : "false") + ";\n");
   lists.append("\nSYNFIRE_MODEL_END\n");
-  source.give("synfire/loaded_models.hpp", lists, "synfire/loaded_models.hpp");
+  source.give(lists_path, lists, lists_path);
 }
 
 std::string errors_in(const std::string& output, const std::string& known_as) {

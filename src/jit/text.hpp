@@ -23,9 +23,13 @@ struct ModelText {
   ModelText(TextKind kind, const synfire_load_desc& desc);
 };
 
-// Gives a source the file <synfire/loaded_models.hpp> with these. Either may be null: then it is the one of the lists
-// that `listed` names ("Lif", "Sigmoid"), or there is none.
+// Gives a source the file <synfire/loaded_models.hpp> with these; one of the two is null.
 void give_lists(Source& source, const ModelText* model, const ModelText* surrogate);
+
+// The same for kernels of a GPU, of a model and a surrogate of which either may be one of the lists, by its id. No
+// surrogate: 0.
+void give_kernel_lists(Source& source, const ModelText* model, int32_t model_id, const ModelText* surrogate,
+                       int32_t surrogate_id);
 
 // The sentences of a compiler's output that tell what is wrong, in one line, those about the user's text first.
 std::string errors_in(const std::string& output, const std::string& known_as);

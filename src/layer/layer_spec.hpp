@@ -30,6 +30,10 @@ struct LayerSpec {
 
   explicit LayerSpec(const synfire_layer_desc& desc);
 
+  // The one that has the kernels of what was loaded; null if nothing was.
+  LoadedCode* loaded() const noexcept {
+    return loaded_model ? static_cast<LoadedCode*>(loaded_model.get()) : loaded_surrogate.get();
+  }
   // Throws INVALID_HANDLE if the model or the surrogate was loaded into another context.
   void check_context(const Context& context) const;
 

@@ -8,17 +8,21 @@
 #include "parameters.hpp"
 
 #include <base/context.hpp>
+#include <base/function_ref.hpp>
 
 #include <string>
 
 namespace synfire::core {
 
-// What is compiled for a GPU: one kernel of a loaded model, surrogate or both.
+// A kernel for a GPU, of a layer of which the model, the surrogate or both were loaded.
 struct KernelRequest {
-  std::string body;      // what it calls: "forward_pass<Model, float, 4, ForwardOutputs::bits>"
-  std::string argument;  // the type of its argument: "ForwardLaunch<float>"
-  std::string bounds;    // of __launch_bounds__: "threads_per_block, 1"
-  const char* header;    // that defines them: "operations/neuron/forward.cuh"
+  uint32_t key;                           // different for different kernels of one layer; less than most_kernels
+  const char* header;                     // of the library's text that has its template
+  FunctionRef<std::string()> expression;  // that names the instance, of LoadedModelType and LoadedSurrogateType
+  const ModelRow& model;
+  const SurrogateRow* surrogate;  // null where it does not matter
+
+  static constexpr uint32_t most_kernels = 1024;
 };
 
 // What both have in common.
@@ -26,6 +30,9 @@ class LoadedCode : public Child {
  public:
   // The table of the functions that were compiled for the host (operations/neuron/loaded_code.hpp); null on a GPU.
   const void* host_table() const noexcept { return host_table_; }
+  // On a GPU: what a launch takes. The first request for a kernel compiles it, or finds it in the cache; later ones
+  // take no lock. Throws a Failure: SYN-MODEL-*, SYN-CUDA.
+  virtual const void* kernel(const KernelRequest& request) = 0;
 
  protected:
   LoadedCode(ObjectType type, Context& context) noexcept : Child(type, context) {}

@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "host": {"base", "graph", "host"},
     "cuda": {"base", "layer", "graph", "cuda"},
     "operations": {"base", "layer", "synapse", "graph", "host", "cuda", "operations"},
+    "jit": {"base", "files", "layer", "host", "cuda", "operations", "jit"},
     "network": {"base", "files", "layer", "synapse", "graph", "operations", "network"},
 }
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)

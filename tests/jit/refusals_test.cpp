@@ -118,7 +118,7 @@ TEST_F(LoadRefused, MistakesOfTheFormulaWithTheirLines) {
   synfire_load_desc desc = load_desc("", nullptr);
   desc.text = nullptr;
   desc.file = path.c_str();
-  refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-COMPILE", path + ":"), desc);
+  refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-COMPILE", path + ":23"), desc);
   fs::remove(path);
 }
 

@@ -290,6 +290,19 @@ namespace Synfire
         Rect = 16
     }
 
+    /// <summary>The constants <c>SYNFIRE_LOAD_*</c> of the C library.</summary>
+    public enum Load
+    {
+        /// <summary>The text is being read and checked, and looked for in the cache.</summary>
+        Check = 0,
+
+        /// <summary>A compiler is at work.</summary>
+        Compile = 1,
+
+        /// <summary>What it made is being loaded and stored in the cache.</summary>
+        Finish = 2
+    }
+
     /// <summary>The constants <c>SYNFIRE_RESET_*</c> of the C library.</summary>
     public enum Reset
     {

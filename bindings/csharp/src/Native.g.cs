@@ -94,6 +94,46 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
+    /// <summary>A neuron model that was loaded at run time.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_model : IEquatable<synfire_model>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_model(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_model other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_model && Equals((synfire_model)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
+    /// <summary>A surrogate that was loaded at run time.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_surrogate : IEquatable<synfire_surrogate>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_surrogate(IntPtr value) { Value = value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public bool Equals(synfire_surrogate other) { return Value == other.Value; }
+
+        /// <summary>Whether both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_surrogate && Equals((synfire_surrogate)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
     /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_synapse : IEquatable<synfire_synapse>
@@ -350,6 +390,150 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// A text to load: the header that <c>synfire_add_model</c> takes, as memory or as a file. Zero means the
+    /// default in every field except <c>struct_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_load_desc
+    {
+        /// <summary><c>sizeof(synfire_load_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: no compiled code is read from the cache or stored in it. Default 0.</summary>
+        public int no_cache;
+        /// <summary>
+        /// The text, UTF-8, at most 1 MiB, of <c>text_bytes</c> bytes or, with 0, null-terminated. Given exactly
+        /// if <c>file</c> is not.
+        /// </summary>
+        public byte* text;
+        /// <summary>Bytes of <c>text</c>. Default 0: up to its terminating null.</summary>
+        public ulong text_bytes;
+        /// <summary>Path of a file with the text, UTF-8.</summary>
+        public byte* file;
+        /// <summary>
+        /// What the file is or would be called without <c>.hpp</c>, which names the struct: <c>"klif"</c> is of
+        /// <c>struct Klif</c>, <c>"multi_gaussian"</c> of <c>struct MultiGaussian</c>. Needed with <c>text</c>.
+        /// Default with <c>file</c>: its own.
+        /// </summary>
+        public byte* name;
+        /// <summary>Nanoseconds after which a compiler that is still at work is ended. Default 0: 60 seconds.</summary>
+        public ulong time_out;
+        /// <summary>
+        /// Folder of the cache. Default: the environment variable <c>SYNFIRE_CACHE</c>, else <c>synfire</c> in
+        /// the user's cache folder (<c>XDG_CACHE_HOME</c>, else <c>.cache</c> in <c>HOME</c>). A folder that
+        /// cannot be used is an error if this field names it; else there is no cache.
+        /// </summary>
+        public byte* cache;
+        /// <summary>
+        /// Bytes of the cache above which entries that were not used for the longest time are removed. Default 0:
+        /// 256 MiB.
+        /// </summary>
+        public ulong cache_bytes;
+        /// <summary>Hears how loading goes on and may end it. Default: none.</summary>
+        public IntPtr progress;
+        /// <summary>Passed to <c>progress</c>.</summary>
+        public void* user;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_load_desc Init
+        {
+            get
+            {
+                synfire_load_desc made = default(synfire_load_desc);
+                made.struct_size = (uint)sizeof(synfire_load_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>What was loaded.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_load_info
+    {
+        /// <summary><c>sizeof(synfire_load_info)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// For synfire_layer_desc.model or synfire_layer_desc.surrogate, in the context of the load. Ids are
+        /// never used again.
+        /// </summary>
+        public int id;
+        /// <summary>State variables of a model; 0 of a surrogate.</summary>
+        public int n_states;
+        /// <summary>Parameters of its own.</summary>
+        public int n_parameters;
+        /// <summary>
+        /// 1: the compiled code came from the cache, and no compiler ran. On a GPU, kernels are compiled for
+        /// layers and come later.
+        /// </summary>
+        public int from_cache;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Nanoseconds that loading took.</summary>
+        public ulong nanoseconds;
+        /// <summary>The text's <c>name</c>.</summary>
+        public fixed byte name[64];
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_load_info Init
+        {
+            get
+            {
+                synfire_load_info made = default(synfire_load_info);
+                made.struct_size = (uint)sizeof(synfire_load_info);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>What a check of a text's functions found.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_check_report
+    {
+        /// <summary><c>sizeof(synfire_check_report)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 1: the model says that no derivative depends on X (<c>slope_reads_input</c>), but one does. Its
+        /// gradients are wrong.
+        /// </summary>
+        public int wrong_slope_reads_input;
+        /// <summary>1: the same for further variables (<c>slope_reads_w</c>).</summary>
+        public int wrong_slope_reads_w;
+        /// <summary>
+        /// Loops over neurons in the code for the host, and how many of them the compiler vectorised; 0 where it
+        /// does not say.
+        /// </summary>
+        public int n_loops;
+        /// <summary>See <c>n_loops</c>. A loop that is not vectorised has a branch.</summary>
+        public int n_vectorized;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Random samples that were taken.</summary>
+        public ulong n_samples;
+        /// <summary>Values and derivatives in f32 that were infinite or not a number.</summary>
+        public ulong n_non_finite;
+        /// <summary>
+        /// The largest difference between a derivative and its central difference, in f64, divided by 1 plus the
+        /// derivative. Below 1e-6 unless a derivative is wrong; at a corner of the formula, the two differ.
+        /// </summary>
+        public double largest_error;
+        /// <summary>
+        /// The same for people to read: which derivative has the largest error, and which loops are not
+        /// vectorised.
+        /// </summary>
+        public fixed byte text[512];
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_check_report Init
+        {
+            get
+            {
+                synfire_check_report made = default(synfire_check_report);
+                made.struct_size = (uint)sizeof(synfire_check_report);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// How to create a layer. Zero means the default in every field except <c>struct_size</c>, <c>n_steps</c> and
     /// <c>n_neurons</c>.
     /// </summary>
@@ -358,7 +542,10 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_layer_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>One of <c>SYNFIRE_MODEL_*</c>, or an id from synfire_model_id(). Default: LIF.</summary>
+        /// <summary>
+        /// One of <c>SYNFIRE_MODEL_*</c>, or an id from synfire_model_id() or synfire_model_get_info(). Default:
+        /// LIF.
+        /// </summary>
         public int model;
         /// <summary>Steps T of one forward, at least 1.</summary>
         public long n_steps;
@@ -376,8 +563,8 @@ namespace Synfire.Raw
         /// <summary>One of <c>SYNFIRE_RESET_*</c>. Default: hard; LI takes only 0.</summary>
         public int reset;
         /// <summary>
-        /// One of <c>SYNFIRE_SURROGATE_*</c>, or an id from synfire_surrogate_id(). Default: sigmoid; LI takes
-        /// only 0.
+        /// One of <c>SYNFIRE_SURROGATE_*</c>, or an id from synfire_surrogate_id() or
+        /// synfire_surrogate_get_info(). Default: sigmoid; LI takes only 0.
         /// </summary>
         public int surrogate;
         /// <summary>
@@ -2376,6 +2563,15 @@ namespace Synfire.Raw
         /// <summary>g'(x) = \alpha for |x| &lt; 1/(2\alpha), else 0; <c>alpha</c> = 1.</summary>
         public const int SYNFIRE_SURROGATE_RECT = 16;
 
+        /// <summary>The text is being read and checked, and looked for in the cache.</summary>
+        public const int SYNFIRE_LOAD_CHECK = 0;
+
+        /// <summary>A compiler is at work.</summary>
+        public const int SYNFIRE_LOAD_COMPILE = 1;
+
+        /// <summary>What it made is being loaded and stored in the cache.</summary>
+        public const int SYNFIRE_LOAD_FINISH = 2;
+
         /// <summary>V = V_{reset} after a spike, else V = H.</summary>
         public const int SYNFIRE_RESET_HARD = 0;
 
@@ -2662,9 +2858,72 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_surrogate_id(byte* name, int* id);
 
+        /// <summary>
+        /// Loads a neuron model from text: the header that <c>synfire_add_model</c> takes. Its id serves in every
+        /// layer and network of the context, like those of the built-in models, and gives the bits that the
+        /// library would give if it were built in.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_model_load(
+            synfire_context context, synfire_load_desc* desc, synfire_model* model);
+
+        /// <summary>
+        /// Destroys a model. Layers and networks that use it stay valid, and its code is unloaded with the last
+        /// of them. Its name is free from then on.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_model_destroy(synfire_model model);
+
+        /// <summary>Reads the id of a loaded model and how it was loaded.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_model_get_info(synfire_model model, synfire_load_info* info);
+
+        /// <summary>
+        /// Runs a model's functions on random states, inputs and parameters, and compares each derivative that
+        /// training uses with a central difference.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_model_check(
+            synfire_model model, ulong seed, ulong n_samples, synfire_check_report* report);
+
+        /// <summary>
+        /// Loads a surrogate from text, as synfire_model_load() does a model. The struct has
+        /// <c>derivative(constants, x)</c>, or <c>primitive(constants, x)</c>, a smooth spike, which is then
+        /// differentiated by dual numbers.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_surrogate_load(
+            synfire_context context, synfire_load_desc* desc, synfire_surrogate* surrogate);
+
+        /// <summary>Destroys a surrogate, as synfire_model_destroy() does a model.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_surrogate_destroy(synfire_surrogate surrogate);
+
+        /// <summary>Reads the id of a loaded surrogate and how it was loaded.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_surrogate_get_info(synfire_surrogate surrogate, synfire_load_info* info);
+
+        /// <summary>
+        /// Checks a surrogate as synfire_model_check() does a model: that it is finite everywhere and 0 for a NaN
+        /// and, if the text has a primitive, that the derivative is that of it.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_surrogate_check(
+            synfire_surrogate surrogate, ulong seed, ulong n_samples, synfire_check_report* report);
+
         /// <summary>Computes how much memory a layer would take, before anything is allocated.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_query_memory(synfire_layer_desc* desc, synfire_layer_memory* memory);
+
+        /// <summary>
+        /// Writes the CUDA C++ of a layer's forward and backward kernels: one readable text that nvcc compiles
+        /// without Synfire, with the layer's shape, rules and constants, its launch configuration and the layout
+        /// of its arguments explained. The text begins with how to compile it, and its last part,
+        /// <c>namespace layer</c>, is what a program calls. Its kernels give the bits of the library's. A layer
+        /// of any context has one, also in a library without CUDA.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_source(synfire_layer layer, byte* text, ulong* bytes);
 
         /// <summary>
         /// Creates a layer with default parameters and a reset state. A request for too much memory fails as in

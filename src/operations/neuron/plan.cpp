@@ -210,16 +210,68 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
       spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
   if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
-      (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
+      (spec.loaded() || has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, policy_of(gpu).backward, gpu);
   return plan;
 }
 
 // ---- instances ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// The instance for a layer whose model or surrogate was loaded at run time.
+struct LoadedInstance {
+  bool is_forward;
+  int storage;  // 0 to 4, as names of types below
+  int width;
+  int array;  // ForwardOutputs or BackwardInputs
+};
+
+std::string text_of(const LoadedInstance& instance, bool never_fires) {
+  constexpr const char* storage[] = {"float", "double", "synfire::cuda::F16", "synfire::cuda::Bf16",
+                                     "synfire::cuda::AnyStorage"};
+  constexpr const char* outputs[] = {"bits", "time_bits", "dense", "bytes", "any", "potential"};
+  constexpr const char* inputs[] = {"spikes", "any", "parameters", "potential"};
+  const std::string model = "synfire::model::LoadedModelType", width = std::to_string(instance.width);
+  const std::string of = std::string(", ").append(storage[instance.storage]).append(", ").append(width);
+  if (instance.is_forward)
+    return "synfire::cuda::forward<" + model + of + ", synfire::cuda::ForwardOutputs::" + outputs[instance.array] + ">";
+  if (never_fires && static_cast<BackwardInputs>(instance.array) != BackwardInputs::parameters)
+    return "synfire::cuda::linear_backward<" + model + of + ">";
+  return "synfire::cuda::backward<" + model +
+         (never_fires ? ", synfire::cuda::NoSurrogate" : ", synfire::model::LoadedSurrogateType") + of +
+         ", synfire::cuda::BackwardInputs::" + inputs[instance.array] + ">";
+}
+
+const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance) {
+  const uint32_t key = (instance.is_forward ? 0u : 512u) + static_cast<uint32_t>(instance.storage) * 64u +
+                       static_cast<uint32_t>(instance.width) * 8u + static_cast<uint32_t>(instance.array);
+  static_assert(512 + 4 * 64 + 4 * 8 + 7 < KernelRequest::most_kernels);
+  const auto expression = [&] { return text_of(instance, spec.model->never_fires); };
+  return spec.loaded()->kernel(
+      {key, instance.is_forward ? "operations/neuron/forward.cuh" : "operations/neuron/backward.cuh", expression,
+       *spec.model, instance.is_forward || spec.model->never_fires ? nullptr : spec.surrogate});
+}
+
+template <class E>
+constexpr int storage_number = is_double<E> ? 1 : 0;
+template <>
+constexpr int storage_number<F16> = 2;
+template <>
+constexpr int storage_number<Bf16> = 3;
+template <>
+constexpr int storage_number<AnyStorage> = 4;
+
+}  // namespace
+
 const void* kernel_for(const Forward& op, const Plan& plan) {
   const LayerSpec& spec = op.layer->spec();
   const ForwardOutputs outputs = outputs_of(spec, op);
+  // A forward does not depend on the surrogate.
+  if (spec.loaded_model)
+    return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
+      return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.width, static_cast<int>(outputs)});
+    });
   return with_storage(spec, outputs == ForwardOutputs::any,
                       [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
 }
@@ -228,6 +280,10 @@ const void* kernel_for(const Backward& op, const Plan& plan) {
   const LayerSpec& spec = op.layer->spec();
   const BackwardInputs inputs = inputs_of(spec, op);
   const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
+  if (spec.loaded())
+    return with_storage(spec, any, [&](auto e) {
+      return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.width, static_cast<int>(inputs)});
+    });
   return with_storage(spec, any, [&](auto e) {
     return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
   });

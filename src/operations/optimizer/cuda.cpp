@@ -43,8 +43,15 @@ void enqueue_parameter(const OptimizerStep& op, const ParameterStep& step, Launc
   // If constants become per neuron later, the same grid covers all of them.
   const Layer& layer = *op.optimizer->members()[step.member].layer;
   const int64_t count = layer.has_neuron_constants() ? layer.spec().extents.n_neurons : 1;
-  launcher.launch(parameter_step_kernel<R>(), launcher.over_elements(count),
-                  ParameterStepLaunch<R>{arguments_of<R>(op, step)});
+  const auto expression = [] {
+    return std::string("synfire::cuda::parameter_step<").append(sizeof(R) == 4 ? "float>" : "double>");
+  };
+  const LayerSpec& spec = layer.spec();
+  const void* const kernel =
+      spec.loaded() ? spec.loaded()->kernel({sizeof(R) == 4 ? 490u : 491u, "operations/optimizer/parameter_step.cuh",
+                                             expression, *spec.model, spec.surrogate})
+                    : parameter_step_kernel<R>();
+  launcher.launch(kernel, launcher.over_elements(count), ParameterStepLaunch<R>{arguments_of<R>(op, step)});
 }
 
 }  // namespace

@@ -30,6 +30,18 @@ A neuron model with a fixed shape, its parameters, its state and its tape.
 """
 const synfire_layer = Ptr{synfire_layer_s}
 
+mutable struct synfire_model_s end
+"""
+A neuron model that was loaded at run time.
+"""
+const synfire_model = Ptr{synfire_model_s}
+
+mutable struct synfire_surrogate_s end
+"""
+A surrogate that was loaded at run time.
+"""
+const synfire_surrogate = Ptr{synfire_surrogate_s}
+
 mutable struct synfire_synapse_s end
 """
 Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
@@ -81,6 +93,13 @@ Called when the library no longer needs borrowed memory: synfire_buffer_desc::re
 Made with `@cfunction(f, Cvoid, (Ptr{Cvoid},))`; it may not throw.
 """
 const synfire_release_callback = Ptr{Cvoid}
+
+"""
+Hears how loading goes on: synfire_load_desc::progress. Called on the thread that loads, at the beginning of each stage and, while a compiler is at work, about ten times a second where the compiler lets it. It must not throw, `longjmp` or call the library.
+
+Made with `@cfunction(f, Int32, (Ptr{Cvoid}, Int32, UInt64,))`; it may not throw.
+"""
+const synfire_load_progress = Ptr{Cvoid}
 
 """
 The function of a native node.
@@ -159,6 +178,9 @@ const SYNFIRE_SURROGATE_LOG_TAILED_RELU = Int32(13)
 const SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS = Int32(14)
 const SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = Int32(15)
 const SYNFIRE_SURROGATE_RECT = Int32(16)
+const SYNFIRE_LOAD_CHECK = Int32(0)
+const SYNFIRE_LOAD_COMPILE = Int32(1)
+const SYNFIRE_LOAD_FINISH = Int32(2)
 const SYNFIRE_RESET_HARD = Int32(0)
 const SYNFIRE_RESET_SOFT = Int32(1)
 const SYNFIRE_TAPE_RECOMPUTE = Int32(0)
@@ -212,6 +234,7 @@ const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned"
 const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS, Symbol("u32") => SYNFIRE_DTYPE_U32, Symbol("u64") => SYNFIRE_DTYPE_U64,)
 const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH, Symbol("li") => SYNFIRE_MODEL_LI,)
 const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
+const load_names = (Symbol("check") => SYNFIRE_LOAD_CHECK, Symbol("compile") => SYNFIRE_LOAD_COMPILE, Symbol("finish") => SYNFIRE_LOAD_FINISH,)
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
@@ -286,6 +309,59 @@ struct synfire_buffer_desc
 end
 synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0, release=C_NULL, release_user=C_NULL, release_flag=C_NULL, shape=ntuple(_ -> zero(UInt64), 4)) =
     synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape)
+
+"""
+A text to load: the header that `synfire_add_model` takes, as memory or as a file. Zero means the default in every field except `struct_size`.
+"""
+struct synfire_load_desc
+    struct_size::UInt32
+    no_cache::Int32
+    text::Ptr{UInt8}
+    text_bytes::UInt64
+    file::Ptr{UInt8}
+    name::Ptr{UInt8}
+    time_out::UInt64
+    cache::Ptr{UInt8}
+    cache_bytes::UInt64
+    progress::synfire_load_progress
+    user::Ptr{Cvoid}
+end
+synfire_load_desc(; no_cache=0, text=C_NULL, text_bytes=0, file=C_NULL, name=C_NULL, time_out=0, cache=C_NULL, cache_bytes=0, progress=C_NULL, user=C_NULL) =
+    synfire_load_desc(sizeof(synfire_load_desc), no_cache, text, text_bytes, file, name, time_out, cache, cache_bytes, progress, user)
+
+"""
+What was loaded.
+"""
+struct synfire_load_info
+    struct_size::UInt32
+    id::Int32
+    n_states::Int32
+    n_parameters::Int32
+    from_cache::Int32
+    reserved::UInt32
+    nanoseconds::UInt64
+    name::NTuple{64,UInt8}
+end
+synfire_load_info(; id=0, n_states=0, n_parameters=0, from_cache=0, reserved=0, nanoseconds=0, name=ntuple(_ -> zero(UInt8), 64)) =
+    synfire_load_info(sizeof(synfire_load_info), id, n_states, n_parameters, from_cache, reserved, nanoseconds, name)
+
+"""
+What a check of a text's functions found.
+"""
+struct synfire_check_report
+    struct_size::UInt32
+    wrong_slope_reads_input::Int32
+    wrong_slope_reads_w::Int32
+    n_loops::Int32
+    n_vectorized::Int32
+    reserved::UInt32
+    n_samples::UInt64
+    n_non_finite::UInt64
+    largest_error::Float64
+    text::NTuple{512,UInt8}
+end
+synfire_check_report(; wrong_slope_reads_input=0, wrong_slope_reads_w=0, n_loops=0, n_vectorized=0, reserved=0, n_samples=0, n_non_finite=0, largest_error=0, text=ntuple(_ -> zero(UInt8), 512)) =
+    synfire_check_report(sizeof(synfire_check_report), wrong_slope_reads_input, wrong_slope_reads_w, n_loops, n_vectorized, reserved, n_samples, n_non_finite, largest_error, text)
 
 """
 How to create a layer. Zero means the default in every field except `struct_size`, `n_steps` and `n_neurons`.
@@ -987,7 +1063,16 @@ mutable struct FunctionTable
     synfire_buffer_mark_written::Ptr{Cvoid}
     synfire_model_id::Ptr{Cvoid}
     synfire_surrogate_id::Ptr{Cvoid}
+    synfire_model_load::Ptr{Cvoid}
+    synfire_model_destroy::Ptr{Cvoid}
+    synfire_model_get_info::Ptr{Cvoid}
+    synfire_model_check::Ptr{Cvoid}
+    synfire_surrogate_load::Ptr{Cvoid}
+    synfire_surrogate_destroy::Ptr{Cvoid}
+    synfire_surrogate_get_info::Ptr{Cvoid}
+    synfire_surrogate_check::Ptr{Cvoid}
     synfire_layer_query_memory::Ptr{Cvoid}
+    synfire_layer_source::Ptr{Cvoid}
     synfire_layer_create::Ptr{Cvoid}
     synfire_layer_destroy::Ptr{Cvoid}
     synfire_layer_get_desc::Ptr{Cvoid}
@@ -1108,7 +1193,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1322,6 +1407,94 @@ Finds the id of a surrogate by its name; the name of SYNFIRE_SURROGATE_SUPER_SPI
 end
 
 """
+    synfire_model_load(context, desc, model)
+
+Loads a neuron model from text: the header that `synfire_add_model` takes. Its id serves in every layer and network of the context, like those of the built-in models, and gives the bits that the library would give if it were built in.
+"""
+@inline function synfire_model_load(context, desc, model)
+    address = functions.synfire_model_load
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_load_desc}, Ptr{synfire_model}), context, desc, model)
+end
+
+"""
+    synfire_model_destroy(model)
+
+Destroys a model. Layers and networks that use it stay valid, and its code is unloaded with the last of them. Its name is free from then on.
+"""
+@inline function synfire_model_destroy(model)
+    address = functions.synfire_model_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_model,), model)
+end
+
+"""
+    synfire_model_get_info(model, info)
+
+Reads the id of a loaded model and how it was loaded.
+"""
+@inline function synfire_model_get_info(model, info)
+    address = functions.synfire_model_get_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_model, Ptr{synfire_load_info}), model, info)
+end
+
+"""
+    synfire_model_check(model, seed, n_samples, report)
+
+Runs a model's functions on random states, inputs and parameters, and compares each derivative that training uses with a central difference.
+"""
+@inline function synfire_model_check(model, seed, n_samples, report)
+    address = functions.synfire_model_check
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_model, UInt64, UInt64, Ptr{synfire_check_report}), model, seed, n_samples, report)
+end
+
+"""
+    synfire_surrogate_load(context, desc, surrogate)
+
+Loads a surrogate from text, as synfire_model_load() does a model. The struct has `derivative(constants, x)`, or `primitive(constants, x)`, a smooth spike, which is then differentiated by dual numbers.
+"""
+@inline function synfire_surrogate_load(context, desc, surrogate)
+    address = functions.synfire_surrogate_load
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_load_desc}, Ptr{synfire_surrogate}), context, desc, surrogate)
+end
+
+"""
+    synfire_surrogate_destroy(surrogate)
+
+Destroys a surrogate, as synfire_model_destroy() does a model.
+"""
+@inline function synfire_surrogate_destroy(surrogate)
+    address = functions.synfire_surrogate_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_surrogate,), surrogate)
+end
+
+"""
+    synfire_surrogate_get_info(surrogate, info)
+
+Reads the id of a loaded surrogate and how it was loaded.
+"""
+@inline function synfire_surrogate_get_info(surrogate, info)
+    address = functions.synfire_surrogate_get_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_surrogate, Ptr{synfire_load_info}), surrogate, info)
+end
+
+"""
+    synfire_surrogate_check(surrogate, seed, n_samples, report)
+
+Checks a surrogate as synfire_model_check() does a model: that it is finite everywhere and 0 for a NaN and, if the text has a primitive, that the derivative is that of it.
+"""
+@inline function synfire_surrogate_check(surrogate, seed, n_samples, report)
+    address = functions.synfire_surrogate_check
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_surrogate, UInt64, UInt64, Ptr{synfire_check_report}), surrogate, seed, n_samples, report)
+end
+
+"""
     synfire_layer_query_memory(desc, memory)
 
 Computes how much memory a layer would take, before anything is allocated.
@@ -1330,6 +1503,17 @@ Computes how much memory a layer would take, before anything is allocated.
     address = functions.synfire_layer_query_memory
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (Ptr{synfire_layer_desc}, Ptr{synfire_layer_memory}), desc, memory)
+end
+
+"""
+    synfire_layer_source(layer, text, bytes)
+
+Writes the CUDA C++ of a layer's forward and backward kernels: one readable text that nvcc compiles without Synfire, with the layer's shape, rules and constants, its launch configuration and the layout of its arguments explained. The text begins with how to compile it, and its last part, `namespace layer`, is what a program calls. Its kernels give the bits of the library's. A layer of any context has one, also in a library without CUDA.
+"""
+@inline function synfire_layer_source(layer, text, bytes)
+    address = functions.synfire_layer_source
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{UInt8}, Ptr{UInt64}), layer, text, bytes)
 end
 
 """

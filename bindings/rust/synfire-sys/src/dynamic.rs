@@ -27,7 +27,16 @@ pub(crate) struct Table {
     pub synfire_buffer_mark_written: unsafe extern "C" fn(synfire_buffer) -> synfire_status,
     pub synfire_model_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
     pub synfire_surrogate_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
+    pub synfire_model_load: unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_model) -> synfire_status,
+    pub synfire_model_destroy: unsafe extern "C" fn(synfire_model),
+    pub synfire_model_get_info: unsafe extern "C" fn(synfire_model, *mut synfire_load_info) -> synfire_status,
+    pub synfire_model_check: unsafe extern "C" fn(synfire_model, u64, u64, *mut synfire_check_report) -> synfire_status,
+    pub synfire_surrogate_load: unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_surrogate) -> synfire_status,
+    pub synfire_surrogate_destroy: unsafe extern "C" fn(synfire_surrogate),
+    pub synfire_surrogate_get_info: unsafe extern "C" fn(synfire_surrogate, *mut synfire_load_info) -> synfire_status,
+    pub synfire_surrogate_check: unsafe extern "C" fn(synfire_surrogate, u64, u64, *mut synfire_check_report) -> synfire_status,
     pub synfire_layer_query_memory: unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status,
+    pub synfire_layer_source: unsafe extern "C" fn(synfire_layer, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_layer_create: unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status,
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
     pub synfire_layer_get_desc: unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status,
@@ -172,7 +181,16 @@ impl Table {
             synfire_buffer_mark_written: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer) -> synfire_status>(find("synfire_buffer_mark_written\0")?),
             synfire_model_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_model_id\0")?),
             synfire_surrogate_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_surrogate_id\0")?),
+            synfire_model_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_model) -> synfire_status>(find("synfire_model_load\0")?),
+            synfire_model_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_model)>(find("synfire_model_destroy\0")?),
+            synfire_model_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_model, *mut synfire_load_info) -> synfire_status>(find("synfire_model_get_info\0")?),
+            synfire_model_check: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_model, u64, u64, *mut synfire_check_report) -> synfire_status>(find("synfire_model_check\0")?),
+            synfire_surrogate_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_surrogate) -> synfire_status>(find("synfire_surrogate_load\0")?),
+            synfire_surrogate_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_surrogate)>(find("synfire_surrogate_destroy\0")?),
+            synfire_surrogate_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_surrogate, *mut synfire_load_info) -> synfire_status>(find("synfire_surrogate_get_info\0")?),
+            synfire_surrogate_check: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_surrogate, u64, u64, *mut synfire_check_report) -> synfire_status>(find("synfire_surrogate_check\0")?),
             synfire_layer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_layer_desc, *mut synfire_layer_memory) -> synfire_status>(find("synfire_layer_query_memory\0")?),
+            synfire_layer_source: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut c_char, *mut u64) -> synfire_status>(find("synfire_layer_source\0")?),
             synfire_layer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status>(find("synfire_layer_create\0")?),
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
             synfire_layer_get_desc: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status>(find("synfire_layer_get_desc\0")?),
@@ -451,10 +469,82 @@ pub unsafe fn synfire_surrogate_id(name: *const c_char, id: *mut i32) -> synfire
 
 /// # Safety
 ///
+/// As `synfire_model_load` in synfire.h.
+#[inline]
+pub unsafe fn synfire_model_load(context: synfire_context, desc: *const synfire_load_desc, model: *mut synfire_model) -> synfire_status {
+    (crate::load::table().synfire_model_load)(context, desc, model)
+}
+
+/// # Safety
+///
+/// As `synfire_model_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_model_destroy(model: synfire_model) {
+    (crate::load::table().synfire_model_destroy)(model)
+}
+
+/// # Safety
+///
+/// As `synfire_model_get_info` in synfire.h.
+#[inline]
+pub unsafe fn synfire_model_get_info(model: synfire_model, info: *mut synfire_load_info) -> synfire_status {
+    (crate::load::table().synfire_model_get_info)(model, info)
+}
+
+/// # Safety
+///
+/// As `synfire_model_check` in synfire.h.
+#[inline]
+pub unsafe fn synfire_model_check(model: synfire_model, seed: u64, n_samples: u64, report: *mut synfire_check_report) -> synfire_status {
+    (crate::load::table().synfire_model_check)(model, seed, n_samples, report)
+}
+
+/// # Safety
+///
+/// As `synfire_surrogate_load` in synfire.h.
+#[inline]
+pub unsafe fn synfire_surrogate_load(context: synfire_context, desc: *const synfire_load_desc, surrogate: *mut synfire_surrogate) -> synfire_status {
+    (crate::load::table().synfire_surrogate_load)(context, desc, surrogate)
+}
+
+/// # Safety
+///
+/// As `synfire_surrogate_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_surrogate_destroy(surrogate: synfire_surrogate) {
+    (crate::load::table().synfire_surrogate_destroy)(surrogate)
+}
+
+/// # Safety
+///
+/// As `synfire_surrogate_get_info` in synfire.h.
+#[inline]
+pub unsafe fn synfire_surrogate_get_info(surrogate: synfire_surrogate, info: *mut synfire_load_info) -> synfire_status {
+    (crate::load::table().synfire_surrogate_get_info)(surrogate, info)
+}
+
+/// # Safety
+///
+/// As `synfire_surrogate_check` in synfire.h.
+#[inline]
+pub unsafe fn synfire_surrogate_check(surrogate: synfire_surrogate, seed: u64, n_samples: u64, report: *mut synfire_check_report) -> synfire_status {
+    (crate::load::table().synfire_surrogate_check)(surrogate, seed, n_samples, report)
+}
+
+/// # Safety
+///
 /// As `synfire_layer_query_memory` in synfire.h.
 #[inline]
 pub unsafe fn synfire_layer_query_memory(desc: *const synfire_layer_desc, memory: *mut synfire_layer_memory) -> synfire_status {
     (crate::load::table().synfire_layer_query_memory)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_source` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_source(layer: synfire_layer, text: *mut c_char, bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_layer_source)(layer, text, bytes)
 }
 
 /// # Safety

@@ -9,6 +9,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_context_desc { struct_size, backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system });
     structure!(lines, synfire_context_properties { struct_size, backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name });
     structure!(lines, synfire_buffer_desc { struct_size, memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape });
+    structure!(lines, synfire_load_desc { struct_size, no_cache, text, text_bytes, file, name, time_out, cache, cache_bytes, progress, user });
+    structure!(lines, synfire_load_info { struct_size, id, n_states, n_parameters, from_cache, reserved, nanoseconds, name });
+    structure!(lines, synfire_check_report { struct_size, wrong_slope_reads_input, wrong_slope_reads_w, n_loops, n_vectorized, reserved, n_samples, n_non_finite, largest_error, text });
     structure!(lines, synfire_layer_desc { struct_size, model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block });
     structure!(lines, synfire_layer_memory { struct_size, checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes });
     structure!(lines, synfire_parameter_info { struct_size, open_range, length, default_value, minimum, maximum, name });
@@ -54,6 +57,8 @@ pub fn table() -> Vec<String> {
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));
     lines.push(format!("type\tsynfire_buffer\t{}", size_of::<synfire_buffer>()));
     lines.push(format!("type\tsynfire_layer\t{}", size_of::<synfire_layer>()));
+    lines.push(format!("type\tsynfire_model\t{}", size_of::<synfire_model>()));
+    lines.push(format!("type\tsynfire_surrogate\t{}", size_of::<synfire_surrogate>()));
     lines.push(format!("type\tsynfire_synapse\t{}", size_of::<synfire_synapse>()));
     lines.push(format!("type\tsynfire_graph\t{}", size_of::<synfire_graph>()));
     lines.push(format!("type\tsynfire_optimizer\t{}", size_of::<synfire_optimizer>()));
@@ -122,6 +127,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS\t{}", SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS));
     lines.push(format!("constant\tSYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES\t{}", SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES));
     lines.push(format!("constant\tSYNFIRE_SURROGATE_RECT\t{}", SYNFIRE_SURROGATE_RECT));
+    lines.push(format!("constant\tSYNFIRE_LOAD_CHECK\t{}", SYNFIRE_LOAD_CHECK));
+    lines.push(format!("constant\tSYNFIRE_LOAD_COMPILE\t{}", SYNFIRE_LOAD_COMPILE));
+    lines.push(format!("constant\tSYNFIRE_LOAD_FINISH\t{}", SYNFIRE_LOAD_FINISH));
     lines.push(format!("constant\tSYNFIRE_RESET_HARD\t{}", SYNFIRE_RESET_HARD));
     lines.push(format!("constant\tSYNFIRE_RESET_SOFT\t{}", SYNFIRE_RESET_SOFT));
     lines.push(format!("constant\tSYNFIRE_TAPE_RECOMPUTE\t{}", SYNFIRE_TAPE_RECOMPUTE));

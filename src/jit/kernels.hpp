@@ -1,0 +1,53 @@
+// The kernels of a loaded model or surrogate on a GPU: compiled one by one when they are first asked for, kept in the
+// cache on disk, and loaded into the driver as long as the object lives.
+#ifndef SYNFIRE_JIT_KERNELS_HPP
+#define SYNFIRE_JIT_KERNELS_HPP
+
+#include "cache.hpp"
+#include "text.hpp"
+
+#include <layer/loaded.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace synfire::jit {
+
+// How kernels are compiled.
+struct KernelRules {
+  Cache cache;
+  uint64_t time_out = 0;  // of each of them
+  int compute_major = 0, compute_minor = 0;
+};
+
+// The text of a loaded row, or null if it is one of the lists.
+const ModelText* text_of(const core::ModelRow& row) noexcept;
+const ModelText* text_of(const core::SurrogateRow& row) noexcept;
+
+class Kernels {
+ public:
+  explicit Kernels(core::Device& device, KernelRules rules) : device_(device), rules_(std::move(rules)) {}
+  ~Kernels();
+
+  const void* find(const core::KernelRequest& request);
+
+ private:
+  struct Entry {
+    int32_t model, surrogate;  // ids; the others of a layer may differ from layer to layer
+    const void* kernel;
+    void* library;
+    Entry* next;
+  };
+  Entry* compile(const core::KernelRequest& request) const;
+
+  core::Device& device_;
+  const KernelRules rules_;
+  std::mutex mutex_;  // compiling
+  std::atomic<Entry*> slots_[core::KernelRequest::most_kernels] = {};
+};
+
+}  // namespace synfire::jit
+
+#endif

@@ -1,0 +1,196 @@
+#include "layer_source.hpp"
+
+#include "kernel_source.hpp"
+#include "kernels.hpp"
+
+#include <base/dtype.hpp>
+
+#include <cstdio>
+
+namespace synfire::jit {
+namespace {
+
+using core::LayerSpec;
+
+std::string number(double value, bool f64) {
+  char text[64];
+  std::snprintf(text, sizeof text, f64 ? "%a" : "%af", f64 ? value : static_cast<double>(static_cast<float>(value)));
+  return text;
+}
+
+std::string whole(int64_t value) {
+  return std::to_string(static_cast<long long>(value));
+}
+
+const char* storage_of(const LayerSpec& spec) {
+  switch (spec.dtype) {
+    case SYNFIRE_DTYPE_F64:
+      return "double";
+    case SYNFIRE_DTYPE_F16:
+      return "synfire::cuda::F16";
+    case SYNFIRE_DTYPE_BF16:
+      return "synfire::cuda::Bf16";
+    default:
+      return "float";
+  }
+}
+
+// What a reader must know, before anything else.
+std::string introduction(const LayerSpec& spec) {
+  std::string text = "// The forward and the backward pass of a layer of Synfire, as one file for nvcc:\n//\n";
+  text.append("//     model ").append(spec.model->name);
+  if (!spec.model->never_fires) text.append(", surrogate ").append(spec.surrogate->name);
+  text.append(", T = ").append(whole(spec.extents.n_steps));
+  text.append(", B = ").append(whole(spec.extents.batch));
+  text.append(", N = ").append(whole(spec.extents.n_neurons));
+  text.append(", sequences in ").append(core::name_of_dtype(spec.dtype));
+  text.append(spec.rules.soft_reset ? ", soft reset" : ", hard reset");
+  text.append(spec.rules.detach_reset ? ", detached" : "").append("\n//\n");
+  text.append(
+      "//     nvcc -std=c++20 -O3 --fmad=false -arch=sm_90 ...\n//\n"
+      "// Without --fmad=false the results have other last bits than the library's: a*b + c is fused only where the "
+      "text\n"
+      "// says fma.\n//\n"
+      "// At the end of the file, namespace layer has what a program calls: constants(), forward() and backward(). "
+      "Above it\n"
+      "// is the library's own text: the mathematics of the model and the surrogate (model/), then the kernels.\n//\n"
+      "// Arrays are row-major in device memory. A sequence is [T, B, N] with `pitch` elements from one step to the "
+      "next; it\n"
+      "// says how it is stored (dtype 0: f32, 1: f64, 3: f16, 4: bf16; 5: bytes, of spikes). A null pointer is an "
+      "array that\n"
+      "// is not wanted. States and gradients of states are [B, N] in the type of the arithmetic.\n//\n"
+      "//     ForwardArguments, read     parameters   constants(), copied to device memory\n"
+      "//                                x            X [T, B, N]\n"
+      "//                                v_in, w_in   V and the further variables before the first step\n"
+      "//     written                    spikes       dense [T, B, N], or spike_bits: words [T, B, ceil(N/32)], or\n"
+      "//                                             spike_time_bits: words [ceil(T/32), B, N]\n"
+      "//                                v_final      V after the last step; v_seq, h_seq: V and H of every step; w_*: "
+      "as V\n"
+      "//                                tape         the state every 32 steps [ceil(T/32), n_states, B, N], for "
+      "backward\n"
+      "//     BackwardArguments, read    parameters, x, tape     those of the forward\n"
+      "//                                grad_spike   dL/dS [T, B, N]; grad_v_seq, grad_v_final, grad_w_*: dL/dV, ...\n"
+      "//     written                    grad_x       dL/dX [T, B, N]; grad_v_init, grad_w_init: of the first state\n"
+      "//\n// extents, rules and surrogate are filled in by forward() and backward().\n\n");
+  return text;
+}
+
+// Constants, shapes and launches of this layer.
+std::string launches(core::Layer& layer) {
+  const LayerSpec& spec = layer.spec();
+  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64, fires = !spec.model->never_fires;
+  const std::string r = f64 ? "double" : "float", e = storage_of(spec),
+                    any = f64 ? "double" : "synfire::cuda::AnyStorage";
+  double constants[model::max_constants] = {}, slopes[model::max_slope_rows * model::max_model_constants] = {};
+  {
+    const auto lock = layer.lock_parameters();
+    layer.parameters().constants(0, constants);
+    layer.parameters().slopes(0, slopes);
+  }
+  std::string text =
+      "// ======== this layer\n\nnamespace layer {\n\n"
+      "using Model = synfire::model::LoadedModelType;\n"
+      "using Arithmetic = " +
+      r +
+      ";\n"
+      "using Constants = synfire::core::ParameterBlock<Arithmetic>;\n"
+      "using ForwardLaunch = synfire::cuda::ForwardLaunch<Arithmetic>;\n"
+      "using BackwardLaunch = synfire::cuda::BackwardLaunch<Arithmetic>;\n\n"
+      "inline constexpr long long n_steps = " +
+      whole(spec.extents.n_steps) + ", batch = " + whole(spec.extents.batch) +
+      ", n_neurons = " + whole(spec.extents.n_neurons) +
+      ";\n"
+      "inline constexpr long long row = batch * n_neurons;\n\n"
+      "// The constants of the formulas, which follow from the parameters as they were when this text was written: "
+      "those of\n"
+      "// firing (v_threshold, v_reset), of the model and of the surrogate; then the slopes of the model's constants "
+      "along its\n"
+      "// parameters, for gradients of parameters.\n"
+      "inline Constants constants() {\n  Constants c = {};\n";
+  for (int k = 0; k < layer.parameters().n_constants(); ++k)
+    text.append("  c.shared[").append(whole(k)).append("] = ").append(number(constants[k], f64)).append(";\n");
+  for (int k = 0; k < n_slope_rows(*spec.model) * model::max_model_constants; ++k)
+    if (slopes[k] != 0)
+      text.append("  c.slopes[").append(whole(k)).append("] = ").append(number(slopes[k], f64)).append(";\n");
+  text.append("  c.active = row;\n  return c;\n}\n\n");
+  const std::string rules = std::string("{") + (spec.rules.soft_reset ? "true" : "false") + ", " +
+                            (spec.rules.detach_reset ? "true" : "false") + "}";
+  text.append(
+      "// Neurons are independent: a thread computes one over all steps. Packed words must not cross batch rows, so "
+      "with\n"
+      "// them, rows are padded to whole words.\n"
+      "inline cudaError_t forward(ForwardLaunch launch, cudaStream_t stream = nullptr) {\n"
+      "  launch.arguments.extents = {n_steps, batch, n_neurons};\n"
+      "  launch.arguments.rules = " +
+      rules +
+      ";\n"
+      "  const bool padded = launch.arguments.spike_bits && batch > 1 && n_neurons % 32 != 0;\n"
+      "  const long long padded_neurons = (n_neurons + 31) / 32 * 32;\n"
+      "  launch.lanes = padded ? synfire::cuda::Lanes{batch * padded_neurons, padded_neurons} : "
+      "synfire::cuda::Lanes{row, 0};\n"
+      "  const unsigned threads = synfire::cuda::threads_per_block;\n"
+      "  const unsigned blocks = static_cast<unsigned>((launch.lanes.count + threads - 1) / threads);\n"
+      "  synfire::cuda::forward<Model, " +
+      any +
+      ", 1, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
+      "  return cudaGetLastError();\n}\n\n");
+  const std::string surrogate = fires ? "synfire::model::LoadedSurrogateType" : "synfire::cuda::NoSurrogate";
+  text.append(
+      "// Through time backwards, 32 steps at a time: H is computed again from the tape into shared memory, then the "
+      "steps are\n"
+      "// walked in reverse.\n"
+      "inline cudaError_t backward(BackwardLaunch launch, cudaStream_t stream = nullptr) {\n"
+      "  launch.arguments.extents = {n_steps, batch, n_neurons};\n"
+      "  launch.arguments.rules = " +
+      rules +
+      ";\n"
+      "  launch.lanes = {row, 0};\n");
+  if (fires)
+    text.append(
+        "  constexpr int variables =\n"
+        "      synfire::cuda::backward_variables<Model>(synfire::cuda::BackwardInputs::any);\n"
+        "  const unsigned threads = synfire::cuda::backward_block(variables, sizeof(Arithmetic));\n"
+        "  const unsigned blocks = static_cast<unsigned>((row + threads - 1) / threads);\n"
+        "  const auto shared = static_cast<unsigned>(\n"
+        "      synfire::cuda::backward_shared_bytes(n_steps, 1, variables, 0, sizeof(Arithmetic)));\n"
+        "  synfire::cuda::backward<Model, " +
+        surrogate + ", " + any +
+        ", 1, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, stream>>>(launch);\n");
+  else
+    text.append(
+        "  const unsigned threads = synfire::cuda::backward_threads;\n"
+        "  const unsigned blocks = static_cast<unsigned>((row + threads - 1) / threads);\n"
+        "  synfire::cuda::linear_backward<Model, " +
+        any + ", 1><<<blocks, threads, 0, stream>>>(launch);\n");
+  text.append("  return cudaGetLastError();\n}\n\n");
+  // The instances that the library takes where all sequences have the layer's type.
+  text.append("// The same for sequences that are all stored as " + std::string(core::name_of_dtype(spec.dtype)) +
+              ", and one output: the library takes these where it can, and accesses\n"
+              "// of several neurons at once where there are many. launch as above.\n");
+  if (fires)
+    text.append("inline constexpr auto* forward_to_bits =\n    &synfire::cuda::forward<Model, " + e +
+                ", 1, synfire::cuda::ForwardOutputs::bits>;\n"
+                "inline constexpr auto* forward_to_dense =\n    &synfire::cuda::forward<Model, " +
+                e +
+                ", 1, synfire::cuda::ForwardOutputs::dense>;\n"
+                "inline constexpr auto* backward_from_spikes =\n    &synfire::cuda::backward<Model, " +
+                surrogate + ", " + e + ", 1, synfire::cuda::BackwardInputs::spikes>;\n");
+  else
+    text.append("inline constexpr auto* forward_to_potential =\n    &synfire::cuda::forward<Model, " + e +
+                ", 1, synfire::cuda::ForwardOutputs::potential>;\n");
+  text.append("\n}  // namespace layer\n");
+  return text;
+}
+
+}  // namespace
+
+std::string layer_source(core::Layer& layer) {
+  const LayerSpec& spec = layer.spec();
+  const core::SurrogateRow* const surrogate = spec.model->never_fires ? nullptr : spec.surrogate;
+  return introduction(spec) +
+         kernel_source(text_of(*spec.model), spec.model->id, surrogate ? text_of(*surrogate) : nullptr,
+                       surrogate ? surrogate->id : 0, "operations/neuron/passes.cuh", Source::Marks::comments) +
+         "\n" + launches(layer);
+}
+
+}  // namespace synfire::jit

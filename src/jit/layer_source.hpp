@@ -1,0 +1,17 @@
+// The CUDA C++ of a layer's kernels as one text that needs nothing but nvcc: for reading, and for programs without the
+// library.
+#ifndef SYNFIRE_JIT_LAYER_SOURCE_HPP
+#define SYNFIRE_JIT_LAYER_SOURCE_HPP
+
+#include <layer/layer.hpp>
+
+#include <string>
+
+namespace synfire::jit {
+
+// With the layer's shape, rules and constants as they are now. Throws UNSUPPORTED for models of synfire_add_model().
+std::string layer_source(core::Layer& layer);
+
+}  // namespace synfire::jit
+
+#endif

@@ -1,0 +1,134 @@
+// NVRTC reads what the library contains: kernels of every built-in model, in every storage type and both directions,
+// and those of texts, without a GPU and without a header. Skipped where there is no NVRTC.
+#include <gtest/gtest.h>
+#include <jit/kernel_source.hpp>
+#include <jit/nvrtc.hpp>
+
+#include <base/error.hpp>
+
+#include <cstdlib>
+
+#include "texts.hpp"
+
+namespace {
+
+using namespace synfire;
+using namespace synfire::jit;
+
+ModelText text_of(TextKind kind, const std::string& text, const char* name) {
+  synfire_load_desc desc = SYNFIRE_LOAD_DESC_INIT;
+  desc.text = text.c_str();
+  desc.name = name;
+  return ModelText(kind, desc);
+}
+
+class Nvrtc : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      require_nvrtc();
+    } catch (const core::Failure& failure) {
+      GTEST_SKIP() << failure.text;
+    }
+  }
+  // Compiles for an architecture and returns the code.
+  static DeviceCode compiled(const std::string& source, const std::vector<std::string>& expressions, int major = 9,
+                             int minor = 0) {
+    Progress progress(nullptr, nullptr, 600000000000u);
+    return compile_for_gpu(source, expressions, major, minor, "twin.hpp", progress);
+  }
+};
+
+std::string forward(const char* storage, int width, const char* outputs) {
+  return std::string("synfire::cuda::forward<synfire::model::LoadedModelType, ") + storage + ", " +
+         std::to_string(width) + ", synfire::cuda::ForwardOutputs::" + outputs + ">";
+}
+std::string backward(const char* storage, int width, const char* inputs) {
+  return std::string("synfire::cuda::backward<synfire::model::LoadedModelType, synfire::model::LoadedSurrogateType, ") +
+         storage + ", " + std::to_string(width) + ", synfire::cuda::BackwardInputs::" + inputs + ">";
+}
+
+TEST_F(Nvrtc, CompilesEveryBuiltInModel) {
+  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) {
+    const std::string source = kernel_source(nullptr, model, nullptr, SYNFIRE_SURROGATE_SIGMOID,
+                                             "operations/neuron/passes.cuh", Source::Marks::lines);
+    const DeviceCode code = compiled(source, {forward("float", 4, "bits"), backward("float", 1, "spikes")});
+    EXPECT_EQ(code.names.size(), 2u);
+    EXPECT_EQ(code.code.substr(1, 3), "ELF") << "a cubin";
+  }
+}
+
+TEST_F(Nvrtc, CompilesEveryStorageType) {
+  const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
+  const std::string source =
+      kernel_source(&twin, 0, nullptr, SYNFIRE_SURROGATE_ATAN, "operations/neuron/passes.cuh", Source::Marks::lines);
+  const DeviceCode code = compiled(
+      source, {forward("synfire::cuda::F16", 4, "dense"), backward("synfire::cuda::F16", 2, "spikes"),
+               forward("synfire::cuda::Bf16", 1, "time_bits"), backward("synfire::cuda::Bf16", 1, "spikes"),
+               forward("synfire::cuda::AnyStorage", 1, "any"), backward("synfire::cuda::AnyStorage", 1, "parameters"),
+               forward("double", 2, "any"), backward("double", 1, "any")});
+  EXPECT_EQ(code.names.size(), 8u);
+  // GPUs without some of the instructions.
+  EXPECT_FALSE(compiled(source, {forward("synfire::cuda::Bf16", 4, "bytes")}, 7, 5).code.empty());
+  EXPECT_FALSE(compiled(source, {forward("synfire::cuda::F16", 4, "bytes")}, 8, 0).code.empty());
+}
+
+TEST_F(Nvrtc, CompilesTextsAndWhatChangesParameters) {
+  const ModelText gated = text_of(TextKind::model,
+                                  synfire_test::text_at(synfire_test::source_path("tests/added/gated.hpp")), "gated"),
+                  smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
+  EXPECT_EQ(compiled(kernel_source(&gated, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+                     {forward("float", 1, "bits"), backward("float", 1, "spikes"), backward("double", 1, "parameters")})
+                .names.size(),
+            3u);
+  EXPECT_EQ(
+      compiled(kernel_source(&gated, 0, &smooth, 0, "operations/optimizer/parameter_step.cuh", Source::Marks::lines),
+               {"synfire::cuda::parameter_step<float>", "synfire::cuda::parameter_step<double>"})
+          .names.size(),
+      2u);
+  EXPECT_EQ(compiled(kernel_source(nullptr, SYNFIRE_MODEL_LI, nullptr, 0, "operations/parameters/kernels.cuh",
+                                   Source::Marks::lines),
+                     {"synfire::cuda::set_parameters<float>", "synfire::cuda::update_parameter<double>"})
+                .names.size(),
+            2u);
+}
+
+TEST_F(Nvrtc, SaysWhereTheTextIsWrong) {
+  const ModelText broken = text_of(
+      TextKind::model, synfire_test::replaced(synfire_test::twin_text, "constants[0], v,", "constants[0], y,"), "twin");
+  try {
+    compiled(kernel_source(&broken, 0, nullptr, 1, "operations/neuron/forward.cuh", Source::Marks::lines),
+             {forward("float", 1, "bits")});
+    FAIL() << "it was compiled";
+  } catch (const core::Failure& failure) {
+    EXPECT_STREQ(failure.rule, "SYN-MODEL-COMPILE");
+    EXPECT_NE(failure.text.find("twin.hpp(30)"), std::string::npos) << failure.text;
+  }
+}
+
+TEST_F(Nvrtc, EndsAtTheTimeOut) {
+  const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
+  Progress progress(nullptr, nullptr, 1);
+  try {
+    compile_for_gpu(kernel_source(&twin, 0, nullptr, 1, "operations/neuron/passes.cuh", Source::Marks::lines),
+                    {backward("float", 1, "spikes")}, 9, 0, "twin.hpp", progress);
+    FAIL() << "it was compiled";
+  } catch (const core::Failure& failure) {
+    EXPECT_STREQ(failure.rule, "SYN-MODEL-TIME");
+  }
+}
+
+TEST(WithoutNvrtc, TheErrorSaysWhatToInstall) {
+  ::setenv("SYNFIRE_NVRTC", "/nowhere/libnvrtc.so", 1);
+  try {
+    require_nvrtc();  // unless an earlier test has loaded it: each test is a process of its own
+  } catch (const core::Failure& failure) {
+    EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
+    EXPECT_STREQ(failure.rule, "SYN-MODEL-COMPILER");
+    EXPECT_NE(failure.text.find("libnvrtc"), std::string::npos) << failure.text;
+    return;
+  }
+  GTEST_SKIP() << "NVRTC was loaded before";
+}
+
+}  // namespace
