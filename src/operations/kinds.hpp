@@ -2,7 +2,6 @@
 #ifndef SYNFIRE_OPERATIONS_KINDS_HPP
 #define SYNFIRE_OPERATIONS_KINDS_HPP
 
-#include "stack/stack.hpp"
 #include "dropout/dropout.hpp"
 #include "elementwise/copy.hpp"
 #include "elementwise/fill.hpp"
@@ -22,6 +21,7 @@
 #include "shuffle/shuffle.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
+#include "stack/stack.hpp"
 #include "state/reset_state.hpp"
 #include "state/snapshot.hpp"
 #include "synapse/synapse.hpp"
