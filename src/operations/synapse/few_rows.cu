@@ -16,6 +16,8 @@ namespace {
 using namespace synfire::model;
 using operations::spread;
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
 constexpr int n_warps = planes_threads / 32;
 
 // ---- gradients of weights -------------------------------------------------------------------------------------------
@@ -51,8 +53,6 @@ struct HeldRowsMemory {
   u32 largest[held_rows_outputs];
   unsigned long long bias[held_rows_outputs];
 };
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 // The gradients of rows first + c + 4 * i, i < 8, of outputs r and r + 8; 0 where there are none.
 __device__ __forceinline__ void load_gradients(const FewRowsLaunch& launch, const RowsOf& rows, int first, int output,
