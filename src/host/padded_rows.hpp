@@ -60,7 +60,13 @@ SYNFIRE_MODEL_FN void copy_exactly(E* __restrict to, const E* __restrict from, i
   const char* const in = reinterpret_cast<const char*>(from);
   int64_t at = 0;
   for (; at + bytes_of_vector <= bytes; at += bytes_of_vector) copy_vector(out + at, in + at);
+  if (at == bytes) return;
+#if defined(__AVX512BW__)
+  const __mmask64 rest = ~__mmask64{0} >> (64 - (bytes - at));
+  _mm512_mask_storeu_epi8(out + at, rest, _mm512_maskz_loadu_epi8(rest, in + at));
+#else
   copy_rest<bytes_of_vector / 2>(out + at, in + at, bytes - at);
+#endif
 }
 
 // The same, and zeros up to a whole vector of bytes behind them. Reads nothing behind the elements.

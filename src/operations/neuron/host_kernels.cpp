@@ -75,9 +75,8 @@ SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restric
   if constexpr (Model::n_states > 3) fourth[i] = state.w[2];
 }
 
-// Steps of a tile that are computed by one call: one of a long row, up to 32 of a short one, whose step takes less time
-// than a call. Rows are `stride` apart then, and all of them take `most` numbers at most. It divides
-// checkpoint_interval.
+// Steps of a backward that are taken together: one of a long row, up to 32 of a short one, whose step takes less time
+// than the calls for it. Their rows are `stride` apart and take `most` numbers at most. It divides checkpoint_interval.
 inline int steps_together(int stride, int most) {
   int steps = 1;
   while (2 * steps * stride <= most && 2 * steps <= checkpoint_interval) steps *= 2;
@@ -109,12 +108,13 @@ Rows<R> input_rows(const Sequence& sequence, const core::Extents& extents, const
   return {scratch, stride};
 }
 
-// One step of one row: H, S and the state after it.
+// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
+// inlined into larger ones the compiler gives up on some of them.
 template <class Model, class R, bool PerNeuron>
-SYNFIRE_MODEL_FN void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
-                                  Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
-                                  R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
-                                  int count) {
+[[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                                   Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
+                                   R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
+                                   int count) {
   for (int i = 0; i < count; ++i) {
     R c[first_model_constant + Model::n_constants];
     source.load(c, i);
@@ -127,28 +127,6 @@ SYNFIRE_MODEL_FN void forward_row(const Constants<R, first_model_constant + Mode
     if constexpr (!never_fires<Model>) spikes[i] = spike ? R(1) : R(0);
     v[i] = after.v;
     store_further<Model>(after, w, third, fourth, i);
-  }
-}
-
-// Several steps of one row. H and S are `stride` apart, and so are the states if `keep`, in which case the state after
-// a step is written behind the one before it. Functions of their own for the loops that must be vectorised: inlined
-// into larger ones the compiler gives up on some of them.
-template <class Model, class R, bool PerNeuron>
-[[gnu::noinline]] void forward_rows(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
-                                    Rules rules, Rows<R> x, R* v, FurtherRows<R> further, bool keep, R* h, R* spikes,
-                                    int stride, int count, int steps) {
-  for (int s = 0; s < steps; ++s) {
-    if (keep) {
-      copy_exactly(v + stride, v, count);
-      v += stride;
-      if constexpr (Model::n_states > 1) copy_exactly(further.w + stride, further.w, count), further.w += stride;
-      if constexpr (Model::n_states > 2)
-        copy_exactly(further.third + stride, further.third, count), further.third += stride;
-      if constexpr (Model::n_states > 3)
-        copy_exactly(further.fourth + stride, further.fourth, count), further.fourth += stride;
-    }
-    forward_row<Model, R, PerNeuron>(source, rules, x.first + s * x.step, v, further.w, further.third, further.fourth,
-                                     h + s * stride, spikes + s * stride, count);
   }
 }
 
@@ -248,11 +226,7 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
-  // Rows of S are whole words.
-  const int count = tile.count, lanes = computed<R, PerNeuron>(tile), stride = (lanes + 31) / 32 * 32;
-  bool each_state = static_cast<bool>(a.v_seq);
-  for (int k = 0; k < n_further; ++k) each_state = each_state || static_cast<bool>(a.w_seq[k]);
-  const int together = each_state ? 1 : steps_together(stride, forward_tile);
+  const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
   alignas(64) R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
   alignas(64) R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
   SpikeWriter<R> spike_writer(a, tile);
@@ -262,35 +236,24 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
     copy_row(w[k], a.w_in[k] + element, count);
     fill_row(w[k] + count, R(0), lanes - count);
   }
-  for (int s = 0; s < together; ++s) fill_row(spikes + s * stride + lanes, R(0), stride - lanes);
+  fill_row(spikes + lanes, R(0), (lanes + 31) / 32 * 32 - lanes);
   if (tile.far) prefetch_next_state<Model>(a, tile);
 
-  for (int64_t first = 0; first < a.extents.n_steps; first += together) {
-    const int64_t left = a.extents.n_steps - first;
-    const int steps = left < together ? static_cast<int>(left) : together;
-    if (tile.far)
-      for (int k = 0; k < steps; ++k) prefetch_rows(a, tile, first + k + prefetch_ahead);
-    if (a.tape && first % checkpoint_interval == 0) {
-      R* const checkpoint = a.tape + first / checkpoint_interval * Model::n_states * row + element;
+  for (int64_t t = 0; t < a.extents.n_steps; ++t) {
+    if (tile.far) prefetch_rows(a, tile, t + prefetch_ahead);
+    if (a.tape && t % checkpoint_interval == 0) {
+      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
       copy_row(checkpoint, v, count);
       for (int k = 0; k < n_further; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
     }
-    const Rows<R> x =
-        input_rows<R, PerNeuron>(a.x, a.extents, tile, first, steps, stride, a.x.data != a.tape_h.data, scratch);
-    forward_rows<Model, R, PerNeuron>(source, a.rules, x, v, {w[0], w[1], w[2]}, false, h, spikes, stride, lanes,
-                                      steps);
-    for (int s = 0; s < steps; ++s) {
-      const int64_t t = first + s;
-      R* const charged = h + s * stride;
-      if constexpr (!never_fires<Model>) spike_writer.write(t, spikes + s * stride);
-      write_exactly(a.h_seq, t, element, count, charged);
-      if (a.tape_h) {
-        keep_finite(charged, a.tape_h.dtype, lanes);
-        write_exactly(a.tape_h, t, element, count, charged);
-      }
-      write_exactly(a.v_seq, t, element, count, v);
-      for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
-    }
+    const R* const x = input_row<R, PerNeuron>(a.x, a.extents, tile, t, a.x.data != a.tape_h.data, scratch);
+    forward_row<Model, R, PerNeuron>(source, a.rules, x, v, w[0], w[1], w[2], h, spikes, lanes);
+    if constexpr (!never_fires<Model>) spike_writer.write(t, spikes);
+    write_exactly(a.h_seq, t, element, count, h);
+    if (a.tape_h) keep_finite(h, a.tape_h.dtype, lanes);
+    write_exactly(a.tape_h, t, element, count, h);
+    write_exactly(a.v_seq, t, element, count, v);
+    for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
   }
   if (a.v_out) copy_row(a.v_out + element, v, count);
   if (a.v_final) copy_row(a.v_final + element, v, count);
@@ -483,22 +446,21 @@ class BackwardTile {
 
   // H of some steps, and the states before the next of each.
   void find_h(int64_t t, int s, int steps) {
-    R* const h = h_ + s * lanes_;
-    R* const v = v_before_ + s * lanes_;
-    if (!a_.tape_h) {
-      forward_rows<Model, R, PerNeuron>(source_, a_.rules, read(a_.x, t, steps, x_), v, further_before(s), true, h,
-                                        unwanted_, lanes_, lanes_, steps);
-      return;
-    }
+    const Rows<R> x = a_.tape_h ? Rows<R>{} : read(a_.x, t, steps, x_);
     for (int k = 0; k < steps; ++k) {
-      R* const next = v + (k + 1) * lanes_;
-      copy_row(next, next - lanes_, lanes_);
+      R* const h = h_ + (s + k) * lanes_;
+      R* const next = v_before_ + (s + k + 1) * lanes_;
+      copy_exactly(next, next - lanes_, lanes_);
       for (int q = 0; q < n_further; ++q)
-        copy_row(w_before_[q] + (s + k + 1) * lanes_, w_before_[q] + (s + k) * lanes_, lanes_);
+        copy_exactly(w_before_[q] + (s + k + 1) * lanes_, w_before_[q] + (s + k) * lanes_, lanes_);
       const FurtherRows<R> further = further_before(s + k + 1);
-      stored_row<R, PerNeuron>(a_, tile_, t + k, h + k * lanes_);
-      advance_row<Model, R, PerNeuron>(source_, a_.rules, h + k * lanes_, next, further.w, further.third,
-                                       further.fourth, lanes_);
+      if (a_.tape_h) {
+        stored_row<R, PerNeuron>(a_, tile_, t + k, h);
+        advance_row<Model, R, PerNeuron>(source_, a_.rules, h, next, further.w, further.third, further.fourth, lanes_);
+      } else {
+        forward_row<Model, R, PerNeuron>(source_, a_.rules, x.first + k * x.step, next, further.w, further.third,
+                                         further.fourth, h, unwanted_, lanes_);
+      }
     }
   }
 
@@ -525,33 +487,28 @@ class BackwardTile {
     // Where grad_x lies over grad_spike, a row is read whole before it is written.
     const bool direct = lanes_ == count_ && a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
     R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
-    adjoint_rows(v, w, h, x, grad_spike, grad_v, grad_w, grad_x, direct ? a_.grad_x.pitch : lanes_, steps);
+    const int64_t grad_x_step = direct ? a_.grad_x.pitch : lanes_;
+    for (int k = steps - 1; k >= 0; --k) {
+      const int at = k * lanes_;
+      adjoint_row(v + at, n_further > 0 ? w.w + at : nullptr, n_further > 1 ? w.third + at : nullptr,
+                  n_further > 2 ? w.fourth + at : nullptr, h + at, g_ + at, x.first + k * x.step,
+                  grad_spike.first + k * grad_spike.step, grad_v.first + k * grad_v.step,
+                  n_further > 0 ? grad_w[0].first + k * grad_w[0].step : nullptr,
+                  n_further > 1 ? grad_w[1].first + k * grad_w[1].step : nullptr,
+                  n_further > 2 ? grad_w[2].first + k * grad_w[2].step : nullptr, grad_x + k * grad_x_step, carried_v_,
+                  carried_w_[0], carried_w_[n_further > 1 ? 1 : 0], carried_w_[n_further > 2 ? 2 : 0]);
+    }
     if (!direct)
       for (int k = 0; k < steps; ++k) write_exactly(a_.grad_x, t + k, element_, count_, grad_x + k * lanes_);
   }
 
-  [[gnu::noinline]] void adjoint_rows(const R* v, FurtherRows<R> w, const R* h, Rows<R> x, Rows<R> grad_spike,
-                                      Rows<R> grad_v, const Rows<R>* grad_w, R* grad_x, int64_t grad_x_step,
-                                      int steps) {
-    for (int k = steps - 1; k >= 0; --k) {
-      const int at = k * lanes_;
-      adjoint_row(v + at, w.w + (n_further > 0 ? at : 0), w.third + (n_further > 1 ? at : 0),
-                  w.fourth + (n_further > 2 ? at : 0), h + at, g_ + at, x.first + k * x.step,
-                  grad_spike.first + k * grad_spike.step, grad_v.first + k * grad_v.step,
-                  grad_w[0].first + k * grad_w[0].step, grad_w[1].first + k * grad_w[1].step,
-                  grad_w[2].first + k * grad_w[2].step, grad_x + k * grad_x_step);
-    }
-  }
-
-  SYNFIRE_MODEL_FN void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
-                                    const R* __restrict fourth, const R* __restrict h, const R* __restrict g,
-                                    const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
-                                    const R* __restrict grad_w, const R* __restrict grad_third,
-                                    const R* __restrict grad_fourth, R* __restrict grad_x) {
-    R* __restrict carried_v = carried_v_;
-    R* __restrict carried_w = carried_w_[0];
-    R* __restrict carried_third = carried_w_[n_further > 1 ? 1 : 0];
-    R* __restrict carried_fourth = carried_w_[n_further > 2 ? 2 : 0];
+  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
+                                     const R* __restrict fourth, const R* __restrict h, const R* __restrict g,
+                                     const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
+                                     const R* __restrict grad_w, const R* __restrict grad_third,
+                                     const R* __restrict grad_fourth, R* __restrict grad_x, R* __restrict carried_v,
+                                     R* __restrict carried_w, R* __restrict carried_third,
+                                     R* __restrict carried_fourth) {
     const Rules rules = a_.rules;
     for (int i = 0; i < lanes_; ++i) {
       R c[n_constants];
