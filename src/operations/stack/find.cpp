@@ -42,10 +42,12 @@ bool takes(const SynapseForward& op, const GpuShape& gpu) {
          e.batch <= rows_of_a_multiprocessor * gpu.n_multiprocessors;
 }
 
+// Rows of the state in shared memory have V and W.
 bool takes(const Forward& op) {
   const LayerSpec& spec = op.layer->spec();
-  return spec.dtype == SYNFIRE_DTYPE_F32 && spec.threads_per_block == 0 &&
-         (op.spike_format == SpikeFormat::none || op.spike_format == SpikeFormat::bits) && !op.h_seq && !op.w_seq &&
+  return !spec.loaded_model && spec.model->n_states <= 2 && spec.dtype == SYNFIRE_DTYPE_F32 &&
+         spec.threads_per_block == 0 &&
+         (op.spike_format == SpikeFormat::none || op.spike_format == SpikeFormat::bits) && !op.h_seq && !op.w_seq[0] &&
          !op.tape_h && !op.tape_spikes && (!op.v_seq || op.v_seq.dtype == SYNFIRE_DTYPE_F32);
 }
 

@@ -64,7 +64,7 @@ __device__ __forceinline__ void request_neurons(const LinkMemory& m, int64_t b) 
   }
   if (n < m.n_neurons()) {
     copy4(m.v + n, pass.v_in + element, true);
-    if (pass.w_in) copy4(m.w + n, pass.w_in + element, true);
+    if (pass.w_in[0]) copy4(m.w + n, pass.w_in[0] + element, true);
   }
   const int part = stack_threads - 1 - n;  // by threads without a neuron
   if (part < stack_parameter_bytes / 4)
@@ -138,11 +138,11 @@ __device__ __forceinline__ void walk(const LinkMemory& m, int64_t b, int first, 
     constants[k] = m.parameters.per_neuron ? m.parameters.per_neuron[static_cast<int64_t>(k) * n_neurons + n]
                                            : m.parameters.shared[k];
   const Rules rules = pass.rules;
-  State<float> state = {exists ? m.v[n] : 0.0f, two_variables && exists ? m.w[n] : 0.0f};
+  State<float> state = {exists ? m.v[n] : 0.0f, {two_variables && exists ? m.w[n] : 0.0f}};
   if (pass.tape && first % checkpoint_interval == 0 && exists) {
     float* const place = pass.tape + first / checkpoint_interval * Model::n_states * row + element;
     place[0] = state.v;
-    if constexpr (two_variables) place[row] = state.w;
+    if constexpr (two_variables) place[row] = state.w[0];
   }
   const int64_t left = pass.extents.n_steps - first;
   const int n_steps = left < stack_steps ? static_cast<int>(left) : stack_steps;
@@ -152,9 +152,10 @@ __device__ __forceinline__ void walk(const LinkMemory& m, int64_t b, int first, 
   uint32_t word = 0;  // of the step that is this lane's number
 #pragma unroll 4
   for (int u = 0; u < n_steps; ++u) {
-    const float h = charge<Model>(constants, state, x[u * x_pitch + n]);
+    const float input = x[u * x_pitch + n];
+    const float h = charge<Model>(constants, state, input);
     const bool spike = fires<Model>(constants, h);
-    state = advance<Model>(constants, rules, state, h, spike);
+    state = advance<Model>(constants, rules, state, input, h, spike);
     if constexpr (!never_fires<Model>) {
       const uint32_t bits = __ballot_sync(0xFFFFFFFFu, spike && exists);
       if (static_cast<int>(threadIdx.x % 32) == u) word = bits;
@@ -171,13 +172,13 @@ __device__ __forceinline__ void walk(const LinkMemory& m, int64_t b, int first, 
   }
   if (!exists) return;
   m.v[n] = state.v;
-  if constexpr (two_variables) m.w[n] = state.w;
+  if constexpr (two_variables) m.w[n] = state.w[0];
   if (first + n_steps < pass.extents.n_steps) return;
   if (pass.v_out) pass.v_out[element] = state.v;
   if (pass.v_final) pass.v_final[element] = state.v;
   if constexpr (two_variables) {
-    if (pass.w_out) pass.w_out[element] = state.w;
-    if (pass.w_final) pass.w_final[element] = state.w;
+    if (pass.w_out[0]) pass.w_out[0][element] = state.w[0];
+    if (pass.w_final[0]) pass.w_final[0][element] = state.w[0];
   }
 }
 
@@ -222,7 +223,8 @@ __global__ void __launch_bounds__(stack_threads) stack(const __grid_constant__ S
       __syncthreads();
       if (runs && thread / 32 * 32 < m.n_neurons())
         visit_anywhere(Models{}, m.link.model, [&](auto entry) {
-          walk<typename decltype(entry)::dynamics>(m, b, first, x, launch.x_pitch, out);
+          using Model = typename decltype(entry)::dynamics;
+          if constexpr (Model::n_states <= 2) walk<Model>(m, b, first, x, launch.x_pitch, out);
         });
       __syncthreads();
     }
