@@ -496,7 +496,8 @@ class BackwardTile {
                   n_further > 0 ? grad_w[0].first + k * grad_w[0].step : nullptr,
                   n_further > 1 ? grad_w[1].first + k * grad_w[1].step : nullptr,
                   n_further > 2 ? grad_w[2].first + k * grad_w[2].step : nullptr, grad_x + k * grad_x_step, carried_v_,
-                  carried_w_[0], carried_w_[n_further > 1 ? 1 : 0], carried_w_[n_further > 2 ? 2 : 0]);
+                  n_further > 0 ? carried_w_[0] : nullptr, n_further > 1 ? carried_w_[n_further > 1 ? 1 : 0] : nullptr,
+                  n_further > 2 ? carried_w_[n_further > 2 ? 2 : 0] : nullptr);
     }
     if (!direct)
       for (int k = 0; k < steps; ++k) write_exactly(a_.grad_x, t + k, element_, count_, grad_x + k * lanes_);
