@@ -113,8 +113,8 @@ static void latency_row(const live *self, char *text) {
   for (i = 0; i < n; ++i) {
     const size_t column = column_at(self, i);
     /* The darkest shade begins at half the deadline. */
-    bars[i] =
-        self->late[column] ? '!' : shade((double)self->slowest[column], (double)self->subject.frame_length / 256.0);
+    bars[i] = '!';
+    if (!self->late[column]) bars[i] = shade((double)self->slowest[column], (double)self->subject.frame_length / 256.0);
   }
   bars[n] = '\0';
   snprintf(text, LIVE_TEXT, "   us |%*s%s| ! is late", (int)(LIVE_COLUMNS - n), "", bars);
@@ -128,13 +128,13 @@ static int compare(const void *left, const void *right) {
 /* Nearest rank over the frames that the picture shows. */
 static void numbers_row(const live *self, char *text) {
   const size_t n = self->frames < LIVE_RECENT ? (size_t)self->frames : LIVE_RECENT;
+  const size_t p50 = n > 0 ? (n * 50 + 99) / 100 - 1 : 0, p99 = n > 0 ? (n * 99 + 99) / 100 - 1 : 0;
   int64_t sorted[LIVE_RECENT] = {0};
   memcpy(sorted, self->recent, n * sizeof *sorted);
   qsort(sorted, n, sizeof *sorted, compare);
   snprintf(text, LIVE_TEXT, "latency %.1f us, p50 %.1f us, p99 %.1f us, max %.1f us; %llu of %llu late",
-           (double)self->latest / 1e3, n > 0 ? (double)sorted[(n * 50 + 99) / 100 - 1] / 1e3 : 0.0,
-           n > 0 ? (double)sorted[(n * 99 + 99) / 100 - 1] / 1e3 : 0.0, (double)self->longest / 1e3,
-           (unsigned long long)self->missed, (unsigned long long)self->frames);
+           (double)self->latest / 1e3, (double)sorted[p50] / 1e3, (double)sorted[p99] / 1e3,
+           (double)self->longest / 1e3, (unsigned long long)self->missed, (unsigned long long)self->frames);
 }
 
 /* Cuts a text to the width, between characters, and takes out what a terminal could obey. */

@@ -1,8 +1,8 @@
 /* terminal.c - see terminal.h.
  *
  * SPDX-License-Identifier: MIT */
-#if !defined(_WIN32)
-#define _DEFAULT_SOURCE 1 /* the size of a terminal is no part of POSIX */
+#if defined(__linux__)
+#define _GNU_SOURCE /* the size of a terminal is no part of POSIX */
 #endif
 
 #include "terminal.h"

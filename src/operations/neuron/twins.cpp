@@ -15,9 +15,11 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;
   const int64_t words = (e.n_neurons + 31) / 32;
   for (int64_t row = 0; row < arguments.parameters->active / e.n_neurons; ++row)
-    for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile)
-      body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32,
-                      static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron)), 0, false});
+    for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile) {
+      const int count = static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron));
+      body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32, (count + 31) / 32, count, 0,
+                      false});
+    }
 }
 
 const host::NeuronKernels& passes() {

@@ -46,8 +46,12 @@ static live_subject subject_of(const char *sound, const char *title) {
 static void add(live *view, int n, int64_t latency, bool missed) {
   uint32_t counts[CHANNELS] = {POPULATION, POPULATION};
   float v[CHANNELS * POPULATION];
-  size_t i;
-  for (i = 0; i < CHANNELS * POPULATION; ++i) v[i] = 0.1F * (float)(i / POPULATION / 2);
+  size_t c, k;
+  for (c = 0; c < CHANNELS; ++c)
+    for (k = 0; k < POPULATION; ++k) {
+      const size_t band = c / 2;
+      v[c * POPULATION + k] = 0.1F * (float)band;
+    }
   for (; n > 0; --n) live_add(view, counts, v, latency, missed);
 }
 
