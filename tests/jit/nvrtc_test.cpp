@@ -35,7 +35,12 @@ class Nvrtc : public testing::Test {
   static DeviceCode compiled(const std::string& source, const std::vector<std::string>& expressions, int major = 9,
                              int minor = 0) {
     Progress progress(nullptr, nullptr, 600000000000u);
-    return compile_for_gpu(source, expressions, major, minor, "twin.hpp", progress);
+    try {
+      return compile_for_gpu(source, expressions, major, minor, "twin.hpp", progress);
+    } catch (const core::Failure& failure) {
+      ADD_FAILURE() << failure.text;
+      return {};
+    }
   }
 };
 
@@ -97,8 +102,9 @@ TEST_F(Nvrtc, SaysWhereTheTextIsWrong) {
   const ModelText broken = text_of(
       TextKind::model, synfire_test::replaced(synfire_test::twin_text, "constants[0], v,", "constants[0], y,"), "twin");
   try {
-    compiled(kernel_source(&broken, 0, nullptr, 1, "operations/neuron/forward.cuh", Source::Marks::lines),
-             {forward("float", 1, "bits")});
+    Progress progress(nullptr, nullptr, 0);
+    compile_for_gpu(kernel_source(&broken, 0, nullptr, 1, "operations/neuron/forward.cuh", Source::Marks::lines),
+                    {forward("float", 1, "bits")}, 9, 0, "twin.hpp", progress);
     FAIL() << "it was compiled";
   } catch (const core::Failure& failure) {
     EXPECT_STREQ(failure.rule, "SYN-MODEL-COMPILE");

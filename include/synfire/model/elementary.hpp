@@ -104,11 +104,19 @@ inline constexpr R smallest_exponent = R(sizeof(R) == 4 ? -86.0 : -700.0);
 template <class R>
 inline constexpr R largest_exponent = R(sizeof(R) == 4 ? 88.0 : 709.0);
 
+SYNFIRE_MODEL_FN double infinity() {
+#if defined(__CUDACC_RTC__)
+  return __longlong_as_double(0x7FF0000000000000ll);  // run-time compilers do not know the other
+#else
+  return __builtin_huge_val();
+#endif
+}
+
 // eˣ: 0 below smallest_exponent, infinity above largest_exponent, NaN for NaN.
 template <class R>
 SYNFIRE_MODEL_FN R exponential(R x) {
   const R inside = exponential_inside(x);
-  const R beyond = x + R(__builtin_huge_val());  // a NaN stays one
+  const R beyond = x + R(infinity());  // a NaN stays one
   const R bounded = x <= largest_exponent<R> ? inside : beyond;
   return x < smallest_exponent<R> ? R(0) : bounded;
 }

@@ -112,8 +112,8 @@ class BackwardThread {
       W == 1 && !any && !PerNeuron && n_further == 0 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
   static constexpr bool keeps_w = backward_variables<Model>(Inputs) > 1;
   // In shared memory, elements from one variable and from one step to the next.
-  static constexpr int block = backward_block(backward_variables<Model>(Inputs), sizeof(R));
-  static constexpr int step_stride = backward_variables<Model>(Inputs) * block;
+  static constexpr int variable_stride = backward_block(backward_variables<Model>(Inputs), sizeof(R));
+  static constexpr int step_stride = backward_variables<Model>(Inputs) * variable_stride;
   // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
@@ -146,7 +146,7 @@ class BackwardThread {
       const int64_t n_steps = a_.extents.n_steps;
       const int64_t steps = n_steps < checkpoint_interval ? n_steps : checkpoint_interval;
       gradients_ = reinterpret_cast<double*>(shared + steps * step_stride) + threadIdx.x;
-      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * block] = 0;
+      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * variable_stride] = 0;
     }
   }
 
@@ -166,7 +166,8 @@ class BackwardThread {
     for (int k = 0; k < n_further; ++k)
       if (a_.grad_w_init[k]) store<W>(a_.grad_w_init[k] + element_, carried_w_[k]);
     if constexpr (Inputs == BackwardInputs::parameters)
-      for (int q = 0; q < a_.gradients.count; ++q) a_.gradient_partials[q * row_ + element_] = gradients_[q * block];
+      for (int q = 0; q < a_.gradients.count; ++q)
+        a_.gradient_partials[q * row_ + element_] = gradients_[q * variable_stride];
   }
 
  private:
@@ -342,7 +343,7 @@ class BackwardThread {
   __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Rows& w_now) {
     if constexpr (keeps_w) {
 #pragma unroll
-      for (int k = 0; k < n_further; ++k) h_[s * step_stride + (k + 1) * block] = w_now.of[k];
+      for (int k = 0; k < n_further; ++k) h_[s * step_stride + (k + 1) * variable_stride] = w_now.of[k];
     }
     Vector<R, W> h;
 #pragma unroll
@@ -386,7 +387,7 @@ class BackwardThread {
 #pragma unroll
           for (int k = 0; k < n_further; ++k) {
             before.w[k] = w_now.of[k].e[w];
-            if constexpr (keeps_w) h_[s * step_stride + (k + 1) * block].e[w] = before.w[k];
+            if constexpr (keeps_w) h_[s * step_stride + (k + 1) * variable_stride].e[w] = before.w[k];
           }
           const StateOf<Model, R> after =
               advance<Model>(constants_[w], rules_, before, R(0), h.e[w], fires<Model>(constants_[w], h.e[w]));
@@ -420,7 +421,7 @@ class BackwardThread {
     if (!first) h_before = h_[(s - 1) * step_stride];
     if constexpr (keeps_w) {
 #pragma unroll
-      for (int k = 0; k < n_further; ++k) w_before[k] = h_[s * step_stride + (k + 1) * block];
+      for (int k = 0; k < n_further; ++k) w_before[k] = h_[s * step_stride + (k + 1) * variable_stride];
     }
 #pragma unroll
     for (int w = 0; w < W; ++w) {
@@ -469,7 +470,7 @@ class BackwardThread {
         }
         share = parameter_gradient<Model>(constants_[0], slopes, before, x, h, step, incoming);
       }
-      gradients_[q * block] += static_cast<double>(share);
+      gradients_[q * variable_stride] += static_cast<double>(share);
     }
   }
 
