@@ -21,7 +21,8 @@ constexpr std::string_view network_key = "synfire.network", stage_key = "synfire
 constexpr uint64_t format_version = 1;
 constexpr uint64_t most_stages = 4096;  // checks of names take time
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_name = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate", parameter_prefix = "parameter.", trained_prefix = "trained.";
+constexpr std::string_view seed_name = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
+                           parameter_prefix = "parameter.", trained_prefix = "trained.";
 
 constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
 

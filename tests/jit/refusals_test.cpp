@@ -112,7 +112,8 @@ TEST_F(LoadRefused, MistakesOfTheFormulaWithTheirLines) {
   const std::string path = folder_ + "/broken.hpp";
   {
     std::ofstream file(path);
-    file << replaced(replaced(twin_text, "struct Twin", "struct Broken"), "one - reciprocal_tau", "two - reciprocal_tau");
+    file << replaced(replaced(twin_text, "struct Twin", "struct Broken"), "one - reciprocal_tau",
+                     "two - reciprocal_tau");
   }
   synfire_load_desc desc = load_desc("", nullptr);
   desc.text = nullptr;

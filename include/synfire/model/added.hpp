@@ -206,8 +206,8 @@ constexpr bool shares_parameter(List<Entries...>) {
 
 template <class T>
 struct IsAddable {
-  static_assert(HasCharge<T> || HasDerivative<T>,
-                SYNFIRE_ADDED_BY ": the struct has neither charge(constants, v, x), which makes it a model, nor "
+  static_assert(HasCharge<T> || HasDerivative<T>, SYNFIRE_ADDED_BY
+                ": the struct has neither charge(constants, v, x), which makes it a model, nor "
                 "derivative(constants, x) or primitive(constants, x), which make it a surrogate");
   static_assert(!(HasCharge<T> && HasDerivative<T>),
                 SYNFIRE_ADDED_BY ": the struct has charge() and derivative(); a header adds a model or a surrogate");
@@ -227,8 +227,8 @@ struct IsWellFormed {
                 SYNFIRE_ADDED_BY ": a parameter's name must be letters, digits and underscores after a letter");
   static_assert(parameters_are_distinct<T>(),
                 SYNFIRE_ADDED_BY ": two parameters share a name, or one is called v_threshold or v_reset");
-  static_assert(ranges_hold_defaults<T>(),
-                SYNFIRE_ADDED_BY ": bad range: a parameter needs finite minimum < maximum with its default inside, and "
+  static_assert(ranges_hold_defaults<T>(), SYNFIRE_ADDED_BY
+                ": bad range: a parameter needs finite minimum < maximum with its default inside, and "
                 "a minimum > 0 (or an open range from 0) where it has a reciprocal name");
   static constexpr bool value = true;
 };
@@ -241,20 +241,19 @@ struct IsModel : IsWellFormed<T> {
   // clang-format on
   static_assert(T::n_states >= 1 && T::n_states <= max_states,
                 SYNFIRE_ADDED_BY ": `n_states` must be 1 (V), 2 (V and W), 3 or 4 (max_states)");
-  static_assert(states_have_names<T>(),
-                SYNFIRE_ADDED_BY ": a model with three or four variables has `states`, an array of n_states different "
+  static_assert(states_have_names<T>(), SYNFIRE_ADDED_BY
+                ": a model with three or four variables has `states`, an array of n_states different "
                 "names, of which the first is \"v\"; only the second may be \"w\"");
-  static_assert(
-      HasOwnCharge<T>,
-      SYNFIRE_ADDED_BY ": charge() takes the constants, a number for each of the `n_states` variables, and x");
-  static_assert(T::n_states < 2 || HasAdapt<T, 1>,
-                SYNFIRE_ADDED_BY ": a model with a second variable has adapt(constants, w, h, s), or "
+  static_assert(HasOwnCharge<T>, SYNFIRE_ADDED_BY
+                ": charge() takes the constants, a number for each of the `n_states` variables, and x");
+  static_assert(T::n_states < 2 || HasAdapt<T, 1>, SYNFIRE_ADDED_BY
+                ": a model with a second variable has adapt(constants, w, h, s), or "
                 "adapt(constants, v, w, ..., x, h, s) with all of its variables");
-  static_assert(T::n_states < 3 || HasAdapt<T, 2>,
-                SYNFIRE_ADDED_BY ": a model with a third variable has adapt_third(constants, u, h, s), or "
+  static_assert(T::n_states < 3 || HasAdapt<T, 2>, SYNFIRE_ADDED_BY
+                ": a model with a third variable has adapt_third(constants, u, h, s), or "
                 "adapt_third(constants, v, w, ..., x, h, s) with all of its variables");
-  static_assert(T::n_states < 4 || HasAdapt<T, 3>,
-                SYNFIRE_ADDED_BY ": a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
+  static_assert(T::n_states < 4 || HasAdapt<T, 3>, SYNFIRE_ADDED_BY
+                ": a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
                 "adapt_fourth(constants, v, w, ..., x, h, s) with all of its variables");
   static_assert(is_finite(T::default_v_reset), SYNFIRE_ADDED_BY ": `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
@@ -278,8 +277,8 @@ template <class T, class All, class Others>
 struct IsDistinct {
   static_assert(count_name(All{}, T::name) == 1,
                 SYNFIRE_ADDED_BY ": duplicate name: another model or surrogate of this library has the same `name`");
-  static_assert(!shares_parameter<T>(Others{}),
-                SYNFIRE_ADDED_BY ": a model and a surrogate share the name of a parameter, which could then not be set "
+  static_assert(!shares_parameter<T>(Others{}), SYNFIRE_ADDED_BY
+                ": a model and a surrogate share the name of a parameter, which could then not be set "
                 "in a layer that has both");
   static constexpr bool value = true;
 };

@@ -78,7 +78,8 @@ void for_each_tile(const host::Launcher& launcher, const Tiling& tiling, int64_t
 
 // Those of the lists at the processor's level, or those that were compiled at run time.
 const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
-  return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels : SYNFIRE_SELECT_LEVEL(neuron_kernels);
+  return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels
+                : SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
 
 template <class R>
@@ -104,7 +105,8 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   for_each_tile(
       launcher,
       Tiling(active, arguments.parameters->per_neuron, host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-      backward_weight * work_of(active), [&](const Tile& tile) { kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile); });
+      backward_weight * work_of(active),
+      [&](const Tile& tile) { kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile); });
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct NeuronKernels {
   void backward(int32_t m, SurrogateRow<float> s, const operations::BackwardArguments<float>& a, const Tile& t) const {
     backward_f32(m, s, a, t);
   }
-  void backward(int32_t m, SurrogateRow<double> s, const operations::BackwardArguments<double>& a, const Tile& t) const {
+  void backward(int32_t m, SurrogateRow<double> s, const operations::BackwardArguments<double>& a,
+                const Tile& t) const {
     backward_f64(m, s, a, t);
   }
   // Null if there is no such surrogate.

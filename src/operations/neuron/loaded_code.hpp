@@ -1,6 +1,6 @@
 // What a text that was compiled for the host at run time hands to the library: a description of the model or surrogate,
-// its kernels, its formula, and a check of its derivatives. Text and library are compiled from the same headers, so that
-// the layout is the same; the cache of compiled texts has the library's build in its keys.
+// its kernels, its formula, and a check of its derivatives. Text and library are compiled from the same headers, so
+// that the layout is the same; the cache of compiled texts has the library's build in its keys.
 #ifndef SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
 #define SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
 

@@ -1,5 +1,6 @@
-// The text behind which a user's model or surrogate is compiled for the host at run time (src/jit). The library contains
-// it as text and does not compile it: SYNFIRE_LOADED makes models.hpp take the lists that were made for this one.
+// The text behind which a user's model or surrogate is compiled for the host at run time (src/jit). The library
+// contains it as text and does not compile it: SYNFIRE_LOADED makes models.hpp take the lists that were made for this
+// one.
 #include "host_kernels.cpp"
 #include "loaded_code.hpp"
 

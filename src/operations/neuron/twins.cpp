@@ -40,11 +40,10 @@ const void* backward_kernel(int32_t model, int32_t surrogate, int width, Backwar
   using R = Arithmetic<E>;
   using Launch = BackwardLaunch<R>;
   return twin<Launch>({model, surrogate, width, static_cast<int64_t>(inputs)}, [model](const Launch& launch) {
-    const host::SurrogateRow<R> surrogate_row = passes().surrogate_row<R>(
-        launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-    for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
-      passes().backward(model, surrogate_row, launch.arguments, tile);
-    });
+    const host::SurrogateRow<R> surrogate_row =
+        passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
+    for_each_tile(launch.arguments, host::backward_tile<R>,
+                  [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
   });
 }
 
