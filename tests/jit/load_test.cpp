@@ -318,5 +318,48 @@ TEST(Loaded, ACheckFindsMistakes) {
   EXPECT_GT(report.n_non_finite, 0u);
 }
 
+// ---- kernels as text ------------------------------------------------------------------------------------------------
+
+std::string source_of(synfire_layer layer) {
+  uint64_t bytes = 0;
+  EXPECT_OK(synfire_layer_source(layer, nullptr, &bytes));
+  std::string text(bytes, 'x');
+  uint64_t too_few = bytes - 1;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TEXT-SIZE"),
+               synfire_layer_source(layer, text.data(), &too_few));
+  EXPECT_EQ(text, std::string(bytes, 'x'));
+  EXPECT_OK(synfire_layer_source(layer, text.data(), &bytes));
+  EXPECT_EQ(text.back(), '\0');
+  text.pop_back();
+  EXPECT_EQ(text.find('\0'), std::string::npos);
+  return text;
+}
+
+// Of any layer, on any backend; tests/gpu compiles and runs one.
+TEST(LayerSource, IsSelfContained) {
+  const Context context = make_context();
+  const Model twin = load_model(context, load_desc(twin_text, "twin"));
+  for (const int32_t model :
+       {int32_t{SYNFIRE_MODEL_LIF}, int32_t{SYNFIRE_MODEL_IZHIKEVICH}, int32_t{SYNFIRE_MODEL_LI}, id_of(twin)})
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16}) {
+      synfire_layer_desc desc = describe({12, 2, 33}, dtype);
+      desc.model = model;
+      const Layer layer = make_layer(context, desc);
+      set_parameter(layer, "tau", {4.0});
+      const std::string text = source_of(layer);
+      for (const char* const word : {"namespace layer", "n_steps = 12", "batch = 2", "n_neurons = 33", "__global__",
+                                     "inline cudaError_t forward(", "inline cudaError_t backward(", "<<<"})
+        EXPECT_NE(text.find(word), std::string::npos) << word;
+      // It includes the standard's integers and nothing else.
+      size_t n_includes = 0;
+      for (size_t at = text.find("\n#include"); at != std::string::npos; at = text.find("\n#include", at + 1)) {
+        ++n_includes;
+        EXPECT_EQ(text.substr(at + 1, 18), "#include <cstdint>");
+      }
+      EXPECT_EQ(n_includes, 1u);
+      EXPECT_EQ(text.find("struct Twin {") != std::string::npos, model == id_of(twin));
+    }
+}
+
 }  // namespace
 }  // namespace synfire_test

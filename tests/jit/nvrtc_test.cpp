@@ -124,6 +124,17 @@ TEST_F(Nvrtc, EndsAtTheTimeOut) {
   }
 }
 
+// A GPU's kernels are compiled from what the library contains, which a model of a build's own is not part of.
+TEST(KernelSource, RefusesModelsThatABuildAdded) {
+  try {
+    kernel_source(nullptr, 1000, nullptr, 1, "operations/neuron/passes.cuh", Source::Marks::lines);
+    FAIL() << "it was written";
+  } catch (const core::Failure& failure) {
+    EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
+    EXPECT_STREQ(failure.rule, "SYN-MODEL-PLATFORM");
+  }
+}
+
 TEST(WithoutNvrtc, TheErrorSaysWhatToInstall) {
   ::setenv("SYNFIRE_NVRTC", "/nowhere/libnvrtc.so", 1);
   try {
