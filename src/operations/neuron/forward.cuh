@@ -15,153 +15,78 @@ inline constexpr int forward_ahead = 8;
 inline constexpr int deep_ahead = 32;
 // Blocks per multiprocessor: 16-bit storage is faster with more warps (42.1 us against 42.7: f16, N = 2,097,152, T =
 // 32).
-template <class E, int W>
-inline constexpr int forward_blocks_at_least = W > 1 && sizeof(E) == 2 ? 8 : 1;
-
-// The packed word of a group of 32/W lanes, complete in every lane of the group.
-template <int W>
-__device__ __forceinline__ u32 gather_bits(u32 own_bits) {
-  if constexpr (W == 1) {
-    return __ballot_sync(0xFFFFFFFFu, own_bits);
-  } else {
-    constexpr u32 group = 32 / W;
-    u32 word = own_bits << ((threadIdx.x % group) * W);
-#pragma unroll
-    for (u32 distance = 1; distance < group; distance *= 2) word |= __shfl_xor_sync(0xFFFFFFFFu, word, distance);
-    return word;
-  }
-}
-
-// Time-packed words of one thread's neurons: bit t mod 32, written every 32 steps.
-template <int W>
-class TimeWords {
- public:
-  TimeWords() = default;
-  __device__ __forceinline__ TimeWords(const core::Words& words, int64_t element)
-      : next_(words ? words.data + element : nullptr), step_(words.pitch) {}
-
-  __device__ __forceinline__ explicit operator bool() const { return next_ != nullptr; }
-  __device__ __forceinline__ void put(u32 spikes, bool writes) {
-#pragma unroll
-    for (int w = 0; w < W; ++w) words_.e[w] |= (spikes >> w & 1u) != 0 ? bit_ : 0u;
-    bit_ <<= 1;
-  }
-  // Called between chunks of steps, which never straddle a word.
-  __device__ __forceinline__ void finish_full(bool writes) {
-    if (bit_ == 0) flush(writes);
-  }
-  // The last word, full or not.
-  __device__ __forceinline__ void finish(bool writes) {
-    if (bit_ != 1u) flush(writes);
-  }
-
- private:
-  __device__ __forceinline__ void flush(bool writes) {
-    if (writes) store_words<W>(next_, words_);
-    next_ += step_;
-    words_ = {};
-    bit_ = 1u;
-  }
-
-  u32* next_ = nullptr;
-  int64_t step_ = 0;
-  Vector<u32, W> words_ = {};
-  u32 bit_ = 1u;
-};
+template <class E, class O>
+inline constexpr int forward_blocks_at_least = O::adjacent > 1 && sizeof(E) == 2 ? 8 : 1;
 
 // One thread's neurons, step by step.
-template <class Model, class E, int W, bool PerNeuron, ForwardOutputs Outputs, int Ahead = forward_ahead>
+template <class Model, class E, class O, bool PerNeuron, ForwardOutputs Outputs, int Ahead = forward_ahead>
 class ForwardThread {
  public:
+  static constexpr int W = O::width;
   using R = Arithmetic<E>;
-  using Input = Reader<E, W>;
-  static constexpr int ahead = Ahead;
+  using Input = Reader<E, O>;
   static constexpr bool two_variables = Model::n_states == 2;
   static constexpr bool any = Outputs == ForwardOutputs::any;
   static constexpr bool any_spikes = any && !never_fires<Model>;
-  static_assert(checkpoint_interval % ahead == 0);
+  static constexpr bool packs = Outputs == ForwardOutputs::bits || any_spikes;
+  static constexpr bool packs_time = Outputs == ForwardOutputs::time_bits || any_spikes;
+  static_assert(checkpoint_interval % Ahead == 0);
 
-  __device__ __forceinline__ ForwardThread(const ForwardLaunch<R>& launch, const Position& at)
+  __device__ __forceinline__ ForwardThread(const ForwardLaunch<R>& launch, const Place<O>& at,
+                                           const WordWriter<O>& words)
       : a_(launch.arguments),
         at_(at),
-        constants_(*a_.parameters, a_.extents, at),
+        constants_(*a_.parameters, a_.extents, at.element),
         row_(a_.extents.row()),
-        x_(a_.x, 0, at.element, 1) {
-    v_ = load<W>(a_.v_in + at.element);
+        x_(a_.x, 0, at.element, 1),
+        words_(words) {
+    v_ = load<O>(a_.v_in + at.element);
     w_ = {};
-    if constexpr (two_variables) w_ = load<W>(a_.w_in + at.element);
-    if constexpr (Outputs == ForwardOutputs::bits || any_spikes) {
-      word_ = a_.spike_bits ? a_.spike_bits.data + at.lane / 32 : nullptr;
-      writes_word_ = word_ && threadIdx.x % (32 / W) == 0 && at.writes;  // a word's first neuron exists if it does
-      words_per_step_ = a_.spike_bits.pitch;
-    }
-    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
-      time_words_ = TimeWords<W>(a_.spike_time_bits, at.element);
+    if constexpr (two_variables) w_ = load<O>(a_.w_in + at.element);
+    if constexpr (packs_time) time_words_ = TimeWords<O>(a_.spike_time_bits, at.element);
     if constexpr (Outputs == ForwardOutputs::dense || any_spikes)
-      if (a_.spikes) spikes_ = Writer<E, W>(a_.spikes, 0, at.element, 1);
+      if (a_.spikes) spikes_ = Writer<E, O>(a_.spikes, 0, at.element, 1);
     if constexpr (Outputs == ForwardOutputs::bytes || any_spikes)
-      if (a_.spikes) bytes_ = ByteWriter<W>(a_.spikes, at.element);
-    if constexpr (any_spikes) tape_spikes_ = TimeWords<W>(core::Words{a_.tape_spikes, row_}, at.element);
+      if (a_.spikes) bytes_ = ByteWriter<O>(a_.spikes, at.element);
+    if constexpr (any_spikes) tape_spikes_ = TimeWords<O>(core::Words{a_.tape_spikes, row_}, at.element);
     if constexpr (any) {
-      if (a_.h_seq) h_seq_ = Writer<E, W>(a_.h_seq, 0, at.element, 1);
-      if (a_.tape_h) tape_h_ = Writer<E, W>(a_.tape_h, 0, at.element, 1);
-      if (a_.w_seq) w_seq_ = Writer<E, W>(a_.w_seq, 0, at.element, 1);
+      if (a_.h_seq) h_seq_ = Writer<E, O>(a_.h_seq, 0, at.element, 1);
+      if (a_.tape_h) tape_h_ = Writer<E, O>(a_.tape_h, 0, at.element, 1);
+      if (a_.w_seq) w_seq_ = Writer<E, O>(a_.w_seq, 0, at.element, 1);
     }
     if constexpr (Outputs == ForwardOutputs::potential || any)
-      if (a_.v_seq) v_seq_ = Writer<E, W>(a_.v_seq, 0, at.element, 1);
+      if (a_.v_seq) v_seq_ = Writer<E, O>(a_.v_seq, 0, at.element, 1);
   }
 
   __device__ __forceinline__ void run() {
-    const int64_t n_steps = a_.extents.n_steps;
-    typename Input::Row x[ahead];
-#pragma unroll
-    for (int u = 0; u < ahead; ++u)
-      if (u < n_steps) x[u] = x_.take();
-
-    int64_t t = 0;
-    for (; t + 2 * ahead <= n_steps; t += ahead) chunk<Chunk::loading>(x, t);
-    if (t + ahead == n_steps)
-      chunk<Chunk::last>(x, t);
-    else
-      for (; t < n_steps; t += ahead) chunk<Chunk::partial>(x, t);
-    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
-      if (time_words_) time_words_.finish(at_.writes);
+    Flight<Input, Ahead> rows(x_, a_.extents.n_steps);
+    rows.run([this](int64_t t) { checkpoint(t); },
+             [this](const typename Input::Row& x, int64_t, int, auto) { step(x_.decoded(x)); },
+             [this] { finish_full_words(); });
+    if constexpr (packs_time)
+      if (time_words_) time_words_.finish(at_.owned);
     if constexpr (any_spikes)
-      if (tape_spikes_) tape_spikes_.finish(at_.writes);
-    if (!at_.writes) return;
-    if (a_.v_out) store<W>(a_.v_out + at_.element, v_);
-    if (a_.v_final) store<W>(a_.v_final + at_.element, v_);
+      if (tape_spikes_) tape_spikes_.finish(at_.owned);
+    if (a_.v_out) store<O>(a_.v_out + at_.element, v_, at_.owned);
+    if (a_.v_final) store<O>(a_.v_final + at_.element, v_, at_.owned);
     if constexpr (two_variables) {
-      if (a_.w_out) store<W>(a_.w_out + at_.element, w_);
-      if (a_.w_final) store<W>(a_.w_final + at_.element, w_);
+      if (a_.w_out) store<O>(a_.w_out + at_.element, w_, at_.owned);
+      if (a_.w_final) store<O>(a_.w_final + at_.element, w_, at_.owned);
     }
   }
 
  private:
-  // The next `ahead` steps: with as many loads after them, with none, or with each step and load checked for existence.
-  enum class Chunk { loading, last, partial };
-
-  template <Chunk Kind>
-  __device__ __forceinline__ void chunk(typename Input::Row (&x)[ahead], int64_t t) {
-    checkpoint(t);
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      if (Kind == Chunk::partial && t + u >= a_.extents.n_steps) continue;
-      const typename Input::Row now = x[u];
-      if (Kind == Chunk::loading || (Kind == Chunk::partial && t + u + ahead < a_.extents.n_steps)) x[u] = x_.take();
-      step(x_.decoded(now));
-    }
-    if constexpr (Outputs == ForwardOutputs::time_bits || any_spikes)
-      if (time_words_) time_words_.finish_full(at_.writes);
-    if constexpr (any_spikes)
-      if (tape_spikes_) tape_spikes_.finish_full(at_.writes);
-  }
-
   __device__ __forceinline__ void checkpoint(int64_t t) const {
-    if (!a_.tape || t % checkpoint_interval != 0 || !at_.writes) return;
+    if (!a_.tape || t % checkpoint_interval != 0) return;
     R* const place = a_.tape + t / checkpoint_interval * Model::n_states * row_ + at_.element;
-    store<W>(place, v_);
-    if constexpr (two_variables) store<W>(place + row_, w_);
+    store<O>(place, v_, at_.owned);
+    if constexpr (two_variables) store<O>(place + row_, w_, at_.owned);
+  }
+  __device__ __forceinline__ void finish_full_words() {
+    if constexpr (packs_time)
+      if (time_words_) time_words_.finish_full(at_.owned);
+    if constexpr (any_spikes)
+      if (tape_spikes_) tape_spikes_.finish_full(at_.owned);
   }
 
   __device__ __forceinline__ void step(const Vector<R, W>& x) {
@@ -177,26 +102,27 @@ class ForwardThread {
       v_.e[w] = after.v;
       w_.e[w] = after.w;
     }
-    if constexpr (Outputs == ForwardOutputs::bits) write_word(bits);
-    if constexpr (Outputs == ForwardOutputs::time_bits) time_words_.put(bits, at_.writes);
-    if constexpr (Outputs == ForwardOutputs::dense) spikes_.put(dense(bits), at_.writes);
-    if constexpr (Outputs == ForwardOutputs::bytes) bytes_.put(bits, at_.writes);
-    if constexpr (Outputs == ForwardOutputs::potential) v_seq_.put(v_, at_.writes && a_.v_seq);
+    if constexpr (Outputs == ForwardOutputs::bits) words_.put(bits);
+    if constexpr (Outputs == ForwardOutputs::time_bits) time_words_.put(bits);
+    if constexpr (Outputs == ForwardOutputs::dense) spikes_.put(dense(bits), at_.owned);
+    if constexpr (Outputs == ForwardOutputs::bytes) bytes_.put(bits, at_.owned);
+    if constexpr (Outputs == ForwardOutputs::potential)
+      if (a_.v_seq) v_seq_.put(v_, at_.owned);
     if constexpr (any_spikes) {
-      if (a_.spike_bits) write_word(bits);
-      if (time_words_) time_words_.put(bits, at_.writes);
-      if (tape_spikes_) tape_spikes_.put(bits, at_.writes);
+      if (a_.spike_bits) words_.put(bits);
+      if (time_words_) time_words_.put(bits);
+      if (tape_spikes_) tape_spikes_.put(bits);
       if (a_.spikes && a_.spikes.dtype == SYNFIRE_DTYPE_U8)
-        bytes_.put(bits, at_.writes);
+        bytes_.put(bits, at_.owned);
       else if (a_.spikes)
-        spikes_.put(dense(bits), at_.writes);
+        spikes_.put(dense(bits), at_.owned);
     }
     if constexpr (any) {
-      if (a_.h_seq) h_seq_.put(h, at_.writes);
-      if (a_.tape_h) tape_h_.put(never_fires<Model> || a_.tape_spikes ? kept_finite(h) : h, at_.writes);
-      if (a_.v_seq) v_seq_.put(v_, at_.writes);
+      if (a_.h_seq) h_seq_.put(h, at_.owned);
+      if (a_.tape_h) tape_h_.put(never_fires<Model> || a_.tape_spikes ? kept_finite(h) : h, at_.owned);
+      if (a_.v_seq) v_seq_.put(v_, at_.owned);
       if constexpr (two_variables)
-        if (a_.w_seq) w_seq_.put(w_, at_.writes);
+        if (a_.w_seq) w_seq_.put(w_, at_.owned);
     }
   }
 
@@ -218,80 +144,81 @@ class ForwardThread {
     return spikes;
   }
 
-  __device__ __forceinline__ void write_word(u32 bits) {
-    const u32 word = gather_bits<W>(at_.writes ? bits : 0);
-    if (writes_word_) *word_ = word;
-    word_ += words_per_step_;
-  }
-
   const operations::ForwardArguments<R>& a_;
-  const Position at_;
-  const Constants<R, first_model_constant + Model::n_constants, W, PerNeuron> constants_;
+  const Place<O> at_;
+  const Constants<R, first_model_constant + Model::n_constants, O, PerNeuron> constants_;
   const int64_t row_;
   Input x_;
-  uint32_t* word_ = nullptr;
-  int64_t words_per_step_ = 0;
-  bool writes_word_ = false;
-  TimeWords<W> time_words_, tape_spikes_;
-  ByteWriter<W> bytes_;
-  Writer<E, W> spikes_, h_seq_, tape_h_, v_seq_, w_seq_;
+  WordWriter<O> words_;
+  TimeWords<O> time_words_, tape_spikes_;
+  ByteWriter<O> bytes_;
+  Writer<E, O> spikes_, h_seq_, tape_h_, v_seq_, w_seq_;
   Vector<R, W> v_, w_;
 };
 
-template <class Model, class E, int W, ForwardOutputs Outputs>
-__global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, W>)
+// More rows ahead where few neurons leave room for them and the sequence is long enough to need them.
+template <class E, class O, ForwardOutputs Outputs>
+inline constexpr bool runs_deep =
+    O::width == 1 && is_same<E, float> &&
+    (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense || Outputs == ForwardOutputs::potential);
+
+template <class Model, class E, class O, ForwardOutputs Outputs>
+__global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, O>)
     forward(const __grid_constant__ ForwardLaunch<Arithmetic<E>> launch) {
   wait_for_previous();
   if (launch.next_begins_early) let_next_begin();
-  if (launch.lanes.count == 0) return;  // never so; the compiler arranges the loop better (measurements.md)
-  Position at = position<W>(launch.lanes, launch.arguments.extents, blockIdx.x);
+  if (launch.tiles.count == 0) return;  // never so; the compiler arranges the loop better (measurements.md)
+  const operations::ForwardArguments<Arithmetic<E>>& a = launch.arguments;
   // Both at once: every thread waits for them before its first row.
-  const int64_t active = launch.arguments.parameters->active;
-  const bool per_neuron = launch.arguments.parameters->per_neuron;
-  // Inactive rows consist of whole words, but a warp may have active and inactive ones.
-  at.writes = at.writes && at.element < active;
-  if (!__any_sync(0xFFFFFFFFu, at.writes)) return;
+  const int64_t active = a.parameters->active;
+  const bool per_neuron = a.parameters->per_neuron;
+  const int64_t row = a.extents.row(), tile = tile_of(blockIdx.x);
+  Range range = range_of<O>(tile, row);
+  WordWriter<O> words;
+  if constexpr ((Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::any) && !never_fires<Model>) {
+    const OwnWord word = own_word<O>(launch.tiles, a.extents, tile);
+    range = range_of_words<O>(launch.tiles, a.extents, tile, word);
+    words = WordWriter<O>(a.spike_bits, word, window_of<O>(range, row), active);
+  }
+  const Place<O> at = place_in<O>(range, row, active);
+  if (!__any_sync(0xFFFFFFFFu, at.owned.any())) return;
   if (per_neuron) {
-    ForwardThread<Model, E, W, true, Outputs>(launch, at).run();
+    ForwardThread<Model, E, O, true, Outputs>(launch, at, words).run();
     return;
   }
-  if constexpr (W == 1 && is_same<E, float> &&
-                (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense ||
-                 Outputs == ForwardOutputs::potential)) {
-    if (launch.arguments.extents.n_steps >= deep_ahead) {
-      ForwardThread<Model, E, W, false, Outputs, deep_ahead>(launch, at).run();
+  if constexpr (runs_deep<E, O, Outputs>) {
+    if (a.extents.n_steps > forward_ahead) {
+      ForwardThread<Model, E, O, false, Outputs, deep_ahead>(launch, at, words).run();
       return;
     }
   }
-  ForwardThread<Model, E, W, false, Outputs>(launch, at).run();
+  ForwardThread<Model, E, O, false, Outputs>(launch, at, words).run();
 }
 
 }  // namespace
 
 template <class E>
-const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
+const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
   constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
   constexpr bool one_type = !is_same<E, AnyStorage>;
   const void* found = nullptr;
-  visit(Models{}, model, [&](auto entry) {
+  visit(CompiledModels{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    const auto with_width = [&](auto w) {
-      constexpr int W = decltype(w)::value;
+    visit_ownership<E, forward_width<E>>(ownership, [&](auto o) {
+      using O = decltype(o);
       if constexpr (one_type && never_fires<Model>) {
-        if (outputs == ForwardOutputs::potential) found = address(forward<Model, E, W, ForwardOutputs::potential>);
+        if (outputs == ForwardOutputs::potential) found = address(forward<Model, E, O, ForwardOutputs::potential>);
       } else if constexpr (one_type) {
-        if (outputs == ForwardOutputs::bits) found = address(forward<Model, E, W, ForwardOutputs::bits>);
-        if (outputs == ForwardOutputs::time_bits) found = address(forward<Model, E, W, ForwardOutputs::time_bits>);
-        if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, W, ForwardOutputs::dense>);
-        if (outputs == ForwardOutputs::bytes) found = address(forward<Model, E, W, ForwardOutputs::bytes>);
+        if (outputs == ForwardOutputs::bits) found = address(forward<Model, E, O, ForwardOutputs::bits>);
+#ifndef W21_PROTO
+        if (outputs == ForwardOutputs::time_bits) found = address(forward<Model, E, O, ForwardOutputs::time_bits>);
+        if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, O, ForwardOutputs::dense>);
+        if (outputs == ForwardOutputs::bytes) found = address(forward<Model, E, O, ForwardOutputs::bytes>);
+#endif
       }
       if constexpr (any_type)
-        if (outputs == ForwardOutputs::any) found = address(forward<Model, E, W, ForwardOutputs::any>);
-    };
-    if (width == 1)
-      with_width(Width<1>{});
-    else if (width == forward_width<E>)
-      with_width(Width<forward_width<E>>{});
+        if (outputs == ForwardOutputs::any) found = address(forward<Model, E, O, ForwardOutputs::any>);
+    });
   });
   return found;
 }

@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 
+#define W21_PROTO
 #include "arguments.hpp"
 
 #include <cuda/device_types.hpp>
@@ -13,12 +14,19 @@ namespace synfire::cuda {
 // Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
 inline constexpr int backward_threads = 64;
 
-// How a thread finds its neurons. Thread p owns `width` neighbouring elements of a row [B, N] from p·width on. Where
-// packed words must not cross batch rows (N not a multiple of 32), lanes are counted over rows padded to whole words:
-// lane p is neuron p mod padded of batch row p / padded.
-struct Lanes {
-  int64_t count;           // lanes, a multiple of the width
-  int64_t padded_neurons;  // lanes per batch row, or 0: lanes are elements
+// Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart (tiles.cuh).
+struct Ownership {
+  int width;
+  bool adjacent = false;
+
+  friend bool operator==(const Ownership&, const Ownership&) = default;
+};
+
+// How the warps of a pass share a row [B, N]. Tile k, of warp k, is the 32·width elements from 32·width·k on. Where batch
+// rows end within a packed word, it is the elements of `words` packed words instead.
+struct Tiles {
+  int64_t count;
+  int32_t words;  // at most 32; 0: by elements
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
@@ -39,23 +47,23 @@ constexpr bool has_own_backward(int32_t surrogate) {
 template <class R>
 struct ForwardLaunch {
   operations::ForwardArguments<R> arguments;
-  Lanes lanes;
+  Tiles tiles;
   bool next_begins_early = false;  // let_next_begin()
 };
 
 template <class R>
 struct BackwardLaunch {
   operations::BackwardArguments<R> arguments;
-  Lanes lanes;
+  Tiles tiles;
   bool next_begins_early = false;
 };
 
-// Addresses to launch; null if there is no such instance. Widths are elements per thread. E is float, double, F16 or
+// Addresses to launch; null if there is no such instance. E is float, double, F16 or
 // Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
 template <class E>
-const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
+const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
-const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
+const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
 
 // The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast
 // on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread,
@@ -68,6 +76,10 @@ inline constexpr int backward_width = is_double<E> ? 1 : 2;
 // The backward of a model that never fires stores nothing between its steps, so it accesses memory as forward does.
 template <class E>
 inline constexpr int linear_backward_width = forward_width<E>;
+
+// Adjacent neurons take fewer accesses, if rows allow them. With 16-bit storage they also convert two at a time.
+template <class E>
+inline constexpr bool has_adjacent = sizeof(E) == 2;
 
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
 // before each step where a derivative depends on it: that is one variable or two.

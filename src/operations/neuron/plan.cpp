@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace synfire::cuda {
 
@@ -16,18 +17,9 @@ bool aligned(const void* data, uint64_t bytes) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
-  const int64_t blocks = (threads + block_threads - 1) / block_threads;
-  if (blocks > 0x7FFFFFFF)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
-         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
-         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
-         static_cast<long long>(blocks));
-  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
-}
-
-// A width requires that every row of every array begins at a multiple of the access, each with its own element size.
-bool can_widen(const View& array, int width) {
+// Adjacent neurons require that every row of every array begins at a multiple of the access, each with its own element
+// size.
+bool allows_adjacent(const View& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
   return !array.data ||
          (aligned(array.data, std::min<uint64_t>(access, 16)) &&
@@ -35,8 +27,8 @@ bool can_widen(const View& array, int width) {
 }
 // A thread's neurons belong to one batch row, so that all of them are active or none is.
 template <class... Arrays>
-bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
-  return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
+bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays) {
+  return extents.n_neurons % width == 0 && (allows_adjacent(arrays, width) && ...);
 }
 
 // Sequences of one type take the instances for that type.
@@ -132,8 +124,9 @@ bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
          spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
 }
 
+// A tile must not be longer than a row.
 bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
-  return row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
+  return row >= int64_t{width} * 32 && row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
 }
 
 void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
@@ -150,57 +143,112 @@ void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
 
 }  // namespace
 
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int64_t word_bits = 32, most_words = 32;  // a lane of a warp writes each word of its tile
+
+// How many packed words every tile has, where they end with their batch row: as many as fit wherever it begins.
+int64_t words_of_tile(const Extents& e, int width) {
+  const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
+  const int64_t shorter = per_row * word_bits - e.n_neurons;  // bits that the last word of a row lacks
+  int64_t words = width;
+  while (words < most_words && (words + 1) * word_bits - (words + 1) / per_row * shorter <= lanes) ++words;
+  return words;
+}
+// The neurons of a tile by the lanes it has.
+double filled_lanes(const Extents& e, int width) {
+  return static_cast<double>(words_of_tile(e, width) * e.n_neurons) /
+         static_cast<double>(e.words_per_row() * width * word_bits);
+}
+
+Tiles tiles_by_elements(const Extents& e, int width) {
+  const int64_t elements = width * word_bits;
+  return {(e.row() + elements - 1) / elements, 0};
+}
+Tiles tiles_by_words(const Extents& e, int width) {
+  const int64_t words = words_of_tile(e, width);
+  return {(e.batch * e.words_per_row() + words - 1) / words, static_cast<int32_t>(words)};
+}
+
+uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extents) {
+  const int64_t warps = block_threads / 32, blocks = (tiles.count + warps - 1) / warps;
+  if (blocks > 0x7FFFFFFF)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
+         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
+         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
+         static_cast<long long>(blocks));
+  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
+}
+
+// Adjacent neurons where the instances of a storage type have them and the rows of these arrays allow it.
+template <class... Arrays>
+Ownership wide_ownership(const LayerSpec& spec, bool any, int width, const Arrays&... arrays) {
+  const bool has = with_storage(spec, any, [](auto s) { return has_adjacent<decltype(s)>; });
+  return {width, has && allows_adjacent(spec.extents, width, arrays...)};
+}
+
+}  // namespace
+
 // ---- passes ---------------------------------------------------------------------------------------------------------
 
 Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
   const Extents& e = spec.extents;
-  const int64_t row = e.row();
   const bool bits = op.spike_format == SpikeFormat::bits;
+  const bool by_words = bits && e.batch > 1 && e.n_neurons % word_bits != 0;
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
-  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
-  // Packed words end with their batch row: lanes are counted over rows of whole words.
-  if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
-    const int64_t padded = e.words_per_row() * 32;
-    plan.lanes = {e.batch * padded, padded};
-    plan.n_blocks = blocks_for(plan.lanes.count, threads, e);
-    return plan;
-  }
+  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
   const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
-  if (worth_widening(row, wide, gpu) &&
-      can_widen(e, wide, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
-                op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes))
-    plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, threads, e);
-  if (plan.width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
+  // With few neurons in a batch row, a wide tile has more lanes than words.
+  if (worth_widening(e.row(), wide, gpu) && !(by_words && filled_lanes(e, wide) < 0.75 * filled_lanes(e, 1)))
+    plan.ownership = by_words ? Ownership{wide}
+                              : wide_ownership(spec, any, wide, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out,
+                                               op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final,
+                                               op.w_seq, op.tape_spikes);
+#ifdef W21_PROTO
+  if (const char* v = std::getenv("W21_FORWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
+#endif
+  const int width = plan.ownership.width;
+  plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
+  plan.n_blocks = blocks_for(plan.tiles, threads, e);
+  if (width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
     fill_waves(plan, policy_of(gpu).forward, gpu);
   return plan;
 }
 
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
-  const int64_t row = spec.extents.row();
+  const Extents& e = spec.extents;
   const int threads =
       spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
-  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
     const int wide = with_storage(spec, false, [](auto s) { return linear_backward_width<decltype(s)>; });
-    if (inputs_of(spec, op) == BackwardInputs::potential && worth_widening(row, wide, gpu) &&
-        can_widen(spec.extents, wide, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init))
-      plan.width = wide;
-    plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+    if (inputs_of(spec, op) == BackwardInputs::potential && worth_widening(e.row(), wide, gpu))
+      plan.ownership =
+          wide_ownership(spec, false, wide, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+    plan.tiles = tiles_by_elements(e, plan.ownership.width);
+    plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
   const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
-  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
-      can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
-    plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
-  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
-      spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
-  if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
+  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(e.row(), wide, gpu))
+    plan.ownership = wide_ownership(spec, false, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x,
+                                    op.grad_v_init);
+#ifdef W21_PROTO
+  if (const char* v = std::getenv("W21_BACKWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
+#endif
+  const int width = plan.ownership.width;
+  plan.tiles = tiles_by_elements(e, width);
+  plan.n_blocks = blocks_for(plan.tiles, threads, e);
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(spec.extents.n_steps, width, variables,
+                                                                  op.gradients.count,
+                                                                  static_cast<int64_t>(spec.element_bytes())));
+  if (width > 1 && gains_by_full_waves(spec, gpu) &&
       (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, policy_of(gpu).backward, gpu);
   return plan;
@@ -212,7 +260,7 @@ const void* kernel_for(const Forward& op, const Plan& plan) {
   const LayerSpec& spec = op.layer->spec();
   const ForwardOutputs outputs = outputs_of(spec, op);
   return with_storage(spec, outputs == ForwardOutputs::any,
-                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
+                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, outputs); });
 }
 
 const void* kernel_for(const Backward& op, const Plan& plan) {
@@ -220,7 +268,7 @@ const void* kernel_for(const Backward& op, const Plan& plan) {
   const BackwardInputs inputs = inputs_of(spec, op);
   const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
   return with_storage(spec, any, [&](auto e) {
-    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, inputs);
   });
 }
 
