@@ -17,6 +17,34 @@ void check_in_place(int32_t in_place) {
     core::fail_argument("SYN-IN-PLACE", "desc.in_place is %d; allowed are 0 and 1", in_place);
 }
 
+// A list of buffers of state variables.
+class PinnedStates {
+ public:
+  PinnedStates(const synfire_state_buffer* list, uint64_t count, const char* list_name, const char* count_name,
+               const core::Context& context) {
+    if (count == 0) return;
+    check_pointer(list, list_name);
+    if (count > model::max_further_states)
+      core::fail_argument("SYN-STATE-LIST", "%s is %llu; a model has at most %d variables beside V", count_name,
+                          static_cast<unsigned long long>(count), model::max_further_states);
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::string entry = std::string(list_name).append("[").append(std::to_string(i)).append("].");
+      check_pointer(list[i].name, (entry + "name").c_str());
+      names_.push_back(list[i].name);
+      buffers_.push_back(required(list[i].buffer, (entry + "buffer").c_str(), context));
+    }
+  }
+  std::vector<operations::StateRequest> requests() const {
+    std::vector<operations::StateRequest> list;
+    for (size_t i = 0; i < names_.size(); ++i) list.push_back({names_[i], buffers_[i].get()});
+    return list;
+  }
+
+ private:
+  std::vector<const char*> names_;
+  std::vector<PinnedBuffer> buffers_;
+};
+
 // The buffers of a forward.
 class PinnedForward {
  public:
@@ -33,7 +61,10 @@ class PinnedForward {
         w_seq_(optional(desc_.w_seq, "desc.w_seq", context)),
         synapse_(optional(desc_.synapse, "desc.synapse", context)),
         synapse_input_(optional(desc_.synapse_input, "desc.synapse_input", context)),
-        n_active_(optional(desc_.n_active, "desc.n_active", context)) {
+        n_active_(optional(desc_.n_active, "desc.n_active", context)),
+        state_init_(desc_.state_init, desc_.n_state_init, "desc.state_init", "desc.n_state_init", context),
+        state_final_(desc_.state_final, desc_.n_state_final, "desc.state_final", "desc.n_state_final", context),
+        state_seq_(desc_.state_seq, desc_.n_state_seq, "desc.state_seq", "desc.n_state_seq", context) {
     check_reserved(desc_.reserved, "desc.reserved");
     if (desc_.tape < SYNFIRE_TAPE_RECOMPUTE || desc_.tape > SYNFIRE_TAPE_STORE_NARROW)
       core::fail_argument("SYN-FORWARD-TAPE",
@@ -54,6 +85,9 @@ class PinnedForward {
             w_init_.get(),
             w_final_.get(),
             w_seq_.get(),
+            state_init_.requests(),
+            state_final_.requests(),
+            state_seq_.requests(),
             synapse_.get(),
             synapse_input_.get(),
             n_active_.get()};
@@ -64,6 +98,7 @@ class PinnedForward {
   PinnedBuffer x_, spikes_, v_init_, v_final_, v_seq_, h_seq_, w_init_, w_final_, w_seq_;
   PinnedSynapse synapse_;
   PinnedBuffer synapse_input_, n_active_;
+  PinnedStates state_init_, state_final_, state_seq_;
 };
 
 // The buffers of a backward.
@@ -79,7 +114,13 @@ class PinnedBackward {
         grad_w_seq_(optional(desc_.grad_w_seq, "desc.grad_w_seq", context)),
         grad_w_final_(optional(desc_.grad_w_final, "desc.grad_w_final", context)),
         grad_w_init_(optional(desc_.grad_w_init, "desc.grad_w_init", context)),
-        grad_synapse_input_(optional(desc_.grad_synapse_input, "desc.grad_synapse_input", context)) {
+        grad_synapse_input_(optional(desc_.grad_synapse_input, "desc.grad_synapse_input", context)),
+        grad_state_seq_(desc_.grad_state_seq, desc_.n_grad_state_seq, "desc.grad_state_seq", "desc.n_grad_state_seq",
+                        context),
+        grad_state_final_(desc_.grad_state_final, desc_.n_grad_state_final, "desc.grad_state_final",
+                          "desc.n_grad_state_final", context),
+        grad_state_init_(desc_.grad_state_init, desc_.n_grad_state_init, "desc.grad_state_init",
+                         "desc.n_grad_state_init", context) {
     check_reserved(desc_.reserved, "desc.reserved");
     check_in_place(desc_.in_place);
     check_synapse_flag(desc_.add_synapse_gradients, "desc.add_synapse_gradients");
@@ -123,6 +164,9 @@ class PinnedBackward {
             grad_w_seq_.get(),
             grad_w_final_.get(),
             grad_w_init_.get(),
+            grad_state_seq_.requests(),
+            grad_state_final_.requests(),
+            grad_state_init_.requests(),
             {},
             desc_.in_place == 1,
             desc_.add_parameter_gradients == 1,
@@ -136,6 +180,7 @@ class PinnedBackward {
   synfire_backward_desc desc_;
   PinnedBuffer grad_spike_seq_, grad_v_seq_, grad_v_final_, grad_x_seq_, grad_v_init_, grad_w_seq_, grad_w_final_,
       grad_w_init_, grad_synapse_input_;
+  PinnedStates grad_state_seq_, grad_state_final_, grad_state_init_;
   std::vector<PinnedBuffer> gradients_;
 };
 

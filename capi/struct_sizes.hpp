@@ -35,8 +35,8 @@ SYNFIRE_STRUCT_SIZES(synfire_buffer_desc, 40, 64, 96);
 SYNFIRE_STRUCT_SIZES(synfire_layer_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_layer_memory, 88, 96);
 SYNFIRE_STRUCT_SIZES(synfire_parameter_info, 48);
-SYNFIRE_STRUCT_SIZES(synfire_forward_desc, 88, 112);
-SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96, 120);
+SYNFIRE_STRUCT_SIZES(synfire_forward_desc, 88, 112, 160);
+SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96, 120, 168);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);
@@ -73,6 +73,7 @@ SYNFIRE_STRUCT_SIZES(synfire_network_result, 64);
 // These are elements of lists and have no struct_size, so they never grow.
 static_assert(sizeof(synfire_parameter_gradient) == 16);
 static_assert(sizeof(synfire_parameter_values) == 24);
+static_assert(sizeof(synfire_state_buffer) == 16);
 static_assert(sizeof(synfire_memory) == 16);
 
 }  // namespace synfire::capi

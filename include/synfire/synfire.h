@@ -879,6 +879,15 @@ typedef struct synfire_parameter_info {
 /** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
 typedef struct synfire_synapse_s *synfire_synapse;
 
+/** A state variable and its buffer, in lists for models with three or four variables. */
+typedef struct synfire_state_buffer {
+  /** A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here too, as
+   *  `"w"` or by the model's name for it. */
+  const char *name;
+  /** The values, of the type and shape of the fields for W. */
+  synfire_buffer buffer SYNFIRE_UPDATED("[B, N] or [T, B, N]");
+} synfire_state_buffer;
+
 /** One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` have the layer's dtype; in
  *  a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
  *
@@ -908,7 +917,7 @@ typedef struct synfire_forward_desc {
   /** H, the charged potential before firing `[T, B, N]`, written. Optional. */
   synfire_buffer h_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** W before the first step `[B, N]`, read. Given together with `v_init`, or both null. The w fields are for models
-   *  with a second variable only. */
+   *  with a second variable only, which they call W whatever name the model gives it. */
   synfire_buffer w_init SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
   /** W after the last step `[B, N]`, written. Optional. */
   synfire_buffer w_final SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;
@@ -927,13 +936,26 @@ typedef struct synfire_forward_desc {
   /** As synfire_synapse_forward_desc::n_active: X of other rows is +0, and they count in no gradient of the synapse, nor
    *  do rows that are not active in the layer (synfire_layer_set_n_active()). Only with `synapse`. */
   synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+  /** As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if `v_init` is given,
+   *  else none. Default: none. */
+  const synfire_state_buffer *state_init SYNFIRE_NULLABLE;
+  /** How many `state_init` there are. Default: 0. */
+  uint64_t n_state_init SYNFIRE_LENGTH_OF(state_init);
+  /** As `w_final`, of those variables. Default: none. */
+  const synfire_state_buffer *state_final SYNFIRE_NULLABLE;
+  /** How many `state_final` there are. Default: 0. */
+  uint64_t n_state_final SYNFIRE_LENGTH_OF(state_final);
+  /** As `w_seq`, of those variables. Default: none. */
+  const synfire_state_buffer *state_seq SYNFIRE_NULLABLE;
+  /** How many `state_seq` there are. Default: 0. */
+  uint64_t n_state_seq SYNFIRE_LENGTH_OF(state_seq);
 } synfire_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_FORWARD_DESC_INIT                                                                                 \
   {                                                                                                               \
     (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u, NULL, \
-        NULL, NULL                                                                                                \
+        NULL, NULL, NULL, 0u, NULL, 0u, NULL, 0u                                                                  \
   }
 
 /** A parameter whose gradient a backward computes. */
@@ -1002,13 +1024,25 @@ typedef struct synfire_backward_desc {
   int32_t skip_synapse_gradients SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
+  /** As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none. */
+  const synfire_state_buffer *grad_state_seq SYNFIRE_NULLABLE;
+  /** How many `grad_state_seq` there are. Default: 0. */
+  uint64_t n_grad_state_seq SYNFIRE_LENGTH_OF(grad_state_seq);
+  /** As `grad_w_final`, of those variables. Default: none. */
+  const synfire_state_buffer *grad_state_final SYNFIRE_NULLABLE;
+  /** How many `grad_state_final` there are. Default: 0. */
+  uint64_t n_grad_state_final SYNFIRE_LENGTH_OF(grad_state_final);
+  /** As `grad_w_init`, of those variables. Default: none. */
+  const synfire_state_buffer *grad_state_init SYNFIRE_NULLABLE;
+  /** How many `grad_state_init` there are. Default: 0. */
+  uint64_t n_grad_state_init SYNFIRE_LENGTH_OF(grad_state_init);
 } synfire_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_BACKWARD_DESC_INIT                                                                                     \
   {                                                                                                                    \
     (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0, NULL, \
-        0, 0, 0, 0u                                                                                                    \
+        0, 0, 0, 0u, NULL, 0u, NULL, 0u, NULL, 0u                                                                      \
   }
 
 /**
@@ -1163,7 +1197,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
                                                                          synfire_parameter_info *info) SYNFIRE_NOEXCEPT;
 
 /**
- * Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; W = 0.
+ * Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0.
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.

@@ -66,8 +66,8 @@ struct KindOf {
 
 class Operation {
  public:
-  // The largest kind is a forward, with 14 views.
-  static constexpr size_t capacity = 1408;
+  // The largest kind is a forward, with 19 views.
+  static constexpr size_t capacity = 1920;
 
   template <class K>
     requires requires {

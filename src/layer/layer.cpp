@@ -154,11 +154,7 @@ Tape& Layer::eager_tape() {
 // ---- state ----------------------------------------------------------------------------------------------------------
 
 void* Layer::find_state(const char* name, const void* values, uint64_t bytes) const {
-  const std::string_view wanted = name;
-  void* const found = wanted == "v" ? state(0) : wanted == "w" ? state(1) : nullptr;
-  if (!found)
-    fail_argument("SYN-STATE-NAME", "name is \"%.64s\"; model \"%s\" has %s", name, spec_.model->name,
-                  spec_.model->n_states == 2 ? "the state variables \"v\" and \"w\"" : "the state variable \"v\"");
+  void* const found = state(core::find_state(*spec_.model, name, "name"));
   if (!values) fail_argument("SYN-ARGUMENT-NULL", "values is null");
   if (bytes != spec_.row_bytes())
     fail_argument("SYN-STATE-SIZE", "bytes is %llu; exactly %llu, %s, are needed",

@@ -34,7 +34,7 @@ class Layer final : public Child {
 
   const LayerSpec& spec() const noexcept { return spec_; }
   const void* block() const noexcept { return block_; }
-  // The state variables, each [B, N]: 0 is V, 1 is W (null in models with one variable).
+  // The state variables, each [B, N]: 0 is V, 1 is W. Null for those that the model does not have.
   void* state(int variable) const noexcept;
   // Memory of the layer as an operand: a number of bytes, or a contiguous array of these lengths.
   View own(void* data, uint64_t bytes, int32_t dtype) noexcept {

@@ -67,14 +67,22 @@ constexpr bool is_rational() {
   return false;
 }
 
+template <class Model>
+constexpr std::array<const char*, model::max_states> state_names() {
+  std::array<const char*, model::max_states> names = {};
+  for (int i = 0; i < Model::n_states; ++i) names[static_cast<size_t>(i)] = model::state_name<Model>(i);
+  return names;
+}
+
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
-  return {ModelRow{
-      E::id, E::type::name, E::type::n_states, E::type::n_constants, E::type::default_v_reset, E::type::has_input_decay,
-      model::slope_reads_input<typename E::type>, model::slope_reads_w<typename E::type>,
-      has_many_instructions<typename E::type>(), model::never_fires<typename E::type>,
-      std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-      &E::type::template derive<double>, &derive_along<typename E::type>, &constants_fit<typename E::type>}...};
+  return {ModelRow{E::id, E::type::name, E::type::n_states, state_names<typename E::type>(), E::type::n_constants,
+                   E::type::default_v_reset, E::type::has_input_decay, model::slope_reads_input<typename E::type>,
+                   model::slope_reads_w<typename E::type>, has_many_instructions<typename E::type>(),
+                   model::follows_input<typename E::type>(), model::never_fires<typename E::type>,
+                   std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
+                   &E::type::template derive<double>, &derive_along<typename E::type>,
+                   &constants_fit<typename E::type>}...};
 }
 
 template <class... E>
@@ -134,6 +142,18 @@ const char* names_of(const Table& table, char (&text)[1024]) {
 }  // namespace
 
 const SurrogateRow no_surrogate = {0, "none", 0, true, {}, &derive_nothing};
+
+int find_state(const ModelRow& model, const char* name, const char* argument) {
+  const std::string_view wanted = name;
+  for (int i = 0; i < model.n_states; ++i)
+    if (wanted == model.states[i]) return i;
+  if (model.n_states > 1 && wanted == "w") return 1;
+  std::string known;
+  for (int i = 0; i < model.n_states; ++i)
+    known.append(i == 0 ? "\"" : i + 1 == model.n_states ? "\" and \"" : "\", \"").append(model.states[i]);
+  fail_argument("SYN-STATE-NAME", "%s is \"%.64s\"; model \"%s\" has the state variable%s %s\"", argument, name,
+                model.name, model.n_states > 1 ? "s" : "", known.c_str());
+}
 
 const ModelRow* find_model(int32_t id) {
   return find_row(models, id);

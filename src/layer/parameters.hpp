@@ -5,6 +5,7 @@
 
 #include <synfire/model/layout.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,12 +18,14 @@ struct ModelRow {
   int32_t id;
   const char* name;
   int n_states;
+  std::array<const char*, model::max_states> states;  // their names
   int n_constants;
   double default_v_reset;
   bool has_input_decay;
   bool slope_reads_input;  // ∂H/∂V or ∂H/∂X depends on X, so that backward needs X even where H is kept
   bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
   bool many_instructions;  // passes are bound by instructions, not by memory
+  bool follows_input;      // a further variable depends on V or X before the step
   bool never_fires;  // no spikes, v_threshold, v_reset or surrogate; backward needs H for gradients of parameters only
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
@@ -44,6 +47,10 @@ struct SurrogateRow {
 
 // For models that never fire: without constants or parameters. No surrogate has its id, 0.
 extern const SurrogateRow no_surrogate;
+
+// The index of the state variable of this name; the second is also "w". Throws INVALID_ARGUMENT; `argument` is the
+// caller's name for it.
+int find_state(const ModelRow& model, const char* name, const char* argument);
 
 // Null if there is no such model or surrogate.
 const ModelRow* find_model(int32_t id);

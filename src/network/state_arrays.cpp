@@ -4,7 +4,6 @@
 
 #include <operations/synapse/synapse.hpp>
 
-#include <array>
 #include <utility>
 
 namespace synfire::network {
@@ -37,9 +36,8 @@ class Lister {
   void add_layer(const Pair& pair) {
     const Stage& stage = parts_.stage(pair.neurons_stage);
     core::Layer& layer = *pair.layer;
-    constexpr std::array names = {"v", "w"};
     for (int i = 0; i < layer.spec().model->n_states; ++i) {
-      const char* const name = names[static_cast<size_t>(i)];
+      const char* const name = layer.spec().model->states[static_cast<size_t>(i)];
       StateArray array = {stage.name + ".state." + name,
                           type_of(layer.spec().arithmetic()),
                           {layer.spec().extents.batch, layer.spec().extents.n_neurons},

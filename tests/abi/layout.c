@@ -122,6 +122,9 @@ static void print_structs(void) {
   FIELD(synfire_parameter_info, name);
   end_struct();
 
+  begin_struct("synfire_state_buffer", sizeof(synfire_state_buffer));
+  FIELD(synfire_state_buffer, name);
+  FIELD(synfire_state_buffer, buffer);
   begin_struct("synfire_forward_desc", sizeof(synfire_forward_desc));
   FIELD(synfire_forward_desc, struct_size);
   FIELD(synfire_forward_desc, tape);
@@ -139,6 +142,12 @@ static void print_structs(void) {
   FIELD(synfire_forward_desc, synapse);
   FIELD(synfire_forward_desc, synapse_input);
   FIELD(synfire_forward_desc, n_active);
+  FIELD(synfire_forward_desc, state_init);
+  FIELD(synfire_forward_desc, n_state_init);
+  FIELD(synfire_forward_desc, state_final);
+  FIELD(synfire_forward_desc, n_state_final);
+  FIELD(synfire_forward_desc, state_seq);
+  FIELD(synfire_forward_desc, n_state_seq);
   end_struct();
 
   begin_struct("synfire_parameter_gradient", sizeof(synfire_parameter_gradient));
@@ -166,6 +175,12 @@ static void print_structs(void) {
   FIELD(synfire_backward_desc, add_input_gradient);
   FIELD(synfire_backward_desc, skip_synapse_gradients);
   FIELD(synfire_backward_desc, reserved);
+  FIELD(synfire_backward_desc, grad_state_seq);
+  FIELD(synfire_backward_desc, n_grad_state_seq);
+  FIELD(synfire_backward_desc, grad_state_final);
+  FIELD(synfire_backward_desc, n_grad_state_final);
+  FIELD(synfire_backward_desc, grad_state_init);
+  FIELD(synfire_backward_desc, n_grad_state_init);
   end_struct();
 
   begin_struct("synfire_convert_spikes_desc", sizeof(synfire_convert_spikes_desc));

@@ -105,7 +105,7 @@ StepGradient smooth_backward(const Derived& d, Rules rules, const StepTape& step
     for (int k = 0; k < Model::n_constants; ++k) c[k] = model::constant(own[k]);
     return model::number<double>(of_constants(c).derivative);
   };
-  const auto v = model::constant(step.before.v), w = model::constant(step.before.w), x = model::constant(step.x);
+  const auto v = model::constant(step.before.v), w = model::constant(step.before.w[0]), x = model::constant(step.x);
   const double dh_dv =
       derivative([&](auto* c) { return model::charge_of<Model>(c, model::variable(step.before.v), w, x); });
   const double dh_dx = derivative([&](auto* c) { return model::charge_of<Model>(c, v, w, model::variable(step.x)); });
@@ -119,19 +119,19 @@ StepGradient smooth_backward(const Derived& d, Rules rules, const StepTape& step
     const auto h = model::constant(step.h), s = model::constant(step.spike);
     const double dw_ds = derivative([&](auto* c) { return Model::adapt(c, w, h, model::variable(step.spike)); });
     const double dw_dh = derivative([&](auto* c) { return Model::adapt(c, w, model::variable(step.h), s); });
-    const double dw_dw = derivative([&](auto* c) { return Model::adapt(c, model::variable(step.before.w), h, s); });
+    const double dw_dw = derivative([&](auto* c) { return Model::adapt(c, model::variable(step.before.w[0]), h, s); });
     const double dh_dw =
-        derivative([&](auto* c) { return model::charge_of<Model>(c, v, model::variable(step.before.w), x); });
-    grad_spike += in.w * dw_ds;
-    const double grad_h = grad_spike * step.g + through + in.w * dw_dh;
-    result = {grad_h * dh_dx, {grad_h * dh_dv, in.w * dw_dw + grad_h * dh_dw}, grad_h, grad_spike};
+        derivative([&](auto* c) { return model::charge_of<Model>(c, v, model::variable(step.before.w[0]), x); });
+    grad_spike += in.w[0] * dw_ds;
+    const double grad_h = grad_spike * step.g + through + in.w[0] * dw_dh;
+    result = {grad_h * dh_dx, {grad_h * dh_dv, {in.w[0] * dw_dw + grad_h * dh_dw}}, grad_h, grad_spike};
   }
   for (int p = 0; p < Model::n_parameters; ++p) {
     model::Dual<double, double> c[model::max_model_constants];
     for (int k = 0; k < Model::n_constants; ++k) c[k] = {own[k], d.slopes[p * model::max_model_constants + k]};
     double share = result.h * model::number<double>(model::charge_of<Model>(c, v, w, x).derivative);
     if constexpr (Model::n_states == 2)
-      share += in.w * Model::adapt(c, w, model::constant(step.h), model::constant(step.spike)).derivative;
+      share += in.w[0] * Model::adapt(c, w, model::constant(step.h), model::constant(step.spike)).derivative;
     parameters[static_cast<size_t>(p)] += share;
   }
   parameters[Model::n_parameters] -= step.g * result.spike + (soft ? step.spike * in.v : 0.0);
@@ -181,13 +181,13 @@ ModelOps ops_of_model() {
               after.v = rules.soft_reset ? h - v_threshold * in_reset
                                          : h * (1 - in_reset) + d.constants[model::constant_v_reset] * in_reset;
             if constexpr (Model::n_states == 2)
-              after.w = Model::adapt(d.constants + model::first_model_constant, before.w, h, spike);
+              after.w[0] = Model::adapt(d.constants + model::first_model_constant, before.w[0], h, spike);
             return after;
           },
           silent ? hard_backward<Model> : smooth_backward<Model>,
           hard_backward<Model>,
           [](const Derived& d, Rules rules, State before, double h, bool spike) {
-            return model::advance<Model>(d.constants, rules, before, h, spike);
+            return model::advance<Model>(d.constants, rules, before, 0.0, h, spike);
           }};
 }
 
@@ -320,7 +320,8 @@ Gradients backward(const Network& network, const Pass& pass) {
         for (size_t t = n_steps; t-- > 0;) {
           const size_t row = t * batch + b, at = row * layer.outputs + n;
           const bool silent = layer.neuron->never_fires;
-          const Incoming in = {silent ? 0 : grad_output[at], carried.v + (silent ? grad_output[at] : 0), carried.w};
+          const Incoming in = {
+              silent ? 0 : grad_output[at], carried.v + (silent ? grad_output[at] : 0), {carried.w[0]}};
           const StepGradient step = layer.neuron->backward(derived, layer.rules, pass.tapes[i][at], in, g.parameters);
           carried = step.before;
           g.bias[n] += step.x;
@@ -330,7 +331,7 @@ Gradients backward(const Network& network, const Pass& pass) {
           }
         }
         g.start[0] += carried.v;
-        g.start[1] += carried.w;
+        g.start[1] += carried.w[0];
       }
     grad_output = std::move(grad_input);
   }
@@ -490,14 +491,14 @@ TEST_F(NetworkGradients, AreThoseOfTheLibrarysRecursionForSpikesOf0And1) {
           const StepGradient a = neuron.backward(derived, rules, step, in, own),
                              b = neuron.library_backward(derived, rules, step, in, librarys);
           for (const auto& [x, y] : {std::pair(a.x, b.x), std::pair(a.before.v, b.before.v),
-                                     std::pair(a.before.w, b.before.w), std::pair(a.h, b.h)})
+                                     std::pair(a.before.w[0], b.before.w[0]), std::pair(a.h, b.h)})
             ASSERT_NEAR(x, y, 1e-13);
           for (size_t p = 0; p < own.size(); ++p) ASSERT_NEAR(own[p], librarys[p], 1e-13) << p;
           // And so is the state after the step.
           const State after = neuron.advance(derived, rules, step.before, step.h, step.spike, step.spike);
           const State librarys_after = neuron.library_advance(derived, rules, step.before, step.h, step.spike != 0);
           ASSERT_NEAR(after.v, librarys_after.v, 1e-13);
-          ASSERT_NEAR(after.w, librarys_after.w, 1e-13);
+          ASSERT_NEAR(after.w[0], librarys_after.w[0], 1e-13);
         }
 }
 

@@ -504,6 +504,19 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>A state variable and its buffer, in lists for models with three or four variables.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_state_buffer
+    {
+        /// <summary>
+        /// A variable of the model, such as <c>"g_inhibitory"</c>; not V. W has fields of its own and is accepted
+        /// here too, as <c>"w"</c> or by the model's name for it.
+        /// </summary>
+        public byte* name;
+        /// <summary>The values, of the type and shape of the fields for W.</summary>
+        public synfire_buffer buffer;
+    }
+
     /// <summary>
     /// One forward pass through time. Buffers marked optional may be null. Sequences <c>[T, B, N]</c> have the
     /// layer's dtype; in a 16-bit layer, each sequence may also be f32. States <c>[B, N]</c> are f32, or f64 in
@@ -538,7 +551,7 @@ namespace Synfire.Raw
         public synfire_buffer h_seq;
         /// <summary>
         /// W before the first step <c>[B, N]</c>, read. Given together with <c>v_init</c>, or both null. The w
-        /// fields are for models with a second variable only.
+        /// fields are for models with a second variable only, which they call W whatever name the model gives it.
         /// </summary>
         public synfire_buffer w_init;
         /// <summary>W after the last step <c>[B, N]</c>, written. Optional.</summary>
@@ -569,6 +582,21 @@ namespace Synfire.Raw
         /// <c>synapse</c>.
         /// </summary>
         public synfire_buffer n_active;
+        /// <summary>
+        /// As <c>w_init</c>, of the variables beyond V and W that a model with three or four has: all of them if
+        /// <c>v_init</c> is given, else none. Default: none.
+        /// </summary>
+        public synfire_state_buffer* state_init;
+        /// <summary>How many <c>state_init</c> there are. Default: 0.</summary>
+        public ulong n_state_init;
+        /// <summary>As <c>w_final</c>, of those variables. Default: none.</summary>
+        public synfire_state_buffer* state_final;
+        /// <summary>How many <c>state_final</c> there are. Default: 0.</summary>
+        public ulong n_state_final;
+        /// <summary>As <c>w_seq</c>, of those variables. Default: none.</summary>
+        public synfire_state_buffer* state_seq;
+        /// <summary>How many <c>state_seq</c> there are. Default: 0.</summary>
+        public ulong n_state_seq;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_forward_desc Init
@@ -675,6 +703,21 @@ namespace Synfire.Raw
         public int skip_synapse_gradients;
         /// <summary>Must be zero.</summary>
         public uint reserved;
+        /// <summary>
+        /// As <c>grad_w_seq</c>, of the variables beyond V and W that a model with three or four has. Default:
+        /// none.
+        /// </summary>
+        public synfire_state_buffer* grad_state_seq;
+        /// <summary>How many <c>grad_state_seq</c> there are. Default: 0.</summary>
+        public ulong n_grad_state_seq;
+        /// <summary>As <c>grad_w_final</c>, of those variables. Default: none.</summary>
+        public synfire_state_buffer* grad_state_final;
+        /// <summary>How many <c>grad_state_final</c> there are. Default: 0.</summary>
+        public ulong n_grad_state_final;
+        /// <summary>As <c>grad_w_init</c>, of those variables. Default: none.</summary>
+        public synfire_state_buffer* grad_state_init;
+        /// <summary>How many <c>grad_state_init</c> there are. Default: 0.</summary>
+        public ulong n_grad_state_init;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_backward_desc Init
@@ -2680,7 +2723,8 @@ namespace Synfire.Raw
             synfire_layer layer, uint index, synfire_parameter_info* info);
 
         /// <summary>
-        /// Resets the state to its initial values: V = <c>v_reset</c> with hard reset, 0 with soft reset; W = 0.
+        /// Resets the state to its initial values: V = <c>v_reset</c> with hard reset, 0 with soft reset; every
+        /// other variable 0.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_reset_state(synfire_layer layer, synfire_stream stream);

@@ -46,7 +46,8 @@ namespace Synfire
 
         /// <summary>
         /// W before the first step <c>[B, N]</c>, read. Given together with <see cref="VInit"/>, or both null.
-        /// The w fields are for models with a second variable only.
+        /// The w fields are for models with a second variable only, which they call W whatever name the model
+        /// gives it.
         /// </summary>
         public BufferBase WInit { get; set; }
 
@@ -84,7 +85,19 @@ namespace Synfire
         /// </summary>
         public BufferBase Active { get; set; }
 
-        internal synfire_forward_desc Desc(Call call)
+        /// <summary>
+        /// As <see cref="WInit"/>, of the variables beyond V and W that a model with three or four has: all of
+        /// them if <see cref="VInit"/> is given, else none. Default: none.
+        /// </summary>
+        public IDictionary<string, BufferBase> StateInit { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>As <see cref="WFinal"/>, of those variables. Default: none.</summary>
+        public IDictionary<string, BufferBase> StateFinal { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>As <see cref="WSeq"/>, of those variables. Default: none.</summary>
+        public IDictionary<string, BufferBase> StateSeq { get; } = new Dictionary<string, BufferBase>();
+
+        internal unsafe synfire_forward_desc Desc(Call call)
         {
             synfire_forward_desc desc = synfire_forward_desc.Init;
             desc.tape = (int)Tape;
@@ -101,6 +114,36 @@ namespace Synfire
             desc.synapse = call.Use(Synapse);
             desc.synapse_input = call.Use(Synapse == null ? SynapseInput : Errors.Given(SynapseInput, "SynapseInput"));
             desc.n_active = call.Use(Active);
+            synfire_state_buffer* stateInit =
+                (synfire_state_buffer*)call.Memory(StateInit.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in StateInit)
+            {
+                synfire_state_buffer* at = stateInit + desc.n_state_init++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "StateInit"));
+            }
+            desc.state_init = stateInit;
+            synfire_state_buffer* stateFinal =
+                (synfire_state_buffer*)call.Memory(StateFinal.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in StateFinal)
+            {
+                synfire_state_buffer* at = stateFinal + desc.n_state_final++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "StateFinal"));
+            }
+            desc.state_final = stateFinal;
+            synfire_state_buffer* stateSeq =
+                (synfire_state_buffer*)call.Memory(StateSeq.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in StateSeq)
+            {
+                synfire_state_buffer* at = stateSeq + desc.n_state_seq++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "StateSeq"));
+            }
+            desc.state_seq = stateSeq;
             return desc;
         }
     }
@@ -193,6 +236,18 @@ namespace Synfire
         /// </summary>
         public bool SkipSynapseGradients { get; set; }
 
+        /// <summary>
+        /// As <see cref="GradWSeq"/>, of the variables beyond V and W that a model with three or four has.
+        /// Default: none.
+        /// </summary>
+        public IDictionary<string, BufferBase> GradStateSeq { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>As <see cref="GradWFinal"/>, of those variables. Default: none.</summary>
+        public IDictionary<string, BufferBase> GradStateFinal { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>As <see cref="GradWInit"/>, of those variables. Default: none.</summary>
+        public IDictionary<string, BufferBase> GradStateInit { get; } = new Dictionary<string, BufferBase>();
+
         internal unsafe synfire_backward_desc Desc(Call call)
         {
             synfire_backward_desc desc = synfire_backward_desc.Init;
@@ -221,6 +276,36 @@ namespace Synfire
             desc.add_synapse_gradients = AddSynapseGradients ? 1 : 0;
             desc.add_input_gradient = AddInputGradient ? 1 : 0;
             desc.skip_synapse_gradients = SkipSynapseGradients ? 1 : 0;
+            synfire_state_buffer* gradStateSeq =
+                (synfire_state_buffer*)call.Memory(GradStateSeq.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in GradStateSeq)
+            {
+                synfire_state_buffer* at = gradStateSeq + desc.n_grad_state_seq++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "GradStateSeq"));
+            }
+            desc.grad_state_seq = gradStateSeq;
+            synfire_state_buffer* gradStateFinal =
+                (synfire_state_buffer*)call.Memory(GradStateFinal.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in GradStateFinal)
+            {
+                synfire_state_buffer* at = gradStateFinal + desc.n_grad_state_final++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "GradStateFinal"));
+            }
+            desc.grad_state_final = gradStateFinal;
+            synfire_state_buffer* gradStateInit =
+                (synfire_state_buffer*)call.Memory(GradStateInit.Count, sizeof(synfire_state_buffer));
+            foreach (KeyValuePair<string, BufferBase> entry in GradStateInit)
+            {
+                synfire_state_buffer* at = gradStateInit + desc.n_grad_state_init++;
+                *at = default(synfire_state_buffer);
+                at->name = call.Text(entry.Key);
+                at->buffer = call.Use(Errors.Given(entry.Value, "GradStateInit"));
+            }
+            desc.grad_state_init = gradStateInit;
             return desc;
         }
     }

@@ -7,6 +7,7 @@
 #include "dual.hpp"
 #include "layout.hpp"
 #include "list.hpp"
+#include "recursion.hpp"
 
 namespace synfire::model {
 
@@ -39,7 +40,21 @@ SYNFIRE_MODEL_BEGIN
 // clang-format off
 template <class T>
 concept HasCharge = requires(const float* c, float x) { T::charge(c, x, x); } ||
-                    requires(const float* c, float x) { T::charge(c, x, x, x); };
+                    requires(const float* c, float x) { T::charge(c, x, x, x); } ||
+                    requires(const float* c, float x) { T::charge(c, x, x, x, x); } ||
+                    requires(const float* c, float x) { T::charge(c, x, x, x, x, x); };
+// A charge with as many arguments as the model has variables.
+template <class T>
+concept HasOwnCharge = (T::n_states == 1 && requires(const float* c, float x) { T::charge(c, x, x); }) ||
+                       (T::n_states == 2 && requires(const float* c, float x) { T::charge(c, x, x, x); }) ||
+                       (T::n_states == 3 && requires(const float* c, float x) { T::charge(c, x, x, x, x); }) ||
+                       (T::n_states == 4 && requires(const float* c, float x) { T::charge(c, x, x, x, x, x); });
+// Further variable K has a function, in the short or the full form.
+template <class T, int K>
+concept HasAdapt = AdaptsAlone<T, K> ||
+                   (T::n_states == 2 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x); }) ||
+                   (T::n_states == 3 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x); }) ||
+                   (T::n_states == 4 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x, x); });
 template <class T>
 concept HasDerivative = requires(const float* c, float x) { T::derivative(c, x); };
 // clang-format on
@@ -113,6 +128,22 @@ constexpr int count_slope_rows() {
   return rows;
 }
 
+// V is "v", no other variable is called "v" and only the second "w", and all names differ.
+template <class T>
+constexpr bool states_have_names() {
+  if constexpr (requires { T::states[0]; }) {
+    if (!same_text(T::states[0], "v")) return false;
+    for (int i = 1; i < T::n_states; ++i) {
+      if (!is_name(T::states[i]) || (i > 1 && same_text(T::states[i], "w"))) return false;
+      for (int j = 0; j < i; ++j)
+        if (same_text(T::states[i], T::states[j])) return false;
+    }
+    return true;
+  } else {
+    return T::n_states < 3;
+  }
+}
+
 template <class... Entries>
 constexpr int count_name(List<Entries...>, const char* name) {
   return ((same_text(Entries::type::name, name) ? 1 : 0) + ... + 0);
@@ -171,7 +202,23 @@ struct IsModel : IsWellFormed<T> {
   static_assert(requires { T::n_states; T::default_v_reset; T::has_input_decay; },
                 "synfire_add_model: a model needs `n_states`, `default_v_reset` and `has_input_decay`");
   // clang-format on
-  static_assert(T::n_states == 1 || T::n_states == 2, "synfire_add_model: `n_states` must be 1 (V) or 2 (V and W)");
+  static_assert(T::n_states >= 1 && T::n_states <= max_states,
+                "synfire_add_model: `n_states` must be 1 (V), 2 (V and W), 3 or 4 (max_states)");
+  static_assert(states_have_names<T>(),
+                "synfire_add_model: a model with three or four variables has `states`, an array of n_states different "
+                "names, of which the first is \"v\"; only the second may be \"w\"");
+  static_assert(
+      HasOwnCharge<T>,
+      "synfire_add_model: charge() takes the constants, a number for each of the `n_states` variables, and x");
+  static_assert(T::n_states < 2 || HasAdapt<T, 1>,
+                "synfire_add_model: a model with a second variable has adapt(constants, w, h, s), or "
+                "adapt(constants, v, w, ..., x, h, s) with all of its variables");
+  static_assert(T::n_states < 3 || HasAdapt<T, 2>,
+                "synfire_add_model: a model with a third variable has adapt_third(constants, u, h, s), or "
+                "adapt_third(constants, v, w, ..., x, h, s) with all of its variables");
+  static_assert(T::n_states < 4 || HasAdapt<T, 3>,
+                "synfire_add_model: a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
+                "adapt_fourth(constants, v, w, ..., x, h, s) with all of its variables");
   static_assert(is_finite(T::default_v_reset), "synfire_add_model: `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
                 "synfire_add_model: a model has at most 8 constants (max_model_constants)");

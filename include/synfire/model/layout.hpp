@@ -9,6 +9,10 @@ namespace synfire::model {
 // f32, a tape takes 1/8 byte per element, and only V_init for T ≤ 32.
 inline constexpr int checkpoint_interval = 32;
 
+// State variables of a neuron: V, then W and up to two more.
+inline constexpr int max_states = 4;
+inline constexpr int max_further_states = max_states - 1;
+
 // Constants of a neuron, in this order: the two of firing (unused by a model that never fires), the model's own, the
 // surrogate's.
 inline constexpr int constant_v_threshold = 0;

@@ -1,8 +1,8 @@
 // The generic recursion of one neuron through time: firing, reset and adjoint, once for all models and both backends.
 // Loops over neurons and steps, and access to memory, are in the backends' kernels.
 //
-// Notation: X is the input, H the charged potential, S the spike, V the potential after reset and W the second variable
-// (adaptation) of models that have one; S[t] = [H[t] ≥ v_threshold].
+// Notation: X is the input, H the charged potential, S the spike, V the potential after reset; S[t] = [H[t] ≥
+// v_threshold]. U_1, U_2 and U_3 are the further variables of models that have them; U_1 is called W.
 #ifndef SYNFIRE_MODEL_RECURSION_HPP
 #define SYNFIRE_MODEL_RECURSION_HPP
 
@@ -29,6 +29,58 @@ inline constexpr int n_firing_parameters = never_fires<Model> ? 0 : 2;
 template <class Model>
 inline constexpr int first_surrogate_constant = first_model_constant + Model::n_constants;
 
+// ---- state ----------------------------------------------------------------------------------------------------------
+
+// State variables beside V.
+template <class Model>
+inline constexpr int n_further_states = Model::n_states - 1;
+
+// The state that a neuron carries from step to step: V, and the further variables in w; w[0] stays 0 in models with
+// one variable.
+template <class R, int N = 1>
+struct State {
+  R v;
+  R w[N];
+};
+template <class Model, class R>
+using StateOf = State<R, (Model::n_states > 2 ? Model::n_states - 1 : 1)>;
+
+// What further variable K (1 to 3) becomes: the model's adapt(), adapt_third() or adapt_fourth().
+template <class Model, int K, class C, class... Arguments>
+  requires(K == 1)
+SYNFIRE_MODEL_FN auto adapted(const C* model_constants, Arguments... arguments)
+    -> decltype(Model::adapt(model_constants, arguments...)) {
+  return Model::adapt(model_constants, arguments...);
+}
+template <class Model, int K, class C, class... Arguments>
+  requires(K == 2)
+SYNFIRE_MODEL_FN auto adapted(const C* model_constants, Arguments... arguments)
+    -> decltype(Model::adapt_third(model_constants, arguments...)) {
+  return Model::adapt_third(model_constants, arguments...);
+}
+template <class Model, int K, class C, class... Arguments>
+  requires(K == 3)
+SYNFIRE_MODEL_FN auto adapted(const C* model_constants, Arguments... arguments)
+    -> decltype(Model::adapt_fourth(model_constants, arguments...)) {
+  return Model::adapt_fourth(model_constants, arguments...);
+}
+
+// Whether that function has the short form, adapt(constants, u, h, s), in which the variable depends on itself, H and S.
+// The full form, adapt(constants, v, w, ..., x, h, s), has all variables before the step, and X.
+// clang-format off
+template <class Model, int K>
+concept AdaptsAlone = requires(const float* c, float a) { adapted<Model, K>(c, a, a, a); };
+// clang-format on
+
+// Whether a further variable may depend on V or X, so that the state after a step does not follow from H alone.
+template <class Model, int K = Model::n_states - 1>
+constexpr bool follows_input() {
+  if constexpr (K < 1)
+    return false;
+  else
+    return !AdaptsAlone<Model, K> || follows_input<Model, K - 1>();
+}
+
 // Whether ∂H/∂V or ∂H/∂X depends on X, so that backward needs X in addition to H. True unless the model says otherwise.
 template <class Model>
 inline constexpr bool slope_reads_input = true;
@@ -36,23 +88,97 @@ template <class Model>
   requires requires {
     Model::slope_reads_input;
   }
-inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input;
+inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input || follows_input<Model>();
 
-// Whether a derivative of H or W depends on W, so that backward needs W before each step. For models with a W, true
-// unless the model says otherwise.
+// Whether a derivative of H or of a further variable depends on a further variable, so that backward needs them before
+// each step. For models that have some, true unless the model says otherwise.
 template <class Model>
-inline constexpr bool slope_reads_w = Model::n_states == 2;
+inline constexpr bool slope_reads_w = Model::n_states >= 2;
 template <class Model>
   requires requires {
     Model::slope_reads_w;
   }
 inline constexpr bool slope_reads_w<Model> = Model::slope_reads_w;
 
-// The state that a neuron carries from step to step; w stays 0 in models with one variable.
-template <class R>
-struct State {
-  R v, w;
+// The names of the state variables. V is "v", and W is "w" unless the model names it.
+template <class Model>
+constexpr const char* state_name(int variable) {
+  if constexpr (requires { Model::states[0]; }) return Model::states[variable];
+  return variable == 0 ? "v" : "w";
+}
+
+// ---- the model's functions ------------------------------------------------------------------------------------------
+
+// What a function of the model may be differentiated along: V (0), a further variable (1 to 3), or one of these.
+inline constexpr int along_input = -1;
+inline constexpr int along_h = -2;
+inline constexpr int along_spike = -3;
+inline constexpr int along_nothing = -4;
+
+// How arguments are passed: as numbers, or as dual numbers of which argument `Along` is the variable.
+struct AsNumbers {
+  template <int I, class R>
+  static SYNFIRE_MODEL_FN R pass(R value) {
+    return value;
+  }
 };
+template <int Along>
+struct AsDuals {
+  template <int I, class R>
+  static SYNFIRE_MODEL_FN auto pass(R value) {
+    if constexpr (I == Along)
+      return variable(value);
+    else
+      return constant(value);
+  }
+};
+
+// H of a model with one or two variables. The arguments may be numbers or dual numbers.
+template <class Model, class C, class V, class W, class X>
+SYNFIRE_MODEL_FN auto charge_of(const C* model_constants, V v, W w, X x) {
+  if constexpr (Model::n_states == 2)
+    return Model::charge(model_constants, v, w, x);
+  else
+    return Model::charge(model_constants, v, x);
+}
+
+// H of any model.
+template <class Model, class As, class C, class R>
+SYNFIRE_MODEL_FN auto charge_as(const C* model_constants, StateOf<Model, R> before, R x) {
+  const auto v = As::template pass<0>(before.v);
+  const auto input = As::template pass<along_input>(x);
+  if constexpr (Model::n_states <= 2)
+    return charge_of<Model>(model_constants, v, As::template pass<1>(before.w[0]), input);
+  else if constexpr (Model::n_states == 3)
+    return Model::charge(model_constants, v, As::template pass<1>(before.w[0]), As::template pass<2>(before.w[1]),
+                         input);
+  else
+    return Model::charge(model_constants, v, As::template pass<1>(before.w[0]), As::template pass<2>(before.w[1]),
+                         As::template pass<3>(before.w[2]), input);
+}
+
+// Further variable K after the step.
+template <class Model, int K, class As, class C, class R>
+SYNFIRE_MODEL_FN auto adapt_as(const C* model_constants, StateOf<Model, R> before, R x, R h, R spike) {
+  const auto charged = As::template pass<along_h>(h);
+  const auto s = As::template pass<along_spike>(spike);
+  const auto w = As::template pass<1>(before.w[0]);
+  if constexpr (AdaptsAlone<Model, K>) {
+    return adapted<Model, K>(model_constants, As::template pass<K>(before.w[K - 1]), charged, s);
+  } else {
+    const auto v = As::template pass<0>(before.v);
+    const auto input = As::template pass<along_input>(x);
+    if constexpr (Model::n_states == 2)
+      return adapted<Model, K>(model_constants, v, w, input, charged, s);
+    else if constexpr (Model::n_states == 3)
+      return adapted<Model, K>(model_constants, v, w, As::template pass<2>(before.w[1]), input, charged, s);
+    else
+      return adapted<Model, K>(model_constants, v, w, As::template pass<2>(before.w[1]),
+                               As::template pass<3>(before.w[2]), input, charged, s);
+  }
+}
+
+// ---- forward --------------------------------------------------------------------------------------------------------
 
 // A NaN never fires.
 template <class Model, class R>
@@ -63,18 +189,9 @@ SYNFIRE_MODEL_FN bool fires(const R* constants, R h) {
     return h >= constants[constant_v_threshold];
 }
 
-// H. The arguments may be numbers or dual numbers.
-template <class Model, class C, class V, class W, class X>
-SYNFIRE_MODEL_FN auto charge_of(const C* model_constants, V v, W w, X x) {
-  if constexpr (Model::n_states == 2)
-    return Model::charge(model_constants, v, w, x);
-  else
-    return Model::charge(model_constants, v, x);
-}
-
 template <class Model, class R>
-SYNFIRE_MODEL_FN R charge(const R* constants, State<R> before, R x) {
-  return charge_of<Model>(constants + first_model_constant, before.v, before.w, x);
+SYNFIRE_MODEL_FN R charge(const R* constants, StateOf<Model, R> before, R x) {
+  return charge_as<Model, AsNumbers>(constants + first_model_constant, before, x);
 }
 
 // The largest number below x.
@@ -105,46 +222,96 @@ SYNFIRE_MODEL_FN R reset(const R* constants, Rules rules, R h, bool spike) {
   return spike ? after_spike : h;
 }
 
-// The state after a step whose charged potential is h.
+template <class Model, int K = 1, class R>
+SYNFIRE_MODEL_FN void advance_further(const R* model_constants, StateOf<Model, R> before, R x, R h, R spike,
+                                      StateOf<Model, R>& after) {
+  if constexpr (K <= n_further_states<Model>) {
+    after.w[K - 1] = adapt_as<Model, K, AsNumbers>(model_constants, before, x, h, spike);
+    advance_further<Model, K + 1>(model_constants, before, x, h, spike, after);
+  }
+}
+
+// The state after a step whose charged potential is h. Only further variables in the full form read V and X.
 template <class Model, class R>
-SYNFIRE_MODEL_FN State<R> advance(const R* constants, Rules rules, State<R> before, R h, bool spike) {
-  State<R> after = {reset(constants, rules, h, spike), R(0)};
-  if constexpr (Model::n_states == 2)
-    after.w = Model::adapt(constants + first_model_constant, before.w, h, spike ? R(1) : R(0));
+SYNFIRE_MODEL_FN StateOf<Model, R> advance(const R* constants, Rules rules, StateOf<Model, R> before, R x, R h,
+                                           bool spike) {
+  StateOf<Model, R> after = {};
+  after.v = reset(constants, rules, h, spike);
+  advance_further<Model>(constants + first_model_constant, before, x, h, spike ? R(1) : R(0), after);
   return after;
 }
 
-// The incoming gradient of a step: dL/dS[t], dL/dV[t], dL/dW[t], the latter two including what step t+1 carried back.
-template <class R>
+// ---- backward -------------------------------------------------------------------------------------------------------
+
+// The incoming gradient of a step: dL/dS[t], dL/dV[t], dL/dU_k[t], all but the first including what step t+1 carried
+// back.
+template <class R, int N = 1>
 struct Incoming {
-  R spike, v, w;
+  R spike, v;
+  R w[N];
 };
+template <class Model, class R>
+using IncomingOf = Incoming<R, (Model::n_states > 2 ? Model::n_states - 1 : 1)>;
 
-template <class R>
+template <class R, int N = 1>
 struct StepGradient {
-  R x;              // dL/dX[t]
-  State<R> before;  // dL/dV[t−1], dL/dW[t−1]: carried to the previous step
-  R h;              // dL/dH[t]
-  R spike;          // dL/dS[t] including reset and adaptation; times g it is a term of dL/dH[t]
+  R x;                 // dL/dX[t]
+  State<R, N> before;  // dL/dV[t−1], dL/dU_k[t−1]: carried to the previous step
+  R h;                 // dL/dH[t]
+  R spike;             // dL/dS[t] including reset and adaptation; times g it is a term of dL/dH[t]
 };
+template <class Model, class R>
+using StepGradientOf = StepGradient<R, (Model::n_states > 2 ? Model::n_states - 1 : 1)>;
 
-// One step of the adjoint; g = g'(H − v_threshold) is the surrogate derivative.
+// a·derivative + c; nothing is added where the derivative is known to be zero.
+template <class R, class D>
+SYNFIRE_MODEL_FN R add_through(R a, D derivative, R c) {
+  if constexpr (is_zero<D>)
+    return c;
+  else
+    return fma(a, number<R>(derivative), c);
+}
+
+// sum + Σ_k G_k·∂U_k/∂i, one product after the other, where i is what `Along` names.
+template <class Model, int Along, int K = 1, class C, class R>
+SYNFIRE_MODEL_FN R add_further(const C* c, StateOf<Model, R> before, R x, R h, R spike, IncomingOf<Model, R> in,
+                               R sum) {
+  if constexpr (K > n_further_states<Model>)
+    return sum;
+  else
+    return add_further<Model, Along, K + 1>(
+        c, before, x, h, spike, in,
+        add_through(in.w[K - 1], adapt_as<Model, K, AsDuals<Along>>(c, before, x, h, spike).derivative, sum));
+}
+
+// dL/dU_k[t−1] of variables K and above.
+template <class Model, int K = 1, class C, class R>
+SYNFIRE_MODEL_FN void step_further(const C* c, StateOf<Model, R> before, R x, R h, R spike, IncomingOf<Model, R> in,
+                                   R grad_h, StateOf<Model, R>& carried) {
+  if constexpr (K <= n_further_states<Model>) {
+    const R slope = number<R>(charge_as<Model, AsDuals<K>>(c, before, x).derivative);
+    carried.w[K - 1] = add_further<Model, K>(c, before, x, h, spike, in, grad_h * slope);
+    step_further<Model, K + 1>(c, before, x, h, spike, in, grad_h, carried);
+  }
+}
+
+// One step of the adjoint; g = g'(H − v_threshold) is the surrogate derivative, the sums are over the further variables.
 //
 //     ∂V/∂S = v_reset − H   (hard)     −v_threshold   (soft)     0 when the reset is detached
-//     G_S'  = G_S + G_V·∂V/∂S + G_W·∂W/∂S                       (adaptation is never detached)
-//     G_H   = G_S'·g + G_V·(1 − S or 1) + G_W·∂W/∂H
-//     G_X   = G_H·∂H/∂X      dL/dV[t−1] = G_H·∂H/∂V[t−1]      dL/dW[t−1] = G_H·∂H/∂W[t−1] + G_W·∂W[t]/∂W[t−1]
+//     G_S'  = G_S + G_V·∂V/∂S + Σ G_k·∂U_k/∂S                    (adaptation is never detached)
+//     G_H   = G_S'·g + G_V·(1 − S or 1) + Σ G_k·∂U_k/∂H
+//     G_X   = G_H·∂H/∂X + Σ G_k·∂U_k/∂X
+//     dL/dV[t−1] = G_H·∂H/∂V[t−1] + Σ G_k·∂U_k/∂V[t−1]           likewise for each U[t−1]
 template <class Model, class R>
-SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, State<R> before, R x, R h, R g,
-                                               Incoming<R> in) {
+SYNFIRE_MODEL_FN StepGradientOf<Model, R> backward_step(const R* constants, Rules rules, StateOf<Model, R> before, R x,
+                                                        R h, R g, IncomingOf<Model, R> in) {
   static_assert(!never_fires<Model> || (Model::n_states == 1 && !slope_reads_input<Model>));
   Dual<R, Zero> c[Model::n_constants > 0 ? Model::n_constants : 1];
   for (int k = 0; k < Model::n_constants; ++k) c[k] = constant(constants[first_model_constant + k]);
-  const auto v = constant(before.v), w = constant(before.w), xx = constant(x);
-  const R dh_dv = number<R>(charge_of<Model>(c, variable(before.v), w, xx).derivative);
-  const R dh_dx = number<R>(charge_of<Model>(c, v, w, variable(x)).derivative);
+  const R dh_dv = number<R>(charge_as<Model, AsDuals<0>>(c, before, x).derivative);
+  const R dh_dx = number<R>(charge_as<Model, AsDuals<along_input>>(c, before, x).derivative);
 
-  if constexpr (never_fires<Model>) return {in.v * dh_dx, {in.v * dh_dv, R(0)}, in.v, R(0)};
+  if constexpr (never_fires<Model>) return {in.v * dh_dx, {in.v * dh_dv, {R(0)}}, in.v, R(0)};
   const R v_threshold = constants[constant_v_threshold];
   const R v_reset = constants[constant_v_reset];
   const bool spike = fires<Model>(constants, h);
@@ -153,49 +320,44 @@ SYNFIRE_MODEL_FN StepGradient<R> backward_step(const R* constants, Rules rules, 
   const R through = choose(rules.soft_reset, in.v, spike ? R(0) : in.v);
   if constexpr (Model::n_states == 1) {
     const R grad_h = fma(grad_spike, g, through);
-    return {grad_h * dh_dx, {grad_h * dh_dv, R(0)}, grad_h, grad_spike};
+    return {grad_h * dh_dx, {grad_h * dh_dv, {R(0)}}, grad_h, grad_spike};
   } else {
-    const auto hh = constant(h), s = constant(spike ? R(1) : R(0));
-    const R dw_ds = number<R>(Model::adapt(c, w, hh, variable(s.value)).derivative);
-    const R dw_dh = number<R>(Model::adapt(c, w, variable(h), s).derivative);
-    const R dw_dw = number<R>(Model::adapt(c, variable(before.w), hh, s).derivative);
-    const R dh_dw = number<R>(charge_of<Model>(c, v, variable(before.w), xx).derivative);
-    grad_spike = fma(in.w, dw_ds, grad_spike);
-    const R grad_h = fma(in.w, dw_dh, fma(grad_spike, g, through));
-    return {grad_h * dh_dx, {grad_h * dh_dv, fma(in.w, dw_dw, grad_h * dh_dw)}, grad_h, grad_spike};
+    const R s = spike ? R(1) : R(0);
+    grad_spike = add_further<Model, along_spike>(c, before, x, h, s, in, grad_spike);
+    const R grad_h = add_further<Model, along_h>(c, before, x, h, s, in, fma(grad_spike, g, through));
+    StateOf<Model, R> carried = {};
+    carried.v = add_further<Model, 0>(c, before, x, h, s, in, grad_h * dh_dv);
+    step_further<Model>(c, before, x, h, s, in, grad_h, carried);
+    return {add_further<Model, along_input>(c, before, x, h, s, in, grad_h * dh_dx), carried, grad_h, grad_spike};
   }
 }
 
 // The contribution of one step to the gradient of a parameter p of the model; `slopes` are ∂c/∂p of the model's
 // constants c.
 //
-//     dL/dp += G_H·∂H/∂p + G_W·∂W/∂p
+//     dL/dp += G_H·∂H/∂p + Σ G_k·∂U_k/∂p
 template <class Model, class R>
-SYNFIRE_MODEL_FN R parameter_gradient(const R* constants, const R* slopes, State<R> before, R x, R h,
-                                      const StepGradient<R>& step, Incoming<R> in) {
+SYNFIRE_MODEL_FN R parameter_gradient(const R* constants, const R* slopes, StateOf<Model, R> before, R x, R h,
+                                      const StepGradientOf<Model, R>& step, IncomingOf<Model, R> in) {
   Dual<R, R> c[Model::n_constants > 0 ? Model::n_constants : 1];
   for (int k = 0; k < Model::n_constants; ++k) c[k] = {constants[first_model_constant + k], slopes[k]};
-  const auto v = constant(before.v), w = constant(before.w);
-  const R through_h = step.h * number<R>(charge_of<Model>(c, v, w, constant(x)).derivative);
-  if constexpr (Model::n_states == 1) {
-    return through_h;
-  } else {
-    const R spike = fires<Model>(constants, h) ? R(1) : R(0);
-    return fma(in.w, number<R>(Model::adapt(c, w, constant(h), constant(spike)).derivative), through_h);
-  }
+  using Constant = AsDuals<along_nothing>;
+  const R through_h = step.h * number<R>(charge_as<Model, Constant>(c, before, x).derivative);
+  const R spike = fires<Model>(constants, h) ? R(1) : R(0);
+  return add_further<Model, along_nothing>(c, before, x, h, spike, in, through_h);
 }
 
 // The same for v_threshold: −g·dL/dS, and the soft reset's own −S·G_V.
 template <class Model, class R>
-SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, R h, R g, const StepGradient<R>& step,
-                                        Incoming<R> in) {
+SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, R h, R g, const StepGradientOf<Model, R>& step,
+                                        IncomingOf<Model, R> in) {
   const R direct = choose(rules.soft_reset, fires<Model>(constants, h) ? in.v : R(0), R(0));
   return -fma(g, step.spike, direct);
 }
 
 // The same for v_reset: the hard reset's S·G_V.
 template <class Model, class R>
-SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, R h, Incoming<R> in) {
+SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, R h, IncomingOf<Model, R> in) {
   return choose(rules.soft_reset, R(0), fires<Model>(constants, h) ? in.v : R(0));
 }
 

@@ -39,10 +39,11 @@ struct ForwardArguments {
   R* tape;                // checkpoints
   Sequence tape_h;        // H of every step, in tape modes that store it
   uint32_t* tape_spikes;  // time-packed [ceil(T/32), B, N], beside an H that is stored narrower than R
-  const R* w_in;          // the second variable: given exactly when the model has one
-  R* w_out;
-  R* w_final;
-  Sequence w_seq;
+  // Of each further variable, W first: w_in is given exactly when the model has it.
+  const R* w_in[model::max_further_states];
+  R* w_out[model::max_further_states];
+  R* w_final[model::max_further_states];
+  Sequence w_seq[model::max_further_states];
 };
 
 template <class R>
@@ -60,9 +61,9 @@ struct BackwardArguments {
   const R* grad_v_final;
   Sequence grad_x;
   R* grad_v_init;
-  Sequence grad_w_seq;
-  const R* grad_w_final;
-  R* grad_w_init;
+  Sequence grad_w_seq[model::max_further_states];
+  const R* grad_w_final[model::max_further_states];
+  R* grad_w_init[model::max_further_states];
   GradientRows gradients;
   double* gradient_partials;  // [gradients.count, B, N]: sums over the steps
 };

@@ -38,6 +38,61 @@ struct HardAttached {
   __device__ __forceinline__ operator Rules() const { return {false, false}; }
 };
 
+// Where a step's row of shared memory is, [step][variable][thread]: neighbouring threads use neighbouring banks.
+template <class Model, class R, BackwardInputs Inputs>
+struct Kept {
+  static constexpr int variables = backward_variables<Model>(Inputs);
+  // Elements from one variable and from one step to the next.
+  static constexpr int block = backward_block(variables, sizeof(R));
+  static constexpr int step_stride = variables * block;
+};
+
+// The first loads of one checkpoint interval: the state before it, its first rows of X and its last ones of dL/dS.
+template <class Model, class E, class O, BackwardInputs Inputs>
+struct Interval {
+  static constexpr int W = O::width;
+  using R = Arithmetic<E>;
+  static constexpr int n_further = n_further_states<Model>;
+  // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
+  static constexpr int ahead = Inputs != BackwardInputs::spikes ? backward_ahead / 2 : backward_ahead;
+  using Sequence = Reader<E, O>;
+  using Spikes = typename MaybeGiven<Sequence, Inputs != BackwardInputs::spikes>::type;
+
+  // The further variables.
+  struct Further {
+    Vector<R, W> of[n_further > 0 ? n_further : 1];
+  };
+
+  int64_t first;  // step
+  int length;
+  Vector<R, W> v;
+  Further w;
+  Flight<Spikes, ahead> grad_spike;
+  Flight<Sequence, ahead> x;  // no rows if H is stored
+
+  __device__ __forceinline__ Interval(const operations::BackwardArguments<R>& a, int64_t row, int64_t element,
+                                      int64_t number)
+      : first(number * checkpoint_interval),
+        length(static_cast<int>(a.extents.n_steps - first < checkpoint_interval ? a.extents.n_steps - first
+                                                                               : checkpoint_interval)),
+        v(load_row_now<O>(a.tape + number * Model::n_states * row + element)),
+        w(further(a.tape + number * Model::n_states * row + element, row)),
+        grad_spike(spikes(a, element), length),
+        x(Sequence(a.x, first, element, 1), a.tape_h ? 0 : length) {}
+
+ private:
+  __device__ __forceinline__ static Further further(const R* checkpoint, int64_t row) {
+    Further w = {};
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) w.of[k] = load_row_now<O>(checkpoint + (k + 1) * row);
+    return w;
+  }
+  __device__ __forceinline__ Spikes spikes(const operations::BackwardArguments<R>& a, int64_t element) const {
+    if (!a.grad_spike) return {};
+    return Spikes(Sequence(a.grad_spike, first + length - 1, element, -1));
+  }
+};
+
 // One thread's neurons, backward through time: interval by interval, H is recomputed from the checkpoint (or read from
 // the tape) into shared memory and then walked in reverse.
 template <class Model, class Surrogate, class E, class O, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
@@ -47,102 +102,167 @@ class BackwardThread {
   using R = Arithmetic<E>;
   using Sequence = Reader<E, O>;
   using Row = typename Sequence::Row;
-  using Spikes = typename MaybeGiven<Sequence, Inputs != BackwardInputs::spikes>::type;
+  using Walked = Interval<Model, E, O, Inputs>;
+  using Further = typename Walked::Further;
   // dL/dX leaves the second-level cache first, in favour of X: 202.3 us against 204.3, and 279.1 against 281.3 with the
   // forward (H200, LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
   using GradientWriter = Writer<E, O, true>;
-  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int n_constants = first_surrogate_constant<Model> + Surrogate::n_constants;
+  static constexpr int n_further = n_further_states<Model>;
+  static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr bool any = Inputs != BackwardInputs::spikes;
-  // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
-  static constexpr int ahead = any ? backward_ahead / 2 : backward_ahead;
+  static constexpr int ahead = Walked::ahead;
   static constexpr bool reads_input = slope_reads_input<Model> || Inputs == BackwardInputs::parameters;
-  // Long unrolled code, so only for the common case: one variable, f32, a surrogate with its own instance.
-  static constexpr bool deep =
-      W == 1 && !any && !PerNeuron && !two_variables && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
-  static constexpr bool keeps_w = backward_variables<Model>(Inputs) == 2;
-  static constexpr int step_stride = backward_variables<Model>(Inputs) * backward_threads;  // in shared memory
+  static constexpr bool keeps_w = backward_variables<Model>(Inputs) > 1;
+  static constexpr int block = Kept<Model, R, Inputs>::block;
+  static constexpr int step_stride = Kept<Model, R, Inputs>::step_stride;
   // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
-  __device__ __forceinline__ BackwardThread(const BackwardLaunch<R>& launch, const Place<O>& at, Vector<R, W>* shared)
+  __device__ __forceinline__ BackwardThread(const BackwardLaunch<R>& launch, int64_t element, const Owned<O>& owned,
+                                            const Constants<R, n_constants, O, PerNeuron>& constants,
+                                            Vector<R, W>* shared)
       : a_(launch.arguments),
         rules_(a_.rules),
-        element_(at.element),
-        owned_(at.owned),
-        constants_(*a_.parameters, a_.extents, at.element),
-        row_(a_.extents.row()),
+        element_(element),
+        owned_(owned),
+        constants_(constants),
+        row_(launch.tiles.elements),
         h_(shared + threadIdx.x) {
-    carried_v_ = carried_w_ = {};
-    if (a_.grad_v_final) carried_v_ = load<O>(a_.grad_v_final + at.element);
-    if (two_variables && a_.grad_w_final) carried_w_ = load<O>(a_.grad_w_final + at.element);
-    const int64_t last = a_.extents.n_steps - 1;
-    if (a_.grad_spike) grad_spike_ = Spikes(Sequence(a_.grad_spike, last, at.element, -1));
-    if (a_.grad_x) grad_x_ = GradientWriter(a_.grad_x, last, at.element, -1);
-    if constexpr (any) {
-      if (a_.grad_v_seq) grad_v_ = Sequence(a_.grad_v_seq, last, at.element, -1);
-      if (two_variables && a_.grad_w_seq) grad_w_ = Sequence(a_.grad_w_seq, last, at.element, -1);
+    carried_v_ = carried_w_[0] = {};
+    if (a_.grad_v_final) carried_v_ = load<O>(a_.grad_v_final + element);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) {
+      carried_w_[k] = {};
+      if (a_.grad_w_final[k]) carried_w_[k] = load<O>(a_.grad_w_final[k] + element);
     }
-    if constexpr (reads_input) x_again_ = Sequence(a_.x, last, at.element, -1);
+    const int64_t last = a_.extents.n_steps - 1;
+    if (a_.grad_x) grad_x_ = GradientWriter(a_.grad_x, last, element, -1);
+    if constexpr (any) {
+      if (a_.grad_v_seq) grad_v_ = Sequence(a_.grad_v_seq, last, element, -1);
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.grad_w_seq[k]) grad_w_[k] = Sequence(a_.grad_w_seq[k], last, element, -1);
+    }
+    if constexpr (reads_input) x_again_ = Sequence(a_.x, last, element, -1);
     if constexpr (Inputs == BackwardInputs::parameters) {
       static_assert(W == 1, "gradients of parameters are taken one neuron a thread");
       const int64_t n_steps = a_.extents.n_steps;
       const int64_t steps = n_steps < checkpoint_interval ? n_steps : checkpoint_interval;
       gradients_ = reinterpret_cast<double*>(shared + steps * step_stride) + threadIdx.x;
-      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * backward_threads] = 0;
+      for (int q = 0; q < a_.gradients.count; ++q) gradients_[q * block] = 0;
     }
   }
 
-  __device__ __forceinline__ void run() {
-    const int64_t n_steps = a_.extents.n_steps;
-    bool walked = false;
-    if constexpr (deep) {
-      if (n_steps > ahead && !a_.tape_h) {
-        walk_deep();
-        walked = true;
+  // `walked`: the last interval, number `interval`.
+  __device__ __forceinline__ void run(Walked walked, int64_t interval) {
+    for (;;) {
+      walk(walked);
+      if (--interval < 0) break;
+      walked = Walked(a_, row_, element_, interval);
+    }
+    finish();
+  }
+
+  // All intervals, every row loaded a whole interval before it is used: otherwise, few neurons over many steps wait for
+  // the memory (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead). Not if H is stored.
+  __device__ __forceinline__ void run_deep() {
+    constexpr int length = checkpoint_interval;
+    int64_t interval = (a_.extents.n_steps - 1) / length;
+    const int partial = static_cast<int>(a_.extents.n_steps - interval * length);  // steps of the last interval
+    Row x[length], grad_spike[length];
+    Sequence x_rows(a_.x, interval * length, element_, 1);
+    Sequence grad_rows(a_.grad_spike, a_.extents.n_steps - 1, element_, -1);
+    const R* checkpoint = a_.tape + interval * row_ + element_;
+    Vector<R, W> v_next = load<O>(checkpoint);
+    Further none = {};
+#pragma unroll
+    for (int u = 0; u < length; ++u) x_rows.take_if(u < partial, x[u]);
+#pragma unroll
+    for (int u = 0; u < length; ++u) grad_rows.take_if(u < partial, grad_spike[u]);
+    if (partial < length) {
+      grad_rows.skip(partial - length);
+      const bool more = interval > 0;
+      v_start_ = v_next;
+      Vector<R, W> v = v_next;
+#pragma unroll
+      for (int s = 0; s < length; ++s) {
+        if (s >= partial) break;
+        charge_step(x_rows.decoded(x[s]), s, v, none);
+      }
+      x_rows.skip(-2 * length);
+      checkpoint -= row_;
+      if (more) v_next = load<O>(checkpoint);
+#pragma unroll
+      for (int u = 0; u < length; ++u) x_rows.take_if(more, x[u]);
+      h_now_ = h_[(partial - 1) * step_stride];
+#pragma unroll
+      for (int u = 0; u < length; ++u) {
+        if (u >= partial) break;
+        step(grad_rows.decoded(grad_spike[u]), partial - 1 - u, u == partial - 1,
+             [this](int w) { return slope_at(h_now_.e[w], w); });
+      }
+#pragma unroll
+      for (int u = 0; u < length; ++u) grad_rows.take_if(more, grad_spike[u]);
+      --interval;
+    }
+    for (; interval >= 0; --interval) {
+      const bool more = interval > 0;
+      v_start_ = v_next;
+      Vector<R, W> v = v_next;
+      checkpoint -= row_;
+      if (more) v_next = load<O>(checkpoint);
+#pragma unroll
+      for (int s = 0; s < length; ++s) charge_step(x_rows.decoded(x[s]), s, v, none);
+      x_rows.skip(-2 * length);
+      h_now_ = h_[(length - 1) * step_stride];
+#pragma unroll
+      for (int u = 0; u < length; ++u) {
+        const Row now = grad_spike[u];
+        grad_rows.take_if(more, grad_spike[u]);
+        x_rows.take_if(more, x[u]);
+        step(grad_rows.decoded(now), length - 1 - u, u == length - 1,
+             [this](int w) { return slope_at(h_now_.e[w], w); });
       }
     }
-    if (!walked)
-      for (int64_t interval = (n_steps - 1) / checkpoint_interval; interval >= 0; --interval) walk(interval);
-    if (a_.grad_v_init) store<O>(a_.grad_v_init + element_, carried_v_, owned_);
-    if (two_variables && a_.grad_w_init) store<O>(a_.grad_w_init + element_, carried_w_, owned_);
-    if constexpr (Inputs == BackwardInputs::parameters)
-      for (int q = 0; q < a_.gradients.count; ++q)
-        a_.gradient_partials[q * row_ + element_] = gradients_[q * backward_threads];
+    finish();
   }
 
  private:
-  // One interval: H first, then its steps in reverse.
-  __device__ __forceinline__ void walk(int64_t interval) {
-    const int64_t first = interval * checkpoint_interval, left = a_.extents.n_steps - first;
-    const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
-    const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
-    v_start_ = load<O>(checkpoint);
-    Vector<R, W> w_start = {};
-    if constexpr (two_variables) w_start = load<O>(checkpoint + row_);
+  __device__ __forceinline__ void finish() {
+    if (a_.grad_v_init) store<O>(a_.grad_v_init + element_, carried_v_, owned_);
+#pragma unroll
+    for (int k = 0; k < n_further; ++k)
+      if (a_.grad_w_init[k]) store<O>(a_.grad_w_init[k] + element_, carried_w_[k], owned_);
+    if constexpr (Inputs == BackwardInputs::parameters)
+      for (int q = 0; q < a_.gradients.count; ++q) a_.gradient_partials[q * row_ + element_] = gradients_[q * block];
+  }
 
-    // Incoming gradients of the last steps, in flight while H is recomputed.
-    Flight<Spikes, ahead> rows(grad_spike_, length);
+  // One interval: H first, then its steps in reverse. Incoming gradients are in flight meanwhile.
+  __device__ __forceinline__ void walk(Walked& walked) {
+    v_start_ = walked.v;
     if (a_.tape_h)
-      read_h(first, w_start, length);
+      read_h(walked);
     else
-      recompute(first, w_start, length);
-
-    h_now_ = h_[(length - 1) * step_stride];
-    const int last = length - 1;
+      recompute(walked);
+    const int last = walked.length - 1;
+    h_now_ = h_[last * step_stride];
     if constexpr (chunk_of_slopes) {
       Vector<R, W> slopes[ahead];
-      rows.run_before([&](int64_t t) { find_slopes(slopes, last - static_cast<int>(t)); },
-                      [&](const Row& row, int64_t t, int u, auto loads) {
-                        step(row, last - static_cast<int>(t), is_first(loads, u, last - static_cast<int>(t)),
-                             [&](int w) { return slopes[u].e[w]; });
-                      });
+      walked.grad_spike.run_before([&](int64_t t) { find_slopes(slopes, last - static_cast<int>(t)); },
+                                   [&](const Row& row, int64_t t, int u, auto loads) {
+                                     const int s = last - static_cast<int>(t);
+                                     step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
+                                          [&](int w) { return slopes[u].e[w]; });
+                                   });
     } else {
-      rows.run([](int64_t) {},
-               [&](const Row& row, int64_t t, int u, auto loads) {
-                 step(row, last - static_cast<int>(t), is_first(loads, u, last - static_cast<int>(t)),
-                      [&](int w) { return slope_at(h_now_.e[w], w); });
-               },
-               [] {});
+      walked.grad_spike.run([](int64_t) {},
+                            [&](const Row& row, int64_t t, int u, auto loads) {
+                              const int s = last - static_cast<int>(t);
+                              step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
+                                   [&](int w) { return slope_at(h_now_.e[w], w); });
+                            },
+                            [] {});
     }
   }
 
@@ -182,97 +302,50 @@ class BackwardThread {
       for (int w = 0; w < W; ++w) slopes[u].e[w] = derivative<Surrogate>(a_.surrogate, constants, slopes[u].e[w]);
   }
 
-  // All intervals, every row loaded a whole interval before it is used: otherwise, few neurons over many steps wait for
-  // the memory (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead).
-  __device__ __forceinline__ void walk_deep() {
-    constexpr int length = checkpoint_interval;
-    int64_t interval = (a_.extents.n_steps - 1) / length;
-    const int partial = static_cast<int>(a_.extents.n_steps - interval * length);  // steps of the last interval
-    Row x[length], grad_spike[length];
-    Sequence x_rows(a_.x, interval * length, element_, 1);
+  // H of one step (and the further variables before it) into shared memory. The state moves on.
+  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Further& w_now) {
+    if constexpr (keeps_w) {
 #pragma unroll
-    for (int u = 0; u < length; ++u) x_rows.take_if(u < partial, x[u]);
-#pragma unroll
-    for (int u = 0; u < length; ++u) grad_spike_.take_if(u < partial, grad_spike[u]);
-    if (partial < length) grad_spike_.skip(partial - length);
-    const R* checkpoint = a_.tape + interval * row_ + element_;
-    Vector<R, W> v_next = load<O>(checkpoint), none = {};
-    if (partial < length) {
-      v_start_ = v_next;
-      Vector<R, W> v = v_next;
-      const bool more = interval > 0;
-#pragma unroll
-      for (int s = 0; s < length; ++s)
-        if (s < partial) charge_step(x_rows.decoded(x[s]), s, v, none);
-      x_rows.skip(-2 * length);
-      checkpoint -= row_;
-      if (more) v_next = load<O>(checkpoint);
-#pragma unroll
-      for (int u = 0; u < length; ++u) x_rows.take_if(more, x[u]);
-      h_now_ = h_[(partial - 1) * step_stride];
-#pragma unroll
-      for (int u = 0; u < length; ++u)
-        if (u < partial)
-          step(grad_spike[u], partial - 1 - u, u == partial - 1, [this](int w) { return slope_at(h_now_.e[w], w); });
-#pragma unroll
-      for (int u = 0; u < length; ++u) grad_spike_.take_if(more, grad_spike[u]);
-      --interval;
+      for (int k = 0; k < n_further; ++k) h_[s * step_stride + (k + 1) * block] = w_now.of[k];
     }
-    for (; interval >= 0; --interval) {
-      const bool more = interval > 0;
-      v_start_ = v_next;
-      Vector<R, W> v = v_next;
-      checkpoint -= row_;
-      if (more) v_next = load<O>(checkpoint);
-#pragma unroll
-      for (int s = 0; s < length; ++s) charge_step(x_rows.decoded(x[s]), s, v, none);
-      x_rows.skip(-2 * length);
-      h_now_ = h_[(length - 1) * step_stride];
-#pragma unroll
-      for (int u = 0; u < length; ++u) {
-        const Row now = grad_spike[u];
-        grad_spike_.take_if(more, grad_spike[u]);
-        x_rows.take_if(more, x[u]);
-        step(now, length - 1 - u, u == length - 1, [this](int w) { return slope_at(h_now_.e[w], w); });
-      }
-    }
-  }
-
-  // H of one step (and W before it) into shared memory, [step][variable][thread]: neighbouring threads use neighbouring
-  // banks. The state moves on.
-  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Vector<R, W>& w_now) {
-    if constexpr (keeps_w) h_[s * step_stride + backward_threads] = w_now;
     Vector<R, W> h;
 #pragma unroll
     for (int w = 0; w < W; ++w) {
-      const State<R> before = {v.e[w], w_now.e[w]};
+      StateOf<Model, R> before = {v.e[w], {}};
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) before.w[k] = w_now.of[k].e[w];
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const State<R> after = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w]));
+      const StateOf<Model, R> after =
+          advance<Model>(constants_[w], rules_, before, x.e[w], h.e[w], fires<Model>(constants_[w], h.e[w]));
       v.e[w] = after.v;
-      w_now.e[w] = after.w;
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
     }
     h_[s * step_stride] = h;
   }
 
-  __device__ __forceinline__ void recompute(int64_t first, Vector<R, W> w_now, int length) {
-    Vector<R, W> v = v_start_;
-    Sequence rows(a_.x, first, element_, 1);
-    Flight<Sequence, ahead> flight(rows, length);
-    flight.run([](int64_t) {},
-               [&](const Row& x, int64_t s, int, auto) { charge_step(rows.decoded(x), static_cast<int>(s), v, w_now); },
-               [] {});
+  __device__ __forceinline__ void recompute(Walked& walked) {
+    Vector<R, W> v = walked.v;
+    Further w_now = walked.w;
+    walked.x.run([](int64_t) {},
+                 [&](const Row& x, int64_t s, int, auto) {
+                   charge_step(walked.x.decoded(x), static_cast<int>(s), v, w_now);
+                 },
+                 [] {});
   }
 
-  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes.
-  __device__ __forceinline__ void read_h(int64_t first, Vector<R, W> w_now, int length) {
+  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
+  // variables follow from H (models of which one follows X as well never store H).
+  __device__ __forceinline__ void read_h(Walked& walked) {
     using Stored = Reader<typename StoredAs<R>::type, O>;
+    Further w_now = walked.w;
     u32 spikes[W];
 #pragma unroll
     for (int w = 0; w < W; ++w)
-      spikes[w] = a_.tape_spikes ? a_.tape_spikes[first / checkpoint_interval * row_ + element_ + O::offset(w)] : 0;
+      spikes[w] =
+          a_.tape_spikes ? a_.tape_spikes[walked.first / checkpoint_interval * row_ + element_ + O::offset(w)] : 0;
     static_assert(checkpoint_interval == 32, "one word of packed spikes per interval");
-    Stored rows(a_.tape_h, first, element_, 1);
-    Flight<Stored, ahead> flight(rows, length);
+    Flight<Stored, ahead> rows(Stored(a_.tape_h, walked.first, element_, 1), walked.length);
     const auto keep = [&](const typename Stored::Row& row, int64_t t, int, auto) {
       const int s = static_cast<int>(t);
       Vector<R, W> h = rows.decoded(row);
@@ -281,53 +354,76 @@ class BackwardThread {
         if constexpr (sizeof(R) == 4)
           if (a_.tape_spikes)
             h.e[w] = on_the_side_of((spikes[w] >> s & 1u) != 0, h.e[w], constants_[w][constant_v_threshold]);
-        if constexpr (two_variables) {
-          const State<R> before = {R(0), w_now.e[w]};
-          if constexpr (keeps_w) h_[s * step_stride + backward_threads].e[w] = before.w;
-          w_now.e[w] = advance<Model>(constants_[w], rules_, before, h.e[w], fires<Model>(constants_[w], h.e[w])).w;
+        if constexpr (n_further > 0) {
+          StateOf<Model, R> before = {R(0), {}};
+#pragma unroll
+          for (int k = 0; k < n_further; ++k) {
+            before.w[k] = w_now.of[k].e[w];
+            if constexpr (keeps_w) h_[s * step_stride + (k + 1) * block].e[w] = before.w[k];
+          }
+          const StateOf<Model, R> after =
+              advance<Model>(constants_[w], rules_, before, R(0), h.e[w], fires<Model>(constants_[w], h.e[w]));
+#pragma unroll
+          for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
         }
       }
       h_[s * step_stride] = h;
     };
-    flight.run([](int64_t) {}, keep, [] {});
+    rows.run([](int64_t) {}, keep, [] {});
   }
 
   // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative.
   template <class Slope>
-  __device__ __forceinline__ void step(const Row& grad_spike_row, int s, bool first, Slope slope) {
-    const Vector<R, W> grad_spike = grad_spike_.decoded(grad_spike_row);
-    Vector<R, W> grad_v, grad_w, x = {};
+  __device__ __forceinline__ void step(const Vector<R, W>& grad_spike, int s, bool first, Slope slope) {
+    Vector<R, W> grad_v, grad_w[rows_w], x = {};
 #pragma unroll
-    for (int w = 0; w < W; ++w) grad_v.e[w] = grad_w.e[w] = R(-0.0);  // adding −0 changes no number
+    for (int w = 0; w < W; ++w) {
+      grad_v.e[w] = R(-0.0);  // adding −0 changes no number
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) grad_w[k].e[w] = R(-0.0);
+    }
     if (any && a_.grad_v_seq) grad_v = grad_v_.decoded(grad_v_.take());
-    if (two_variables && any && a_.grad_w_seq) grad_w = grad_w_.decoded(grad_w_.take());
+    if constexpr (any) {
+#pragma unroll
+      for (int k = 0; k < n_further; ++k)
+        if (a_.grad_w_seq[k]) grad_w[k] = grad_w_[k].decoded(grad_w_[k].take());
+    }
     if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
-    Vector<R, W> h_before = {}, w_before = {}, grad_x;
+    Vector<R, W> h_before = {}, w_before[rows_w] = {}, grad_x;
     if (!first) h_before = h_[(s - 1) * step_stride];
-    if constexpr (keeps_w) w_before = h_[s * step_stride + backward_threads];
+    if constexpr (keeps_w) {
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) w_before[k] = h_[s * step_stride + (k + 1) * block];
+    }
 #pragma unroll
     for (int w = 0; w < W; ++w) {
       const R v_before = first
                              ? v_start_.e[w]
                              : reset(constants_[w], rules_, h_before.e[w], fires<Model>(constants_[w], h_before.e[w]));
       const R g = slope(w);
-      const State<R> before = {v_before, w_before.e[w]};
-      const Incoming<R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], grad_w.e[w] + carried_w_.e[w]};
-      const StepGradient<R> step =
+      StateOf<Model, R> before = {v_before, {}};
+      IncomingOf<Model, R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], {}};
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) {
+        before.w[k] = w_before[k].e[w];
+        incoming.w[k] = grad_w[k].e[w] + carried_w_[k].e[w];
+      }
+      const StepGradientOf<Model, R> step =
           backward_step<Model>(constants_[w], rules_, before, x.e[w], h_now_.e[w], g, incoming);
       if constexpr (Inputs == BackwardInputs::parameters) add_gradients(before, x.e[w], h_now_.e[w], g, step, incoming);
       grad_x.e[w] = step.x;
       carried_v_.e[w] = step.before.v;
-      carried_w_.e[w] = step.before.w;
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) carried_w_[k].e[w] = step.before.w[k];
     }
     if (!any || a_.grad_x) grad_x_.put(grad_x, owned_);
     h_now_ = h_before;
   }
 
   // One step's share of the gradients of parameters, summed in shared memory.
-  __device__ __forceinline__ void add_gradients(State<R> before, R x, R h, R g, const StepGradient<R>& step,
-                                                Incoming<R> incoming) {
-    const core::ParameterBlock<R>& block = *a_.parameters;
+  __device__ __forceinline__ void add_gradients(StateOf<Model, R> before, R x, R h, R g,
+                                                const StepGradientOf<Model, R>& step, IncomingOf<Model, R> incoming) {
+    const core::ParameterBlock<R>& parameters = *a_.parameters;
     const int64_t n = a_.extents.n_neurons;
 #pragma unroll 1
     for (int q = 0; q < a_.gradients.count; ++q) {
@@ -342,11 +438,11 @@ class BackwardThread {
 #pragma unroll
         for (int k = 0; k < Model::n_constants; ++k) {
           const int at = slope_row * max_model_constants + k;
-          slopes[k] = PerNeuron ? block.slopes_per_neuron[at * n + element_ % n] : block.slopes[at];
+          slopes[k] = PerNeuron ? parameters.slopes_per_neuron[at * n + element_ % n] : parameters.slopes[at];
         }
         share = parameter_gradient<Model>(constants_[0], slopes, before, x, h, step, incoming);
       }
-      gradients_[q * backward_threads] += static_cast<double>(share);
+      gradients_[q * block] += static_cast<double>(share);
     }
   }
 
@@ -354,15 +450,19 @@ class BackwardThread {
   const KnownRules rules_;
   const int64_t element_;
   const Owned<O> owned_;
-  const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, PerNeuron> constants_;
+  const Constants<R, n_constants, O, PerNeuron> constants_;
   const int64_t row_;
   Vector<R, W>* const h_;
   double* gradients_ = nullptr;  // [gradient][thread], behind H in shared memory
-  Vector<R, W> carried_v_, carried_w_, v_start_, h_now_;
-  Spikes grad_spike_;
-  Sequence grad_v_, grad_w_, x_again_;
+  Vector<R, W> carried_v_, carried_w_[rows_w], v_start_, h_now_;
+  Sequence grad_v_, grad_w_[rows_w], x_again_;
   GradientWriter grad_x_;
 };
+
+// Long unrolled code, so only for the common case: one variable, f32, a surrogate with its own instance.
+template <class Model, class Surrogate, class E, class O, BackwardInputs Inputs>
+inline constexpr bool runs_deep = O::width == 1 && Inputs == BackwardInputs::spikes && n_further_states<Model> == 0 &&
+                                  is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
 
 // Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower (226 us against 205); 16-bit
 // storage is bound by instructions, and more warps make it faster (135 us against 150).
@@ -377,28 +477,56 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   wait_for_previous();
   if (launch.next_begins_early) let_next_begin();
   extern __shared__ __align__(16) unsigned char shared[];
-  if (launch.tiles.count == 0) return;  // never so; the compiler arranges the loop better (measurements.md)
-  // Both at once: every thread waits for them before its first row.
-  const int64_t active = launch.arguments.parameters->active;
-  const bool per_neuron = launch.arguments.parameters->per_neuron;
+  using R = Arithmetic<E>;
+  using Walked = Interval<Model, E, O, Inputs>;
+  const operations::BackwardArguments<R>& a = launch.arguments;
   // Starts with the last neurons, whose X the forward left in the second-level cache.
-  const int64_t row = launch.arguments.extents.row();
-  const Place<O> at = place_in<O>(range_of<O>(tile_of(gridDim.x - 1 - blockIdx.x), row), row, active);
-  if (!at.owned.any()) return;
-  auto* h = reinterpret_cast<Vector<Arithmetic<E>, O::width>*>(shared);
-  const Rules rules = launch.arguments.rules;
-  if (per_neuron) {
-    BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, at, h).run();
-    return;
-  }
-  // Separate instances pay off where instructions bind.
-  if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !is_same<Surrogate, AnySurrogate>) {
-    if (!rules.soft_reset && !rules.detach_reset) {
-      BackwardThread<Model, Surrogate, E, O, false, HardAttached, Inputs>(launch, at, h).run();
+  const int64_t row = launch.tiles.elements, tile = tile_of(gridDim.x - 1 - blockIdx.x);
+  if (tile >= launch.tiles.count) return;
+  const Range range = range_of<O>(tile, row);
+  const int64_t window = window_of<O>(range, row), element = element_in<O>(window, row);
+  const Switches<R> switches(*a.parameters);
+  const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, false> constants(*a.parameters);
+  auto* h = reinterpret_cast<Vector<R, O::width>*>(shared);
+  const int64_t last = (a.extents.n_steps - 1) / checkpoint_interval;
+
+  if constexpr (runs_deep<Model, Surrogate, E, O, Inputs>) {
+    const Owned<O> owned = owned_in<O>(range, window, switches.active);
+    if (!owned.any()) return;
+    if (switches.per_neuron) {
+      const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, true> own(
+          *a.parameters, a.extents.n_neurons, element);
+      BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, element, owned, own, h)
+          .run(Walked(a, row, element, last), last);
       return;
     }
+    BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs> thread(launch, element, owned, constants, h);
+    if (a.extents.n_steps > Walked::ahead && !a.tape_h)
+      thread.run_deep();
+    else
+      thread.run(Walked(a, row, element, last), last);
+  } else {
+    const Walked walked(a, row, element, last);
+    const Owned<O> owned = owned_in<O>(range, window, switches.active);
+    if (!owned.any()) return;
+    const Rules rules = a.rules;
+    if (switches.per_neuron) {
+      const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, true> own(
+          *a.parameters, a.extents.n_neurons, element);
+      BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, element, owned, own, h).run(walked, last);
+      return;
+    }
+    // Separate instances pay off where instructions bind.
+    if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !is_same<Surrogate, AnySurrogate>) {
+      if (!rules.soft_reset && !rules.detach_reset) {
+        BackwardThread<Model, Surrogate, E, O, false, HardAttached, Inputs>(launch, element, owned, constants, h)
+            .run(walked, last);
+        return;
+      }
+    }
+    BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs>(launch, element, owned, constants, h)
+        .run(walked, last);
   }
-  BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs>(launch, at, h).run();
 }
 
 // ---- instances ------------------------------------------------------------------------------------------------------
@@ -412,7 +540,7 @@ const void* linear_backward_address(const Ownership& ownership, BackwardInputs i
   constexpr BackwardInputs own = is_same<E, AnyStorage> ? BackwardInputs::any : BackwardInputs::potential;
   const void* found = nullptr;
   if (inputs == own)
-    visit_ownership<E, is_same<E, AnyStorage> ? 1 : linear_backward_width<E>>(
+    visit_ownership<forward_adjacent<E>, is_same<E, AnyStorage> ? 1 : forward_strided>(
         ownership, [&](auto o) { found = address(linear_backward<Model, E, decltype(o)>); });
   return found;
 }
@@ -420,9 +548,9 @@ const void* linear_backward_address(const Ownership& ownership, BackwardInputs i
 // Storing two variables needs twice the shared memory; threads with fewer neurons keep a block's share small.
 template <class Model, class Surrogate, class E>
 const void* spikes_address(const Ownership& ownership) {
-  constexpr int wide = backward_variables<Model>(BackwardInputs::spikes) == 1 ? backward_width<E> : 1;
+  constexpr bool wide = backward_variables<Model>(BackwardInputs::spikes) == 1;
   const void* found = nullptr;
-  visit_ownership<E, wide>(ownership, [&](auto o) {
+  visit_ownership<wide ? backward_adjacent<E> : 1, wide ? backward_strided<E> : 1>(ownership, [&](auto o) {
     found = address(backward<Model, Surrogate, E, decltype(o), BackwardInputs::spikes>);
   });
   return found;

@@ -3,6 +3,7 @@
 #define SYNFIRE_OPERATIONS_NEURON_BACKWARD_HPP
 
 #include "arguments.hpp"
+#include "forward.hpp"
 
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
@@ -25,9 +26,10 @@ struct Backward {
   View grad_v_final;  // [B, N]
   View grad_x;        // [T, B, N]
   View grad_v_init;   // [B, N]
-  View grad_w_seq;    // [T, B, N], as V; models with two variables only
-  View grad_w_final;  // [B, N]
-  View grad_w_init;   // [B, N]
+  // As V, for each further variable of the model, W first.
+  View grad_w_seq[model::max_further_states];
+  View grad_w_final[model::max_further_states];
+  View grad_w_init[model::max_further_states];
   GradientRows gradients;
   View gradient_partials;        // f64 [gradients.count, B, N]
   const core::Synapse* synapse;  // that made X, or null
@@ -49,6 +51,7 @@ struct GradientRequest {
 struct BackwardRequest {
   core::Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final,
       *grad_w_init;
+  std::vector<StateRequest> grad_state_seq, grad_state_final, grad_state_init;  // of further variables, by name
   std::vector<GradientRequest> gradients;
   bool in_place;
   bool add_gradients;               // to what their buffers hold

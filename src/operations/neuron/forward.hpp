@@ -5,6 +5,8 @@
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 
+#include <vector>
+
 namespace synfire::operations {
 
 enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
@@ -12,17 +14,18 @@ enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
 struct Forward {
   core::Layer* layer;
   SpikeFormat spike_format;
-  View x;                        // [T, B, N]
-  View spikes;                   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
-  View v_in;                     // [B, N]
-  View v_out;                    // [B, N], the layer's state when v_in is; else not given
-  View v_final;                  // [B, N]
-  View v_seq;                    // [T, B, N]
-  View h_seq;                    // [T, B, N]
-  View w_in;                     // [B, N], as V; models with two variables only
-  View w_out;                    // [B, N]
-  View w_final;                  // [B, N]
-  View w_seq;                    // [T, B, N]
+  View x;        // [T, B, N]
+  View spikes;   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
+  View v_in;     // [B, N]
+  View v_out;    // [B, N], the layer's state when v_in is; else not given
+  View v_final;  // [B, N]
+  View v_seq;    // [T, B, N]
+  View h_seq;    // [T, B, N]
+  // As V, for each further variable of the model, W first.
+  View w_in[model::max_further_states];
+  View w_out[model::max_further_states];
+  View w_final[model::max_further_states];
+  View w_seq[model::max_further_states];
   View tape;                     // [ceil(T/checkpoint_interval), n_states, B, N]; not given for inference
   View tape_h;                   // [T, B, N] in tape modes that store H; x itself when H goes over it
   View tape_spikes;              // words [ceil(T/32), B, N] beside an H of 16 bits
@@ -38,12 +41,18 @@ void run(const Forward& op, host::Launcher& launcher);
 cuda::Hints hints(const Forward& op, const cuda::GpuShape& gpu);
 void enqueue(const Forward& op, cuda::Launcher& launcher);
 
+// A buffer of a state variable, by the variable's name.
+struct StateRequest {
+  const char* name;
+  core::Buffer* buffer;
+};
 // Buffers of a forward; null means "not given".
 struct ForwardRequest {
   core::TapeMode tape;
   bool in_place;
   core::Buffer *x, *spikes, *v_init, *v_final, *v_seq, *h_seq, *w_init, *w_final, *w_seq;
-  core::Synapse* synapse;  // in place of x
+  std::vector<StateRequest> state_init, state_final, state_seq;  // of further variables, by name
+  core::Synapse* synapse;                                        // in place of x
   core::Buffer *synapse_input, *n_active;
 };
 // A checked forward that leaves this tape, or none. The product of its synapse is an operation of its own.

@@ -34,24 +34,49 @@ struct Constants {
   }
 };
 
+// Rows of the further variables; those that the model does not have are not read. Functions whose loops must be
+// vectorised take the rows one by one, because compilers heed __restrict on parameters only.
+template <class R>
+struct FurtherRows {
+  R* w = nullptr;
+  R* third = nullptr;
+  R* fourth = nullptr;
+};
+
+template <class Model, class R, class Variables>
+SYNFIRE_MODEL_FN void load_further(Variables& of, const R* __restrict w, const R* __restrict third,
+                                   const R* __restrict fourth, int i) {
+  if constexpr (Model::n_states > 1) of.w[0] = w[i];
+  if constexpr (Model::n_states > 2) of.w[1] = third[i];
+  if constexpr (Model::n_states > 3) of.w[2] = fourth[i];
+}
+template <class Model, class R>
+SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restrict w, R* __restrict third,
+                                    R* __restrict fourth, int i) {
+  if constexpr (Model::n_states > 1) w[i] = state.w[0];
+  if constexpr (Model::n_states > 2) third[i] = state.w[1];
+  if constexpr (Model::n_states > 3) fourth[i] = state.w[2];
+}
+
 // One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
 // inlined into larger ones the compiler gives up on some of them.
 template <class Model, class R, bool PerNeuron>
 [[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
                                    Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
-                                   R* __restrict h, R* __restrict spikes, int count) {
-  constexpr bool two_variables = Model::n_states == 2;
+                                   R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
+                                   int count) {
   for (int i = 0; i < count; ++i) {
     R c[first_model_constant + Model::n_constants];
     source.load(c, i);
-    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
+    StateOf<Model, R> before = {v[i], {}};
+    load_further<Model>(before, w, third, fourth, i);
     const R charged = charge<Model>(c, before, x[i]);
     const bool spike = fires<Model>(c, charged);
-    const State<R> after = advance<Model>(c, rules, before, charged, spike);
+    const StateOf<Model, R> after = advance<Model>(c, rules, before, x[i], charged, spike);
     h[i] = charged;
     if constexpr (!never_fires<Model>) spikes[i] = spike ? R(1) : R(0);
     v[i] = after.v;
-    if constexpr (two_variables) w[i] = after.w;
+    store_further<Model>(after, w, third, fourth, i);
   }
 }
 
@@ -86,10 +111,10 @@ SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Ti
   prefetch_array<0>(a.v_in, next, tile.next);
   prefetch_array<1>(a.v_out, next, tile.next);
   prefetch_array<1>(a.tape, next, tile.next);
-  if constexpr (Model::n_states == 2) {
-    prefetch_array<0>(a.w_in, next, tile.next);
-    prefetch_array<1>(a.w_out, next, tile.next);
-    prefetch_array<1>(a.tape, a.extents.row() + next, tile.next);
+  for (int k = 0; k < n_further_states<Model>; ++k) {
+    prefetch_array<0>(a.w_in[k], next, tile.next);
+    prefetch_array<1>(a.w_out[k], next, tile.next);
+    prefetch_array<1>(a.tape, (k + 1) * a.extents.row() + next, tile.next);
   }
 }
 
@@ -110,15 +135,16 @@ SYNFIRE_MODEL_FN void write_spikes(const ForwardArguments<R>& a, const Tile& til
 
 template <class Model, class R, bool PerNeuron>
 void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
-  constexpr bool two_variables = Model::n_states == 2;
+  constexpr int n_further = n_further_states<Model>;
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
   const int count = tile.count;
-  R v[forward_tile], w[two_variables ? forward_tile : 1], h[forward_tile], spikes[forward_tile], scratch[forward_tile];
+  R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
+  R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
   uint32_t words[forward_tile];  // time-packed, of up to 32 steps
   copy_row(v, a.v_in + element, count);
-  if constexpr (two_variables) copy_row(w, a.w_in + element, count);
+  for (int k = 0; k < n_further; ++k) copy_row(w[k], a.w_in[k] + element, count);
   if (tile.far) prefetch_next_state<Model>(a, tile);
 
   for (int64_t t = 0; t < a.extents.n_steps; ++t) {
@@ -126,22 +152,22 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
     if (a.tape && t % checkpoint_interval == 0) {
       R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
       copy_row(checkpoint, v, count);
-      if constexpr (two_variables) copy_row(checkpoint + row, w, count);
+      for (int k = 0; k < n_further; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
     }
-    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w, h, spikes,
-                                     count);
+    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w[0], w[1], w[2], h,
+                                     spikes, count);
     if constexpr (!never_fires<Model>) write_spikes(a, tile, t, spikes, words);
     write_row(a.h_seq, t, element, count, h);
     if (a.tape_h) keep_finite(h, a.tape_h.dtype, count);
     write_row(a.tape_h, t, element, count, h);
     write_row(a.v_seq, t, element, count, v);
-    if constexpr (two_variables) write_row(a.w_seq, t, element, count, w);
+    for (int k = 0; k < n_further; ++k) write_row(a.w_seq[k], t, element, count, w[k]);
   }
   if (a.v_out) copy_row(a.v_out + element, v, count);
   if (a.v_final) copy_row(a.v_final + element, v, count);
-  if constexpr (two_variables) {
-    if (a.w_out) copy_row(a.w_out + element, w, count);
-    if (a.w_final) copy_row(a.w_final + element, w, count);
+  for (int k = 0; k < n_further; ++k) {
+    if (a.w_out[k]) copy_row(a.w_out[k] + element, w[k], count);
+    if (a.w_final[k]) copy_row(a.w_final[k] + element, w[k], count);
   }
 }
 
@@ -199,18 +225,19 @@ void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R
   }
 }
 
-// The state after a step that charged to h.
+// The state after a step that charged to h (models of which a further variable follows X never store H).
 template <class Model, class R, bool PerNeuron>
 void advance_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source, Rules rules,
-                 const R* __restrict h, R* __restrict v, R* __restrict w, int count) {
-  constexpr bool two_variables = Model::n_states == 2;
+                 const R* __restrict h, R* __restrict v, R* __restrict w, R* __restrict third, R* __restrict fourth,
+                 int count) {
   for (int i = 0; i < count; ++i) {
     R c[first_model_constant + Model::n_constants];
     source.load(c, i);
-    const State<R> before = {v[i], two_variables ? w[i] : R(0)};
-    const State<R> after = advance<Model>(c, rules, before, h[i], fires<Model>(c, h[i]));
+    StateOf<Model, R> before = {v[i], {}};
+    load_further<Model>(before, w, third, fourth, i);
+    const StateOf<Model, R> after = advance<Model>(c, rules, before, R(0), h[i], fires<Model>(c, h[i]));
     v[i] = after.v;
-    if constexpr (two_variables) w[i] = after.w;
+    store_further<Model>(after, w, third, fourth, i);
   }
 }
 
@@ -234,11 +261,11 @@ class BackwardTile {
       copy_row(carried_v_, a_.grad_v_final + element_, count_);
     else
       fill_row(carried_v_, R(0), count_);
-    if constexpr (two_variables) {
-      if (a_.grad_w_final)
-        copy_row(carried_w_, a_.grad_w_final + element_, count_);
+    for (int k = 0; k < n_further; ++k) {
+      if (a_.grad_w_final[k])
+        copy_row(carried_w_[k], a_.grad_w_final[k] + element_, count_);
       else
-        fill_row(carried_w_, R(0), count_);
+        fill_row(carried_w_[k], R(0), count_);
     }
     for (int64_t interval = (a_.extents.n_steps - 1) / checkpoint_interval; interval >= 0; --interval) {
       const int64_t first = interval * checkpoint_interval;
@@ -246,7 +273,7 @@ class BackwardTile {
       const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
       const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
       copy_row(v_before_[0], checkpoint, count_);
-      if constexpr (two_variables) copy_row(w_before_[0], checkpoint + row_, count_);
+      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][0], checkpoint + (k + 1) * row_, count_);
       for (int s = 0; s < length; ++s) find_h(first + s, s);
       const Stretch next = after(interval);
       if (tile_.far) prefetch_checkpoint(next);
@@ -259,16 +286,17 @@ class BackwardTile {
       }
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
-    if constexpr (two_variables)
-      if (a_.grad_w_init) copy_row(a_.grad_w_init + element_, carried_w_, count_);
+    for (int k = 0; k < n_further; ++k)
+      if (a_.grad_w_init[k]) copy_row(a_.grad_w_init[k] + element_, carried_w_[k], count_);
   }
 
  private:
   static constexpr int n_constants = first_model_constant + Model::n_constants;
-  static constexpr bool two_variables = Model::n_states == 2;
+  static constexpr int n_further = n_further_states<Model>;
+  static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr int row_length = backward_tile<R>;
-  static constexpr int w_tile = two_variables ? row_length : 1;
-  static constexpr int w_interval = two_variables ? checkpoint_interval + 1 : 1;
+  static constexpr int w_tile = n_further > 0 ? row_length : 1;
+  static constexpr int w_interval = n_further > 0 ? checkpoint_interval + 1 : 1;
 
   // The steps of one interval of one tile.
   struct Stretch {
@@ -292,30 +320,38 @@ class BackwardTile {
     if (!a_.tape_h || reads_x()) prefetch_row<0>(a_.x, forth, next.element, next.count);
     prefetch_row<0>(a_.grad_spike, back, next.element, next.count);
     prefetch_row<0>(a_.grad_v_seq, back, next.element, next.count);
-    if constexpr (two_variables) prefetch_row<0>(a_.grad_w_seq, back, next.element, next.count);
+    for (int k = 0; k < n_further; ++k) prefetch_row<0>(a_.grad_w_seq[k], back, next.element, next.count);
     prefetch_row<1>(a_.grad_x, back, next.element, next.count);
   }
 
   SYNFIRE_MODEL_FN void prefetch_checkpoint(const Stretch& next) const {
     const int64_t at = next.first / checkpoint_interval * Model::n_states * row_ + next.element;
     prefetch_array<0>(a_.tape, at, next.count);
-    if constexpr (two_variables) prefetch_array<0>(a_.tape, at + row_, next.count);
+    for (int k = 0; k < n_further; ++k) prefetch_array<0>(a_.tape, at + (k + 1) * row_, next.count);
   }
 
   // Whether a step needs X beside H.
   bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
 
+  // The further variables before step s of the interval.
+  FurtherRows<R> further_before(int s) {
+    if constexpr (n_further == 0) return {};
+    return {w_before_[0][s], n_further > 1 ? w_before_[n_further > 1 ? 1 : 0][s] : nullptr,
+            n_further > 2 ? w_before_[n_further > 2 ? 2 : 0][s] : nullptr};
+  }
+
   // H of one step, and the state before the next.
   void find_h(int64_t t, int s) {
-    R* const w_next = w_before_[two_variables ? s + 1 : 0];
     copy_row(v_before_[s + 1], v_before_[s], count_);
-    if constexpr (two_variables) copy_row(w_next, w_before_[s], count_);
+    for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][s + 1], w_before_[k][s], count_);
+    const FurtherRows<R> next = further_before(s + 1);
     if (a_.tape_h) {
       stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
-      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], w_next, count_);
+      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], next.w, next.third, next.fourth,
+                                       count_);
     } else {
       forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1],
-                                       w_next, h_[s], unwanted_, count_);
+                                       next.w, next.third, next.fourth, h_[s], unwanted_, count_);
     }
   }
 
@@ -325,43 +361,51 @@ class BackwardTile {
     const R* const x = reads_x() ? read_row(a_.x, t, element_, count_, x_) : zeros<R>.values;
     const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
     const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
-    const R* const grad_w = two_variables ? read_row(a_.grad_w_seq, t, element_, count_, grad_w_, negative_zeros<R>)
-                                          : negative_zeros<R>.values;
-    const R* const w = w_before_[two_variables ? s : 0];
-    for (int q = 0; q < a_.gradients.count; ++q) add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w);
+    const R* grad_w[max_further_states] = {};
+    for (int k = 0; k < n_further; ++k)
+      grad_w[k] = read_row(a_.grad_w_seq[k], t, element_, count_, grad_w_[k], negative_zeros<R>);
+    const FurtherRows<R> w = further_before(s);
+    const FurtherRows<const R> incoming = {grad_w[0], grad_w[1], grad_w[2]};
+    for (int q = 0; q < a_.gradients.count; ++q)
+      add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, incoming);
     // Where grad_x lies over grad_spike, a row is read whole before it is written.
     const bool direct = a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
     R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
-    adjoint_row(v_before_[s], w, h_[s], x, grad_spike, grad_v, grad_w, grad_x);
+    adjoint_row(v_before_[s], w.w, w.third, w.fourth, h_[s], x, grad_spike, grad_v, incoming.w, incoming.third,
+                incoming.fourth, grad_x);
     if (!direct) write_row(a_.grad_x, t, element_, count_, grad_x);
   }
 
-  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict h,
-                                     const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
-                                     const R* __restrict grad_w, R* __restrict grad_x) {
+  [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
+                                     const R* __restrict fourth, const R* __restrict h, const R* __restrict x,
+                                     const R* __restrict grad_spike, const R* __restrict grad_v,
+                                     const R* __restrict grad_w, const R* __restrict grad_third,
+                                     const R* __restrict grad_fourth, R* __restrict grad_x) {
     R* __restrict carried_v = carried_v_;
-    R* __restrict carried_w = carried_w_;
+    R* __restrict carried_w = carried_w_[0];
+    R* __restrict carried_third = carried_w_[n_further > 1 ? 1 : 0];
+    R* __restrict carried_fourth = carried_w_[n_further > 2 ? 2 : 0];
     const R* __restrict g = g_;
     const Rules rules = a_.rules;
     for (int i = 0; i < count_; ++i) {
       R c[n_constants];
       source_.load(c, i);
-      State<R> before = {v[i], R(0)};
-      Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v[i], R(0)};
-      if constexpr (two_variables) {
-        before.w = w[i];
-        incoming.w = grad_w[i] + carried_w[i];
-      }
-      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      StateOf<Model, R> before = {v[i], {}};
+      load_further<Model>(before, w, third, fourth, i);
+      IncomingOf<Model, R> incoming = {grad_spike[i], grad_v[i] + carried_v[i], {}};
+      if constexpr (n_further > 0) incoming.w[0] = grad_w[i] + carried_w[i];
+      if constexpr (n_further > 1) incoming.w[1] = grad_third[i] + carried_third[i];
+      if constexpr (n_further > 2) incoming.w[2] = grad_fourth[i] + carried_fourth[i];
+      const StepGradientOf<Model, R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
       grad_x[i] = step.x;
       carried_v[i] = step.before.v;
-      if constexpr (two_variables) carried_w[i] = step.before.w;
+      store_further<Model>(step.before, carried_w, carried_third, carried_fourth, i);
     }
   }
 
   // One step's share of the gradient of one parameter.
-  void add_gradient(int q, const R* __restrict v, const R* __restrict w, const R* __restrict h, const R* __restrict x,
-                    const R* __restrict grad_spike, const R* __restrict grad_v, const R* __restrict grad_w) {
+  void add_gradient(int q, const R* __restrict v, const FurtherRows<R>& w, const R* __restrict h, const R* __restrict x,
+                    const R* __restrict grad_spike, const R* __restrict grad_v, const FurtherRows<const R>& grad_w) {
     double* __restrict partial = a_.gradient_partials + q * row_ + element_;
     const R* __restrict g = g_;
     const Rules rules = a_.rules;
@@ -370,10 +414,12 @@ class BackwardTile {
     for (int i = 0; i < count_; ++i) {
       R c[n_constants], slopes[max_model_constants];
       source_.load(c, i);
-      const State<R> before = {v[i], two_variables ? w[i] : R(0)};
-      const Incoming<R> incoming = {grad_spike[i], grad_v[i] + carried_v_[i],
-                                    two_variables ? grad_w[i] + carried_w_[two_variables ? i : 0] : R(0)};
-      const StepGradient<R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
+      StateOf<Model, R> before = {v[i], {}};
+      load_further<Model>(before, w.w, w.third, w.fourth, i);
+      IncomingOf<Model, R> incoming = {grad_spike[i], grad_v[i] + carried_v_[i], {}};
+      load_further<Model>(incoming, grad_w.w, grad_w.third, grad_w.fourth, i);
+      for (int k = 0; k < n_further; ++k) incoming.w[k] += carried_w_[k][n_further > 0 ? i : 0];
+      const StepGradientOf<Model, R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
       if (slope_row == gradient_of_v_threshold) {
         partial[i] += static_cast<double>(v_threshold_gradient<Model>(c, rules, h[i], g[i], step, incoming));
       } else if (slope_row == gradient_of_v_reset) {
@@ -391,11 +437,11 @@ class BackwardTile {
   const Constants<R, n_constants, PerNeuron> source_;
   const int64_t row_, element_;
   const int count_;
-  R carried_v_[row_length], carried_w_[w_tile], g_[row_length], unwanted_[row_length];
-  R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[w_tile];
+  R carried_v_[row_length], carried_w_[rows_w][w_tile], g_[row_length], unwanted_[row_length];
+  R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[rows_w][w_tile];
   R h_[checkpoint_interval][row_length];             // H of one interval
   R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
-  R w_before_[w_interval][w_tile];                   // W, likewise
+  R w_before_[rows_w][w_interval][w_tile];           // the further variables, likewise
 };
 
 // The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
@@ -439,11 +485,11 @@ class LinearBackwardTile {
   [[gnu::noinline]] void adjoint_row(const R* __restrict grad_v, R* __restrict grad_x) {
     R* __restrict carried = carried_;
     const Rules rules = a_.rules;
-    const State<R> before = {R(0), R(0)};
+    const State<R> before = {R(0), {R(0)}};
     for (int i = 0; i < count_; ++i) {
       R c[n_constants];
       source_.load(c, i);
-      const Incoming<R> incoming = {R(0), grad_v[i] + carried[i], R(0)};
+      const Incoming<R> incoming = {R(0), grad_v[i] + carried[i], {R(0)}};
       const StepGradient<R> step = backward_step<Model>(c, rules, before, R(0), R(0), R(0), incoming);
       grad_x[i] = step.x;
       carried[i] = step.before.v;

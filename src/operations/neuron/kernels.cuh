@@ -21,28 +21,47 @@ using CompiledModels = Models;
 
 // The constants of a thread's neurons: one set for all of them, or one each.
 template <class R, int Count, class O, bool PerNeuron>
-struct Constants {
-  static constexpr int sets = PerNeuron ? O::width : 1;
-  R values[sets][Count];
+class Constants {
+ public:
+  // One set: its loads begin here.
+  __device__ __forceinline__ explicit Constants(const core::ParameterBlock<R>& block) {
+    static_assert(!PerNeuron);
+    if constexpr (Count > 0)
+      for_each_neuron<Count>([&](auto k) { load_if<decltype(k)::value>(true, block.shared, values_[0][decltype(k)::value]); });
+  }
+  __device__ __forceinline__ Constants(const core::ParameterBlock<R>& block, int64_t n_neurons, int64_t element) {
+    static_assert(PerNeuron);
+    const bool narrow = element < (int64_t{1} << 31) && n_neurons < (int64_t{1} << 31);
+#pragma unroll
+    for (int w = 0; w < O::width; ++w) {
+      const int64_t at = element + O::offset(w);
+      const int64_t neuron = at - quotient(at, n_neurons, narrow) * n_neurons;
+#pragma unroll
+      for (int k = 0; k < Count; ++k) values_[w][k] = block.per_neuron[k * n_neurons + neuron];
+    }
+  }
+  __device__ __forceinline__ const R* operator[](int w) const { return values_[PerNeuron ? w : 0]; }
 
-  __device__ __forceinline__ Constants(const core::ParameterBlock<R>& block, const core::Extents& extents,
-                                       int64_t element) {
-#pragma unroll
-    for (int w = 0; w < sets; ++w)
-#pragma unroll
-      for (int k = 0; k < Count; ++k)
-        values[w][k] = PerNeuron ? block.per_neuron[k * extents.n_neurons + (element + O::offset(w)) % extents.n_neurons]
-                                 : block.shared[k];
-  }
-  __device__ __forceinline__ const R* operator[](int w) const {
-    return values[PerNeuron ? w : 0];
-  }
+ private:
+  R values_[PerNeuron ? O::width : 1][Count > 0 ? Count : 1];
 };
 
-// How many variables per step a backward stores in shared memory: H, and W before the step if it is needed.
+// The parts of a layer's parameters that say which elements a pass computes and with which constants. Loaded with the
+// first rows, not ahead of them: a thread waits for the memory once.
+template <class R>
+struct Switches {
+  int64_t active;
+  bool per_neuron;
+
+  __device__ __forceinline__ explicit Switches(const core::ParameterBlock<R>& block)
+      : active(load_now(&block.active)), per_neuron(load_now(&block.per_neuron) != nullptr) {}
+};
+
+// How many variables per step a backward stores in shared memory: H, and the further variables before the step if they
+// are needed.
 template <class Model>
 constexpr int backward_variables(BackwardInputs inputs) {
-  return Model::n_states == 2 && (slope_reads_w<Model> || inputs == BackwardInputs::parameters) ? 2 : 1;
+  return slope_reads_w<Model> || inputs == BackwardInputs::parameters ? Model::n_states : 1;
 }
 
 }  // namespace

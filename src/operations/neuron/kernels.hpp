@@ -25,6 +25,7 @@ struct Ownership {
 // How the warps of a pass share a row [B, N]. Tile k, of warp k, is the 32·width elements from 32·width·k on. Where batch
 // rows end within a packed word, it is the elements of `words` packed words instead.
 struct Tiles {
+  int64_t elements;  // of a row
   int64_t count;
   int32_t words;  // at most 32; 0: by elements
 };
@@ -65,29 +66,40 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
 
-// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast
-// on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread,
-// where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in
-// f16: H200, LIF, N = 2,097,152, T = 32).
+// The instances with several neurons per thread.
+//
+// Adjacent ones, for rows that are aligned: in a forward 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons
+// a thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128); in a backward
+// two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142
+// instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). A pass of a model that never fires stores nothing between
+// its steps. 1: there is none.
 template <class E>
-inline constexpr int forward_width = is_double<E> ? 2 : 4;
+inline constexpr int forward_adjacent = is_double<E> ? 1 : 4;
+template <>
+inline constexpr int forward_adjacent<AnyStorage> = 1;
 template <class E>
-inline constexpr int backward_width = is_double<E> ? 1 : 2;
-// The backward of a model that never fires stores nothing between its steps, so it accesses memory as forward does.
+inline constexpr int backward_adjacent = is_double<E> ? 1 : 2;
+template <>
+inline constexpr int backward_adjacent<AnyStorage> = 1;
+// Strided ones, for any rows: four took 44.3 us instead of 40.1 (H200, LIF, forward, f32, T = 16,
+// N = 2,097,152).
+inline constexpr int forward_strided = 2;
 template <class E>
-inline constexpr int linear_backward_width = forward_width<E>;
+inline constexpr int backward_strided = is_double<E> ? 1 : 2;
 
-// Adjacent neurons take fewer accesses, if rows allow them. With 16-bit storage they also convert two at a time.
-template <class E>
-inline constexpr bool has_adjacent = sizeof(E) == 2;
+// Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory
+// than a kernel has without asking.
+constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
+  return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
+}
 
-// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and W
-// before each step where a derivative depends on it: that is one variable or two.
-// One f64 per gradient of a parameter comes on top.
+// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and
+// the further variables before each step where a derivative depends on them. One f64 per gradient of a parameter comes
+// on top.
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
   const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
-  return backward_threads *
+  return backward_block(n_variables, arithmetic_bytes) *
          (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
 }
 

@@ -22,21 +22,25 @@ using namespace synfire::core;
 
 void Forward::operands(Forward& op, OperandVisitor visit) {
   const auto say = [&](const char* known_as, View& view, Access access) { visit({known_as, view, access}); };
+  // W has names of its own; variables after it are entries of a list.
+  const auto say_further = [&](const char* w, const char* list, View* views, Access access) {
+    for (int k = 0; k < model::max_further_states; ++k) say(k == 0 ? w : list, views[k], access);
+  };
   say("desc.x", op.x, Access::read);
   if (op.v_out.data) {
     say("the layer's v", op.v_out, Access::update);
-    say("the layer's w", op.w_out, Access::update);
+    say_further("the layer's w", "the layer's further state", op.w_out, Access::update);
   } else {
     say("desc.v_init", op.v_in, Access::read);
-    say("desc.w_init", op.w_in, Access::read);
+    say_further("desc.w_init", "desc.state_init", op.w_in, Access::read);
   }
   say("the layer's parameters", op.parameters, Access::read);
   say("desc.spikes", op.spikes, Access::write);
   say("desc.v_final", op.v_final, Access::write);
   say("desc.v_seq", op.v_seq, Access::write);
   say("desc.h_seq", op.h_seq, Access::write);
-  say("desc.w_final", op.w_final, Access::write);
-  say("desc.w_seq", op.w_seq, Access::write);
+  say_further("desc.w_final", "desc.state_final", op.w_final, Access::write);
+  say_further("desc.w_seq", "desc.state_seq", op.w_seq, Access::write);
   say("the tape's V", op.tape, Access::write);
   say("the tape's spikes", op.tape_spikes, Access::write);
   const bool over_x = op.tape_h.data && op.tape_h.data == op.x.data;
@@ -45,6 +49,9 @@ void Forward::operands(Forward& op, OperandVisitor visit) {
 
 void Backward::operands(Backward& op, OperandVisitor visit) {
   const auto say = [&](const char* known_as, View& view, Access access) { visit({known_as, view, access}); };
+  const auto say_further = [&](const char* w, const char* list, View* views, Access access) {
+    for (int k = 0; k < model::max_further_states; ++k) say(k == 0 ? w : list, views[k], access);
+  };
   say("the forward's x", op.x, Access::read);
   say("the tape's V", op.tape, Access::read);
   say("the tape's H", op.tape_h, Access::read);
@@ -53,11 +60,11 @@ void Backward::operands(Backward& op, OperandVisitor visit) {
   say("desc.grad_spike_seq", op.grad_spike, Access::read);
   say("desc.grad_v_seq", op.grad_v_seq, Access::read);
   say("desc.grad_v_final", op.grad_v_final, Access::read);
-  say("desc.grad_w_seq", op.grad_w_seq, Access::read);
-  say("desc.grad_w_final", op.grad_w_final, Access::read);
+  say_further("desc.grad_w_seq", "desc.grad_state_seq", op.grad_w_seq, Access::read);
+  say_further("desc.grad_w_final", "desc.grad_state_final", op.grad_w_final, Access::read);
   visit({"desc.grad_x_seq", op.grad_x, Access::write, Transfer::staged, op.in_place ? &op.grad_spike : nullptr});
   say("desc.grad_v_init", op.grad_v_init, Access::write);
-  say("desc.grad_w_init", op.grad_w_init, Access::write);
+  say_further("desc.grad_w_init", "desc.grad_state_init", op.grad_w_init, Access::write);
   say("the layer's sums of gradients", op.gradient_partials, Access::write);
 }
 
@@ -151,6 +158,31 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
                     spec.model->name);
 }
 
+// The buffers of further variables: that of W from its own field, all of them from a list of names.
+struct FurtherBuffers {
+  Buffer* of[model::max_further_states] = {};
+  std::string names[model::max_further_states];  // the caller's
+
+  FurtherBuffers(const LayerSpec& spec, Buffer* w, const char* w_name, const std::vector<StateRequest>& list,
+                 const char* list_name) {
+    check_second_variable(spec, {{w, w_name}});
+    of[0] = w;
+    names[0] = w_name;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const std::string entry = std::string(list_name).append("[").append(std::to_string(i)).append("]");
+      const int variable = find_state(*spec.model, list[i].name, (entry + ".name").c_str());
+      if (variable == 0)
+        fail_argument("SYN-STATE-NAME", "%s.name is \"v\"; V has fields of its own, this list is for the others",
+                      entry.c_str());
+      if (of[variable - 1])
+        fail_argument("SYN-STATE-TWICE", "%s.name is \"%.64s\"; %s gives the same variable", entry.c_str(),
+                      list[i].name, names[variable - 1].c_str());
+      of[variable - 1] = list[i].buffer;
+      names[variable - 1] = entry + ".buffer";
+    }
+  }
+};
+
 void check_fires(const LayerSpec& spec, const Buffer* buffer, const char* name) {
   if (buffer && spec.model->never_fires)
     fail_argument("SYN-LAYER-NO-SPIKES", "%s is given; model \"%s\" never fires, null is needed", name,
@@ -221,14 +253,19 @@ SynapseOfLayer synapse_of(Layer& layer, const TapeShape& shape, const char* inpu
           layer.context()->device().is_host()};
 }
 
-TapeShape shape_of(const ForwardRequest& request) {
-  return {request.synapse ? request.synapse_input : request.x, request.tape, request.in_place, request.synapse,
-          request.n_active};
+// Where a further variable follows X, a stored H alone does not give the state again, so all tapes are recomputed.
+TapeMode mode_of(const LayerSpec& spec, TapeMode wanted) {
+  return spec.model->follows_input && wanted != TapeMode::none ? TapeMode::recompute : wanted;
+}
+
+TapeShape shape_of(const LayerSpec& spec, const ForwardRequest& request) {
+  return {request.synapse ? request.synapse_input : request.x, mode_of(spec, request.tape), request.in_place,
+          request.synapse, request.n_active};
 }
 
 // The product of the synapse and the pass that reads it.
 OperationList with_product(Layer& layer, const ForwardRequest& request, const Forward& pass) {
-  return {product_of(synapse_of(layer, shape_of(request), "desc.synapse_input"), pass.x), pass};
+  return {product_of(synapse_of(layer, shape_of(layer.spec(), request), "desc.synapse_input"), pass.x), pass};
 }
 
 }  // namespace
@@ -248,19 +285,24 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   op.v_final = check.row(request.v_final, "desc.v_final");
   op.v_seq = check.sequence(request.v_seq, "desc.v_seq");
   op.h_seq = check.sequence(request.h_seq, "desc.h_seq");
-  check_second_variable(
-      spec, {{request.w_init, "desc.w_init"}, {request.w_final, "desc.w_final"}, {request.w_seq, "desc.w_seq"}});
-  op.w_in = check.row(request.w_init, "desc.w_init");
-  op.w_final = check.row(request.w_final, "desc.w_final");
-  op.w_seq = check.sequence(request.w_seq, "desc.w_seq");
-  const bool two_variables = spec.model->n_states == 2;
-  if (two_variables && !op.v_in.data != !op.w_in.data)
-    fail_argument("SYN-FORWARD-INIT",
-                  "%s is given and %s is null; a forward begins from both or from the layer's state",
-                  op.v_in.data ? "desc.v_init" : "desc.w_init", op.v_in.data ? "desc.w_init" : "desc.v_init");
+  const FurtherBuffers w_init(spec, request.w_init, "desc.w_init", request.state_init, "desc.state_init");
+  const FurtherBuffers w_final(spec, request.w_final, "desc.w_final", request.state_final, "desc.state_final");
+  const FurtherBuffers w_seq(spec, request.w_seq, "desc.w_seq", request.state_seq, "desc.state_seq");
+  const int n_further = spec.model->n_states - 1;
+  for (int k = 0; k < n_further; ++k) {
+    op.w_in[k] = check.row(w_init.of[k], w_init.names[k].c_str());
+    op.w_final[k] = check.row(w_final.of[k], w_final.names[k].c_str());
+    op.w_seq[k] = check.sequence(w_seq.of[k], w_seq.names[k].c_str());
+    if (!op.v_in.data == !op.w_in[k].data) continue;
+    const std::string own =
+        k == 0 ? "desc.w_init" : std::string("\"").append(spec.model->states[k + 1]).append("\" of desc.state_init");
+    fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from %s or from the layer's state",
+                  op.v_in.data ? "desc.v_init" : own.c_str(), op.v_in.data ? own.c_str() : "desc.v_init",
+                  n_further == 1 ? "both" : "all variables");
+  }
   if (!op.v_in.data) {
     op.v_in = op.v_out = layer.state_memory(0);
-    if (two_variables) op.w_in = op.w_out = layer.state_memory(1);
+    for (int k = 0; k < n_further; ++k) op.w_in[k] = op.w_out[k] = layer.state_memory(k + 1);
   }
   op.parameters = layer.parameter_memory();
   // Invalid requests are refused before the tape allocates memory.
@@ -274,11 +316,11 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   op.tape_h = {};
   if (tape) {
     const auto lock = layer.lock_parameters();
-    const TapeShape shape = shape_of(request);
+    const TapeShape shape = shape_of(spec, request);
     tape->provide(shape, layer.keeps_x(shape));
     op.tape = tape->checkpoints();
     op.tape_h = tape->stored_h(shape, op.x);
-    op.tape_spikes = tape->spikes(request.tape);
+    op.tape_spikes = tape->spikes(shape.mode);
     if (layer.keeps_x(shape)) op.x = tape->kept_x();
     if (request.synapse && request.in_place) op.x = op.tape_h;
   }
@@ -408,13 +450,20 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
   op.grad_x = grad_x_of(check, spec, request, shape, trains || request.grad_synapse_input);
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
-  check_second_variable(spec, {{request.grad_w_seq, "desc.grad_w_seq"},
-                               {request.grad_w_final, "desc.grad_w_final"},
-                               {request.grad_w_init, "desc.grad_w_init"}});
-  op.grad_w_seq = check.sequence(request.grad_w_seq, "desc.grad_w_seq");
-  op.grad_w_final = check.row(request.grad_w_final, "desc.grad_w_final");
-  op.grad_w_init = check.row(request.grad_w_init, "desc.grad_w_init");
-  if (op.grad_x.bytes == 0 && !op.grad_v_init.data && !op.grad_w_init.data && request.gradients.empty())
+  const FurtherBuffers w_seq(spec, request.grad_w_seq, "desc.grad_w_seq", request.grad_state_seq,
+                             "desc.grad_state_seq");
+  const FurtherBuffers w_final(spec, request.grad_w_final, "desc.grad_w_final", request.grad_state_final,
+                               "desc.grad_state_final");
+  const FurtherBuffers w_init(spec, request.grad_w_init, "desc.grad_w_init", request.grad_state_init,
+                              "desc.grad_state_init");
+  bool has_output = op.grad_x.bytes > 0 || op.grad_v_init.data || !request.gradients.empty();
+  for (int k = 0; k < spec.model->n_states - 1; ++k) {
+    op.grad_w_seq[k] = check.sequence(w_seq.of[k], w_seq.names[k].c_str());
+    op.grad_w_final[k] = check.row(w_final.of[k], w_final.names[k].c_str());
+    op.grad_w_init[k] = check.row(w_init.of[k], w_init.names[k].c_str());
+    has_output = has_output || op.grad_w_init[k].data;
+  }
+  if (!has_output)
     fail_argument(
         "SYN-BACKWARD-OUTPUT",
         "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null, desc.n_parameter_gradients is 0 and "
@@ -437,8 +486,8 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
 
 namespace {
 
-TapeShape tape_left_by(const ForwardRequest& request) {
-  return request.tape == TapeMode::none ? TapeShape{} : shape_of(request);
+TapeShape tape_left_by(const LayerSpec& spec, const ForwardRequest& request) {
+  return request.tape == TapeMode::none ? TapeShape{} : shape_of(spec, request);
 }
 
 }  // namespace
@@ -447,7 +496,7 @@ TapeShape tape_left_by(const ForwardRequest& request) {
 
 bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream stream) {
   const EagerCall call(*layer.context(), stream);
-  const TapeShape left = tape_left_by(request);
+  const TapeShape left = tape_left_by(layer.spec(), request);
   Tape* const tape = left.x ? &layer.eager_tape() : nullptr;
   const Forward pass = make_forward(layer, request, tape);
   const auto spoil = [&] {
@@ -472,7 +521,7 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
 
 void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    Tape* const tape = recorder.leaves(layer, tape_left_by(request));
+    Tape* const tape = recorder.leaves(layer, tape_left_by(layer.spec(), request));
     const Forward pass = make_forward(layer, request, tape);
     return request.synapse ? with_product(layer, request, pass) : OperationList{pass};
   });

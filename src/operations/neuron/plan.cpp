@@ -25,6 +25,10 @@ bool allows_adjacent(const View& array, int width) {
          (aligned(array.data, std::min<uint64_t>(access, 16)) &&
           (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
+template <size_t n>
+bool allows_adjacent(const View (&arrays)[n], int width) {
+  return std::all_of(arrays, arrays + n, [&](const View& array) { return allows_adjacent(array, width); });
+}
 // A thread's neurons belong to one batch row, so that all of them are active or none is.
 template <class... Arrays>
 bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays) {
@@ -35,6 +39,11 @@ bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays)
 template <class... Arrays>
 bool all_of_type(int32_t dtype, const Arrays&... arrays) {
   return ((!arrays.data || arrays.dtype == dtype) && ...);
+}
+
+template <size_t n>
+bool any_given(const View (&arrays)[n]) {
+  return std::any_of(arrays, arrays + n, [](const View& array) { return array.data != nullptr; });
 }
 
 // Calls f with a value of the storage type of an instance.
@@ -51,7 +60,7 @@ ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
   if (spec.model->never_fires)
     return op.h_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x, op.v_seq) ? ForwardOutputs::any
                                                                                        : ForwardOutputs::potential;
-  if (op.v_seq.data || op.h_seq.data || op.w_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x))
+  if (op.v_seq.data || op.h_seq.data || any_given(op.w_seq) || op.tape_h.data || !all_of_type(spec.dtype, op.x))
     return ForwardOutputs::any;
   switch (op.spike_format) {
     case SpikeFormat::bits:
@@ -71,7 +80,7 @@ BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
   if (op.gradients.count > 0) return BackwardInputs::parameters;
   if (spec.model->never_fires)
     return all_of_type(spec.dtype, op.grad_v_seq, op.grad_x) ? BackwardInputs::potential : BackwardInputs::any;
-  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !op.grad_w_seq.data &&
+  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !any_given(op.grad_w_seq) &&
       all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
     return BackwardInputs::spikes;
   return BackwardInputs::any;
@@ -126,7 +135,8 @@ bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
 
 // A tile must not be longer than a row.
 bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
-  return row >= int64_t{width} * 32 && row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
+  return row >= int64_t{width} * 32 &&
+         row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
 }
 
 void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
@@ -165,11 +175,11 @@ double filled_lanes(const Extents& e, int width) {
 
 Tiles tiles_by_elements(const Extents& e, int width) {
   const int64_t elements = width * word_bits;
-  return {(e.row() + elements - 1) / elements, 0};
+  return {e.row(), (e.row() + elements - 1) / elements, 0};
 }
 Tiles tiles_by_words(const Extents& e, int width) {
   const int64_t words = words_of_tile(e, width);
-  return {(e.batch * e.words_per_row() + words - 1) / words, static_cast<int32_t>(words)};
+  return {e.row(), (e.batch * e.words_per_row() + words - 1) / words, static_cast<int32_t>(words)};
 }
 
 uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extents) {
@@ -182,11 +192,14 @@ uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extent
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
-// Adjacent neurons where the instances of a storage type have them and the rows of these arrays allow it.
+// One neuron per thread, or as many as keep every multiprocessor busy, adjacent ones if the rows of these arrays allow
+// them. 1: there is no such instance.
 template <class... Arrays>
-Ownership wide_ownership(const LayerSpec& spec, bool any, int width, const Arrays&... arrays) {
-  const bool has = with_storage(spec, any, [](auto s) { return has_adjacent<decltype(s)>; });
-  return {width, has && allows_adjacent(spec.extents, width, arrays...)};
+Ownership ownership_of(const Extents& e, const GpuShape& gpu, int adjacent, int strided, const Arrays&... arrays) {
+  if (adjacent > 1 && worth_widening(e.row(), adjacent, gpu) && allows_adjacent(e, adjacent, arrays...))
+    return {adjacent, true};
+  if (strided > 1 && worth_widening(e.row(), strided, gpu)) return {strided};
+  return {1};
 }
 
 }  // namespace
@@ -201,20 +214,19 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
   Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
-  const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
-  // With few neurons in a batch row, a wide tile has more lanes than words.
-  if (worth_widening(e.row(), wide, gpu) && !(by_words && filled_lanes(e, wide) < 0.75 * filled_lanes(e, 1)))
-    plan.ownership = by_words ? Ownership{wide}
-                              : wide_ownership(spec, any, wide, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out,
-                                               op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final,
-                                               op.w_seq, op.tape_spikes);
+  const int adjacent = by_words ? 1 : with_storage(spec, any, [](auto s) { return forward_adjacent<decltype(s)>; });
+  // With very few neurons in a batch row, a wide tile has more lanes than words.
+  const bool sparse = by_words && filled_lanes(e, forward_strided) < 0.75 * filled_lanes(e, 1);
+  plan.ownership = ownership_of(e, gpu, adjacent, sparse ? 1 : forward_strided, op.x, bits ? View{} : op.spikes,
+                                op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out,
+                                op.w_final, op.w_seq, op.tape_spikes);
 #ifdef W21_PROTO
   if (const char* v = std::getenv("W21_FORWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
 #endif
   const int width = plan.ownership.width;
   plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
-  if (width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
+  if (plan.ownership.adjacent && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
     fill_waves(plan, policy_of(gpu).forward, gpu);
   return plan;
 }
@@ -222,23 +234,24 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
   const Extents& e = spec.extents;
-  const int threads =
-      spec.threads_per_block > 0 ? std::min(spec.threads_per_block, backward_threads) : backward_threads;
+  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
+  const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
   Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
-    const int wide = with_storage(spec, false, [](auto s) { return linear_backward_width<decltype(s)>; });
-    if (inputs_of(spec, op) == BackwardInputs::potential && worth_widening(e.row(), wide, gpu))
+    if (inputs_of(spec, op) == BackwardInputs::potential)
       plan.ownership =
-          wide_ownership(spec, false, wide, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_adjacent<decltype(s)>; }),
+                       forward_strided, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
     plan.tiles = tiles_by_elements(e, plan.ownership.width);
     plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
-  const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
-  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
-  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(e.row(), wide, gpu))
-    plan.ownership = wide_ownership(spec, false, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x,
-                                    op.grad_v_init);
+  if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes)
+    plan.ownership =
+        ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return backward_adjacent<decltype(s)>; }),
+                     with_storage(spec, false, [](auto s) { return backward_strided<decltype(s)>; }), op.x, op.tape_h,
+                     op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
 #ifdef W21_PROTO
   if (const char* v = std::getenv("W21_BACKWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
 #endif

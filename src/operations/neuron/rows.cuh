@@ -51,33 +51,78 @@ __device__ __forceinline__ void store(R* at, const Vector<R, O::width>& values, 
 }
 
 // A load under a condition that is the same for the whole warp, without a branch, which the compiler would not move
-// other loads over. Where the condition does not hold, the value is none.
-template <class T>
+// other loads over. Where the condition does not hold, the value is none. The compiler keeps these loads in the order
+// in which they are written, so that what is loaded first arrives first.
+template <int Offset, class T>
 __device__ __forceinline__ void load_if(bool condition, const T* at, T& value) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+  constexpr int bytes = Offset * static_cast<int>(sizeof(T));
   const u32 wanted = condition ? 1u : 0u;
   if constexpr (sizeof(T) == 2) {
     uint16_t half;
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u16 %0, [%1]; }"
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u16 %0, [%1 + %3]; }"
                  : "=h"(half)
-                 : "l"(at), "r"(wanted));
+                 : "l"(at), "r"(wanted), "n"(bytes));
     memcpy(&value, &half, sizeof half);
   } else {
     u32 words[sizeof(T) / 4];
     if constexpr (sizeof(T) == 4)
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1]; }"
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1 + %3]; }"
                    : "=r"(words[0])
-                   : "l"(at), "r"(wanted));
+                   : "l"(at), "r"(wanted), "n"(bytes));
     else if constexpr (sizeof(T) == 8)
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.v2.u32 {%0, %1}, [%2]; }"
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p ld.global.v2.u32 {%0, %1}, [%2 + %4]; }"
                    : "=r"(words[0]), "=r"(words[1])
-                   : "l"(at), "r"(wanted));
+                   : "l"(at), "r"(wanted), "n"(bytes));
     else
-      asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+      asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.v4.u32 {%0, %1, %2, %3}, [%4 + %6]; }"
                    : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                   : "l"(at), "r"(wanted));
+                   : "l"(at), "r"(wanted), "n"(bytes));
     memcpy(&value, words, sizeof value);
   }
+}
+// A load that begins here, before whatever its value is not needed for.
+template <class T>
+__device__ __forceinline__ T load_now(const T* at) {
+  T value;
+  load_if<0>(true, at, value);
+  return value;
+}
+
+// Calls f with the number of each neuron of a thread, known at compile time.
+template <int W>
+struct Index {
+  static constexpr int value = W;
+};
+template <int W, class F>
+__device__ __forceinline__ void for_each_neuron(F f) {
+  if constexpr (W > 1) for_each_neuron<W - 1>(f);
+  f(Index<W - 1>{});
+}
+
+template <class O, class R>
+__device__ __forceinline__ void load_row_if(bool condition, const R* at, Vector<R, O::width>& values) {
+  if constexpr (O::adjacent > 1) {
+    constexpr int part = O::width * static_cast<int>(sizeof(R)) <= 16 ? O::width : 16 / static_cast<int>(sizeof(R));
+    Vector<R, part> parts[O::width / part];
+    for_each_neuron<O::width / part>([&](auto k) {
+      constexpr int K = decltype(k)::value;
+      load_if<K>(condition, reinterpret_cast<const Vector<R, part>*>(at), parts[K]);
+#pragma unroll
+      for (int w = 0; w < part; ++w) values.e[K * part + w] = parts[K].e[w];
+    });
+  } else {
+    for_each_neuron<O::width>([&](auto w) {
+      constexpr int w_value = decltype(w)::value;
+      load_if<w_value * warp_lanes>(condition, at, values.e[w_value]);
+    });
+  }
+}
+template <class O, class R>
+__device__ __forceinline__ Vector<R, O::width> load_row_now(const R* at) {
+  Vector<R, O::width> values;
+  load_row_if<O>(true, at, values);
+  return values;
 }
 
 // ---- a row between load and use, and between use and store ------------------------------------------------------------
@@ -177,12 +222,10 @@ class Reader {
   }
   // Under a condition of the whole warp; the next row is the one after it either way.
   __device__ __forceinline__ void take_if(bool condition, Row& row) {
-    if constexpr (O::adjacent > 1) {
-      load_if(condition, reinterpret_cast<const Row*>(next_), row);
-    } else {
-#pragma unroll
-      for (int w = 0; w < O::width; ++w) load_if(condition, next_ + O::offset(w), row.e[w]);
-    }
+    if constexpr (in_pairs<E, O>)
+      load_if<0>(condition, reinterpret_cast<const Row*>(next_), row);
+    else
+      load_row_if<O>(condition, next_, row);
     next_ += step_;
   }
   __device__ __forceinline__ void skip(int64_t rows) { next_ += rows * step_; }
@@ -288,11 +331,13 @@ class Flight {
  public:
   using Row = typename Source::Row;
 
-  __device__ __forceinline__ Flight(Source& source, int64_t n_rows) : source_(source), left_(n_rows) {
+  __device__ __forceinline__ Flight(const Source& source, int64_t n_rows) : source_(source), left_(n_rows) {
     const int present = n_rows < Ahead ? static_cast<int>(n_rows) : Ahead;
 #pragma unroll
     for (int u = 0; u < Ahead; ++u) source_.take_if(u < present, rows_[u]);
   }
+
+  __device__ __forceinline__ auto decoded(const Row& row) const { return source_.decoded(row); }
 
   // Calls before(t) ahead of each chunk, step(row, t + u, u, loads) for each of its steps, and after() behind it.
   template <class Before, class Step, class After>
@@ -335,19 +380,21 @@ class Flight {
 
   template <class Step>
   __device__ __forceinline__ void last(int64_t t, Step step) {
-    // Code of many steps is worth it for short chunks only, which are most of a short sequence.
+    // Another copy of the code is worth it for short chunks only, which are most of a short sequence.
     if (Ahead <= 8 && left_ == Ahead) {
       chunk<Loads::none>(t, step);
       return;
     }
     const int present = static_cast<int>(left_);
 #pragma unroll
-    for (int u = 0; u < Ahead; ++u)
-      if (u < present) step(rows_[u], t + u, u, KnownLoads<Loads::none_partial>{});
+    for (int u = 0; u < Ahead; ++u) {
+      if (u >= present) break;
+      step(rows_[u], t + u, u, KnownLoads<Loads::none_partial>{});
+    }
     left_ = 0;
   }
 
-  Source& source_;
+  Source source_;
   int64_t left_;
   Row rows_[Ahead];
 };

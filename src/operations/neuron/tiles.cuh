@@ -33,21 +33,14 @@ struct Strided {
 template <class O>
 inline constexpr int tile_elements = O::width * warp_lanes;
 
-// Calls f with the type of an ownership that has an instance for this storage type.
-template <class E, int Wide, class F>
+// Calls f with the type of an ownership that has an instance; 1: there is none with several neurons.
+template <int AdjacentWidth, int StridedWidth, class F>
 void visit_ownership(const Ownership& ownership, F f) {
-  if (ownership.width == 1 && !ownership.adjacent) f(Strided<1>{});
-  if constexpr (Wide > 1) {
-#ifdef W21_PROTO
-    if constexpr (Wide >= 4) if (ownership.width == 4 && !ownership.adjacent) f(Strided<4>{});
-    if (ownership.width == 2 && !ownership.adjacent) f(Strided<2>{});
-    if (ownership.width == Wide && ownership.adjacent) f(Adjacent<Wide>{});
-#else
-    if (ownership.width == Wide && !ownership.adjacent) f(Strided<Wide>{});
-    if constexpr (has_adjacent<E>)
-      if (ownership.width == Wide && ownership.adjacent) f(Adjacent<Wide>{});
-#endif
-  }
+  if (ownership == Ownership{1}) f(Strided<1>{});
+  if constexpr (StridedWidth > 1)
+    if (ownership == Ownership{StridedWidth}) f(Strided<StridedWidth>{});
+  if constexpr (AdjacentWidth > 1)
+    if (ownership == Ownership{AdjacentWidth, true}) f(Adjacent<AdjacentWidth>{});
 }
 
 // Which of its neurons a thread computes: of adjacent ones all or none, of strided ones any.
@@ -66,26 +59,6 @@ class Owned {
   u32 bits_ = 0;
 };
 
-// Threads read valid elements in place of neurons that they do not own, and write nothing there: they take part in warp
-// votes, and loads need no condition. For that, the last tile of a row begins early (`window`), so that it ends with
-// the row.
-template <class O>
-struct Place {
-  int64_t element;  // first element of the thread
-  Owned<O> owned;
-};
-
-// The range that a tile owns.
-struct Range {
-  int64_t first, end;
-};
-
-template <class O>
-__device__ __forceinline__ int64_t window_of(const Range& tile, int64_t row) {
-  const int64_t latest = row - tile_elements<O>;
-  return tile.first < latest ? tile.first : latest > 0 ? latest : 0;
-}
-
 __device__ __forceinline__ int lane_of_warp() {
   return static_cast<int>(threadIdx.x % warp_lanes);
 }
@@ -94,37 +67,50 @@ __device__ __forceinline__ int64_t tile_of(unsigned block) {
   return static_cast<int64_t>(block) * (blockDim.x / warp_lanes) + threadIdx.x / warp_lanes;
 }
 
+// The elements that a tile owns.
+struct Range {
+  int64_t first;
+  int count;
+};
+
 template <class O>
 __device__ __forceinline__ Range range_of(int64_t tile, int64_t row) {
-  const int64_t first = tile * tile_elements<O>;
-  return {first, first + tile_elements<O> < row ? first + tile_elements<O> : row};
+  const int64_t first = tile * tile_elements<O>, left = row - first;
+  return {first, left < tile_elements<O> ? static_cast<int>(left) : tile_elements<O>};
+}
+
+// Threads read valid elements in place of neurons that they do not own, and write nothing there: they take part in warp
+// votes, and loads need no condition. For that, the last tile of a row reads from an earlier element on, so that it
+// ends with the row.
+template <class O>
+__device__ __forceinline__ int64_t window_of(const Range& tile, int64_t row) {
+  if (O::adjacent > 1) return tile.first;
+  const int64_t latest = row - tile_elements<O>;
+  return tile.first <= latest ? tile.first : latest > 0 ? latest : 0;
+}
+
+// The first element of a thread.
+template <class O>
+__device__ __forceinline__ int64_t element_in(int64_t window, int64_t row) {
+  const int64_t element = window + lane_of_warp() * O::adjacent;
+  const int64_t latest = row - O::adjacent;
+  return O::width > 1 && O::adjacent == 1 ? element : element < latest ? element : latest;
 }
 
 // Elements from `active` on belong to batch rows that the pass leaves out.
 template <class O>
-__device__ __forceinline__ Place<O> place_in(const Range& tile, int64_t row, int64_t active) {
-  const int lane = lane_of_warp();
-  if constexpr (O::adjacent > 1) {
-    const int64_t first = tile.first + int64_t{lane} * O::width;
-    const bool inside = first < tile.end;
-    return {inside ? first : row - O::width, Owned<O>(inside && first < active ? 1u : 0u)};
-  } else {
-    const int64_t window = window_of<O>(tile, row);
-    const int64_t end = active < tile.end ? active : tile.end;
-    const int64_t left_out = tile.first - window, count = end - window;
-    // A tile beyond the last one owns nothing.
-    const int from = left_out < tile_elements<O> ? static_cast<int>(left_out) : tile_elements<O>;
-    const int to = count <= 0 ? 0 : count < tile_elements<O> ? static_cast<int>(count) : tile_elements<O>;
-    u32 owned = 0;
+__device__ __forceinline__ Owned<O> owned_in(const Range& tile, int64_t window, int64_t active) {
+  const int from = static_cast<int>(tile.first - window);
+  const int64_t present = active - window;
+  const int to = present < from + tile.count ? static_cast<int>(present < 0 ? 0 : present) : from + tile.count;
+  if constexpr (O::adjacent > 1) return Owned<O>(lane_of_warp() * O::width < to ? 1u : 0u);
+  u32 owned = 0;
 #pragma unroll
-    for (int w = 0; w < O::width; ++w) {
-      const int at = lane + O::offset(w);
-      owned |= at >= from && at < to ? 1u << w : 0u;
-    }
-    int64_t element = window + lane;
-    if (O::width == 1 && element >= row) element = row - 1;  // wider tiles are no longer than a row
-    return {element, Owned<O>(owned)};
+  for (int w = 0; w < O::width; ++w) {
+    const int at = lane_of_warp() + O::offset(w);
+    owned |= at >= from && at < to ? 1u << w : 0u;
   }
+  return Owned<O>(owned);
 }
 
 // The word that this lane writes at every step.
@@ -143,18 +129,17 @@ __device__ __forceinline__ int64_t quotient(int64_t a, int64_t b, bool narrow) {
 // are neighbours although its words may have fewer bits than 32.
 template <class O>
 __device__ __forceinline__ OwnWord own_word(const Tiles& tiles, const core::Extents& extents, int64_t tile) {
-  const int64_t per_row = extents.words_per_row();
-  const int64_t n_words = extents.batch * per_row;
   // Adjacent neurons of a word are those of 32 / W lanes, the first of which writes it; else lane k writes word k.
   constexpr int lanes_of_word = O::adjacent > 1 ? warp_lanes / O::width : 1;
   const int words = O::adjacent == 1 && tiles.words > 0 ? tiles.words : O::width;
   const int lane = lane_of_warp() / lanes_of_word;
   const int64_t index = tile * words + lane;
   if (O::adjacent > 1 || tiles.words == 0) {
-    const int64_t start = index * 32, left = extents.row() - start;
+    const int64_t start = index * 32, left = tiles.elements - start;
     return {index, start, static_cast<int>(left < 32 ? left : 32),
-            lane < words && lane_of_warp() % lanes_of_word == 0 && index < n_words};
+            lane < words && lane_of_warp() % lanes_of_word == 0 && left > 0};
   }
+  const int64_t per_row = extents.words_per_row(), n_words = extents.batch * per_row;
   const int64_t batch_row = quotient(index, per_row, n_words < (int64_t{1} << 32) - warp_lanes);
   const int64_t first = (index - batch_row * per_row) * 32, left = extents.n_neurons - first;
   return {index, batch_row * extents.n_neurons + first, static_cast<int>(left < 32 ? left : 32),
@@ -162,13 +147,12 @@ __device__ __forceinline__ OwnWord own_word(const Tiles& tiles, const core::Exte
 }
 
 template <class O>
-__device__ __forceinline__ Range range_of_words(const Tiles& tiles, const core::Extents& extents, int64_t tile,
-                                                const OwnWord& word) {
-  if (tiles.words == 0) return range_of<O>(tile, extents.row());
+__device__ __forceinline__ Range range_of_words(const Tiles& tiles, int64_t tile, const OwnWord& word) {
+  if (O::adjacent > 1 || tiles.words == 0) return range_of<O>(tile, tiles.elements);
   const u32 lanes = __ballot_sync(0xFFFFFFFFu, word.exists);
-  if (lanes == 0) return {extents.row(), extents.row()};
-  return {__shfl_sync(0xFFFFFFFFu, word.start, 0),
-          __shfl_sync(0xFFFFFFFFu, word.start + word.bits, 31 - __clz(static_cast<int>(lanes)))};
+  const int64_t first = __shfl_sync(0xFFFFFFFFu, word.start, 0);
+  const int count = static_cast<int>(word.start - first) + word.bits;
+  return {first, __shfl_sync(0xFFFFFFFFu, count, 31 - __clz(static_cast<int>(lanes)))};
 }
 
 // Packs a tile's spikes of one step and writes its words.

@@ -19,9 +19,14 @@ void reset(const ResetState& op, Launcher& launcher) {
   const int64_t n = spec.extents.n_neurons;
   const auto* const mask = static_cast<const unsigned char*>(op.mask.data);
   launcher.launch(reset_rows_kernel<R>(), launcher.over_elements(op.n_rows * n),
-                  ResetRowsLaunch<R>{static_cast<const ParameterBlock<R>*>(op.parameters.data),
-                                     mask ? mask + op.first_row : nullptr, op.n_rows, n, spec.rules.soft_reset,
-                                     static_cast<R*>(op.v.data), static_cast<R*>(op.w.data)});
+                  ResetRowsLaunch<R>{
+                      static_cast<const ParameterBlock<R>*>(op.parameters.data),
+                      mask ? mask + op.first_row : nullptr,
+                      op.n_rows,
+                      n,
+                      spec.rules.soft_reset,
+                      static_cast<R*>(op.v.data),
+                      {static_cast<R*>(op.w[0].data), static_cast<R*>(op.w[1].data), static_cast<R*>(op.w[2].data)}});
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ void reset(const ResetState& op) {
           block.per_neuron ? block.per_neuron[model::constant_v_reset * n + i] : block.shared[model::constant_v_reset];
       v[i] = spec.rules.soft_reset ? R(0) : v_reset;
     }
-    if (op.w.data) std::fill_n(static_cast<R*>(op.w.data) + first, n, R(0));
+    for (const View& w : op.w)
+      if (w.data) std::fill_n(static_cast<R*>(w.data) + first, n, R(0));
   }
 }
 

@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(threads_per_block) reset_rows(const __grid_con
     const auto& p = *launch.parameters;
     const R v_reset = p.per_neuron ? p.per_neuron[constant_v_reset * n + i % n] : p.shared[constant_v_reset];
     launch.v[i] = launch.soft_reset ? R(0) : v_reset;
-    if (launch.w) launch.w[i] = R(0);
+    for (R* const w : launch.w)
+      if (w) w[i] = R(0);
   }
 }
 

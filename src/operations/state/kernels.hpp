@@ -14,8 +14,8 @@ struct ResetRowsLaunch {
   int64_t n_rows;
   int64_t n_neurons;
   bool soft_reset;
-  R* v;  // of the first row
-  R* w;  // null in models with one variable
+  R* v;                             // of the first row
+  R* w[model::max_further_states];  // null for variables that the model does not have
 };
 
 // Words of 4 bytes.

@@ -47,11 +47,7 @@ View state_rows(Layer& layer, int variable, RowRange rows) {
 }
 
 int find_variable(const Layer& layer, const char* name) {
-  const std::string_view wanted = name ? name : "v";
-  if (wanted == "v") return 0;
-  if (wanted == "w" && layer.spec().model->n_states == 2) return 1;
-  fail_argument("SYN-STATE-NAME", "desc.name is \"%.64s\"; model \"%s\" has %s", name, layer.spec().model->name,
-                layer.spec().model->n_states == 2 ? "the state variables \"v\" and \"w\"" : "the state variable \"v\"");
+  return find_state(*layer.spec().model, name ? name : "v", "desc.name");
 }
 
 // [n_rows, N] at the beginning of a buffer.
@@ -191,7 +187,7 @@ OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
                           rows.first_row,
                           rows.n_rows,
                           state_rows(layer, 0, rows),
-                          state_rows(layer, 1, rows),
+                          {state_rows(layer, 1, rows), state_rows(layer, 2, rows), state_rows(layer, 3, rows)},
                           layer.parameter_memory()};
   if (mask) {
     const auto batch = static_cast<uint64_t>(layer.spec().extents.batch);

@@ -1,5 +1,5 @@
-// V = v_reset (hard) or 0 (soft), from the parameters on the device; W = 0: of batch rows first_row to first_row +
-// n_rows, or of those among them whose byte in the mask [B] is not 0.
+// V = v_reset (hard) or 0 (soft), from the parameters on the device; further variables 0: of batch rows first_row to
+// first_row + n_rows, or of those among them whose byte in the mask [B] is not 0.
 #ifndef SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 #define SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 
@@ -12,7 +12,7 @@ struct ResetState {
   core::Layer* layer;
   int64_t first_row;
   int64_t n_rows;
-  View v, w;  // those rows of the state; no w in models with one variable
+  View v, w[model::max_further_states];  // those rows of the state; in w, further variables that the model has
   View parameters;
   View mask = {};
 
@@ -23,7 +23,7 @@ struct ResetState {
     visit({"desc.buffer", op.mask, Access::read});
     visit({"the layer's parameters", op.parameters, Access::read});
     visit({"the layer's v", op.v, access});
-    visit({"the layer's w", op.w, access});
+    for (View& w : op.w) visit({"the layer's w", w, access});
   }
 };
 inline OperationLabel label(const ResetState& op) {

@@ -16,7 +16,8 @@ const void* reset_rows_kernel() {
       launch.v[i] = launch.soft_reset ? R(0)
                     : p.per_neuron    ? p.per_neuron[model::constant_v_reset * n + i % n]
                                       : p.shared[model::constant_v_reset];
-      if (launch.w) launch.w[i] = R(0);
+      for (R* const w : launch.w)
+        if (w) w[i] = R(0);
     }
   });
 }

@@ -343,6 +343,16 @@ synfire_parameter_info(; open_range=0, length=0, default_value=0, minimum=0, max
     synfire_parameter_info(sizeof(synfire_parameter_info), open_range, length, default_value, minimum, maximum, name)
 
 """
+A state variable and its buffer, in lists for models with three or four variables.
+"""
+struct synfire_state_buffer
+    name::Ptr{UInt8}
+    buffer::synfire_buffer
+end
+synfire_state_buffer(; name=C_NULL, buffer=C_NULL) =
+    synfire_state_buffer(name, buffer)
+
+"""
 One forward pass through time. Buffers marked optional may be null. Sequences `[T, B, N]` have the layer's dtype; in a 16-bit layer, each sequence may also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
 """
 struct synfire_forward_desc
@@ -362,9 +372,15 @@ struct synfire_forward_desc
     synapse::synfire_synapse
     synapse_input::synfire_buffer
     n_active::synfire_buffer
+    state_init::Ptr{synfire_state_buffer}
+    n_state_init::UInt64
+    state_final::Ptr{synfire_state_buffer}
+    n_state_final::UInt64
+    state_seq::Ptr{synfire_state_buffer}
+    n_state_seq::UInt64
 end
-synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0, synapse=C_NULL, synapse_input=C_NULL, n_active=C_NULL) =
-    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active)
+synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0, synapse=C_NULL, synapse_input=C_NULL, n_active=C_NULL, state_init=C_NULL, n_state_init=0, state_final=C_NULL, n_state_final=0, state_seq=C_NULL, n_state_seq=0) =
+    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active, state_init, n_state_init, state_final, n_state_final, state_seq, n_state_seq)
 
 """
 A parameter whose gradient a backward computes.
@@ -399,9 +415,15 @@ struct synfire_backward_desc
     add_input_gradient::Int32
     skip_synapse_gradients::Int32
     reserved::UInt32
+    grad_state_seq::Ptr{synfire_state_buffer}
+    n_grad_state_seq::UInt64
+    grad_state_final::Ptr{synfire_state_buffer}
+    n_grad_state_final::UInt64
+    grad_state_init::Ptr{synfire_state_buffer}
+    n_grad_state_init::UInt64
 end
-synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0, grad_synapse_input=C_NULL, add_synapse_gradients=0, add_input_gradient=0, skip_synapse_gradients=0, reserved=0) =
-    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved)
+synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0, grad_synapse_input=C_NULL, add_synapse_gradients=0, add_input_gradient=0, skip_synapse_gradients=0, reserved=0, grad_state_seq=C_NULL, n_grad_state_seq=0, grad_state_final=C_NULL, n_grad_state_final=0, grad_state_init=C_NULL, n_grad_state_init=0) =
+    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved, grad_state_seq, n_grad_state_seq, grad_state_final, n_grad_state_final, grad_state_init, n_grad_state_init)
 
 """
 Values for one parameter: an element of the list that synfire_layer_set_parameters() takes.
@@ -1401,7 +1423,7 @@ end
 """
     synfire_layer_reset_state(layer, stream)
 
-Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; W = 0.
+Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0.
 """
 @inline function synfire_layer_reset_state(layer, stream)
     address = functions.synfire_layer_reset_state

@@ -206,13 +206,17 @@ end
 
 function forward_request(context::Context, layer::Layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing,
                          v_seq=nothing, h_seq=nothing, w_init=nothing, w_final=nothing, w_seq=nothing,
-                         synapse::Union{Synapse,Nothing}=nothing, synapse_input=nothing, active=nothing,
-                         tape=:recompute, in_place::Bool=false, unknown...)
+                         synapse::Union{Synapse,Nothing}=nothing, synapse_input=nothing, active=nothing, state_init=(),
+                         state_final=(), state_seq=(), tape=:recompute, in_place::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:x, :spikes, :v_init, :v_final, :v_seq, :h_seq, :w_init, :w_final,
-                                                :w_seq, :synapse, :synapse_input, :active, :tape, :in_place))
+                                                :w_seq, :synapse, :synapse_input, :active, :state_init, :state_final,
+                                                :state_seq, :tape, :in_place))
     synapse === nothing && x === nothing && throw(UndefKeywordError(:x))
     synapse !== nothing && synapse_input === nothing && throw(UndefKeywordError(:synapse_input))
     operands = Operands(context, layer.neurons)
+    state_init_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, state_init)
+    state_final_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, state_final)
+    state_seq_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, state_seq)
     return Request(operands, LibSynfire.synfire_forward_desc(
         x=buffer!(operands, x),
         spikes=buffer!(operands, spikes),
@@ -226,6 +230,12 @@ function forward_request(context::Context, layer::Layer; x=nothing, spikes=nothi
         synapse=handle!(operands, synapse),
         synapse_input=buffer!(operands, synapse_input),
         n_active=buffer!(operands, active),
+        state_init=pointer_or_null(state_init_list),
+        n_state_init=length(state_init_list),
+        state_final=pointer_or_null(state_final_list),
+        n_state_final=length(state_final_list),
+        state_seq=pointer_or_null(state_seq_list),
+        n_state_seq=length(state_seq_list),
         tape=constant("tape", LibSynfire.tape_names, tape),
         in_place=in_place))
 end
@@ -233,7 +243,7 @@ end
 """
     forward!(graph, layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
              w_init=nothing, w_final=nothing, w_seq=nothing, synapse=nothing, synapse_input=nothing, active=nothing,
-             tape=:recompute, in_place=false)
+             state_init=(), state_final=(), state_seq=(), tape=:recompute, in_place=false)
 
 Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times: each
 forward that starts from the layer's state continues from the state that the previous one left.
@@ -253,7 +263,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `v_seq`: V after the reset of every step `[N, B, T]`, written. Optional.
 - `h_seq`: H, the charged potential before firing `[N, B, T]`, written. Optional.
 - `w_init`: W before the first step `[N, B]`, read. Given together with `v_init`, or both `nothing`. The w fields are
-  for models with a second variable only.
+  for models with a second variable only, which they call W whatever name the model gives it.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
 - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: `nothing`, `x` is X.
@@ -261,6 +271,16 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   The backward reads it again for gradients of weights, so it must not change until then.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: X of other rows is +0, and they count in no gradient of the
   synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
+- `state_init`: As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if
+  `v_init` is given, else none. Default: none. Given as `(name=buffer,)`. A name is that of a variable of the model,
+  such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by the model's name for
+  it. A buffer is the values, of the type and shape of the fields for W.
+- `state_final`: As `w_final`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of a
+  variable of the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by
+  the model's name for it. A buffer is the values, of the type and shape of the fields for W.
+- `state_seq`: As `w_seq`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of a variable of
+  the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by the model's
+  name for it. A buffer is the values, of the type and shape of the fields for W.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
   Gradients of parameters cannot then be computed, except behind a synapse. Default `false`: H has memory of its own.
@@ -282,15 +302,19 @@ forward!(layer::Layer; stream=nothing, arguments...) =
 function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing, grad_v_seq=nothing,
                           grad_v_final=nothing, grad_x_seq=nothing, grad_v_init=nothing, grad_w_seq=nothing,
                           grad_w_final=nothing, grad_w_init=nothing, parameter_gradients=(), grad_synapse_input=nothing,
-                          in_place::Bool=false, of=nothing, add_parameter_gradients::Bool=false,
-                          add_synapse_gradients::Bool=false, add_input_gradient::Bool=false,
-                          skip_synapse_gradients::Bool=false, unknown...)
+                          grad_state_seq=(), grad_state_final=(), grad_state_init=(), in_place::Bool=false, of=nothing,
+                          add_parameter_gradients::Bool=false, add_synapse_gradients::Bool=false,
+                          add_input_gradient::Bool=false, skip_synapse_gradients::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_spike_seq, :grad_v_seq, :grad_v_final, :grad_x_seq, :grad_v_init,
                                                 :grad_w_seq, :grad_w_final, :grad_w_init, :parameter_gradients,
-                                                :grad_synapse_input, :in_place, :of, :add_parameter_gradients,
+                                                :grad_synapse_input, :grad_state_seq, :grad_state_final,
+                                                :grad_state_init, :in_place, :of, :add_parameter_gradients,
                                                 :add_synapse_gradients, :add_input_gradient, :skip_synapse_gradients))
     operands = Operands(context, layer.neurons)
     parameter_gradients_list = named_buffers!(operands, LibSynfire.synfire_parameter_gradient, parameter_gradients)
+    grad_state_seq_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, grad_state_seq)
+    grad_state_final_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, grad_state_final)
+    grad_state_init_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, grad_state_init)
     return Request(operands, LibSynfire.synfire_backward_desc(
         grad_spike_seq=buffer!(operands, grad_spike_seq),
         grad_v_seq=buffer!(operands, grad_v_seq),
@@ -303,6 +327,12 @@ function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing
         parameter_gradients=pointer_or_null(parameter_gradients_list),
         n_parameter_gradients=length(parameter_gradients_list),
         grad_synapse_input=buffer!(operands, grad_synapse_input),
+        grad_state_seq=pointer_or_null(grad_state_seq_list),
+        n_grad_state_seq=length(grad_state_seq_list),
+        grad_state_final=pointer_or_null(grad_state_final_list),
+        n_grad_state_final=length(grad_state_final_list),
+        grad_state_init=pointer_or_null(grad_state_init_list),
+        n_grad_state_init=length(grad_state_init_list),
         in_place=in_place,
         forward=of === nothing ? 0 : whole_size("of", of) + 1,
         add_parameter_gradients=add_parameter_gradients,
@@ -314,9 +344,9 @@ end
 """
     backward!(graph, layer; grad_spike_seq=nothing, grad_v_seq=nothing, grad_v_final=nothing, grad_x_seq=nothing,
               grad_v_init=nothing, grad_w_seq=nothing, grad_w_final=nothing, grad_w_init=nothing,
-              parameter_gradients=(), grad_synapse_input=nothing, in_place=false, of=nothing,
-              add_parameter_gradients=false, add_synapse_gradients=false, add_input_gradient=false,
-              skip_synapse_gradients=false)
+              parameter_gradients=(), grad_synapse_input=nothing, grad_state_seq=(), grad_state_final=(),
+              grad_state_init=(), in_place=false, of=nothing, add_parameter_gradients=false,
+              add_synapse_gradients=false, add_input_gradient=false, skip_synapse_gradients=false)
 
 Appends a backward pass through time for a forward of the layer: the one that `of` names, else the one recorded last in
 this graph, else the one that was recorded or run last anywhere. If that forward does not run in the same replay,
@@ -346,6 +376,16 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine gives the same
   bits.
 - `grad_synapse_input`: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
+- `grad_state_seq`: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none.
+  Given as `(name=buffer,)`. A name is that of a variable of the model, such as `:g_inhibitory`; not V. W has fields of
+  its own and is accepted here too, as `:w` or by the model's name for it. A buffer is the values, of the type and shape
+  of the fields for W.
+- `grad_state_final`: As `grad_w_final`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of
+  a variable of the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or
+  by the model's name for it. A buffer is the values, of the type and shape of the fields for W.
+- `grad_state_init`: As `grad_w_init`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of a
+  variable of the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by
+  the model's name for it. A buffer is the values, of the type and shape of the fields for W.
 - `in_place`: `true`: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default
   `false`: this is refused.
 - `of`: In a graph: which forward of the layer, by the number that [`last_operation`](@ref) gave for it. Default: the

@@ -92,7 +92,7 @@ crate::values::flags! {
 
 /// One forward pass through time. Sequences `[T, B, N]` have the layer's dtype; in a 16-bit layer, each sequence may
 /// also be f32. States `[B, N]` are f32, or f64 in an f64 layer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct Forward<'a> {
     pub(crate) tape: Tape,
@@ -109,6 +109,9 @@ pub struct Forward<'a> {
     pub(crate) synapse: Option<&'a Synapse>,
     pub(crate) synapse_input: Option<&'a Arc<BufferCore>>,
     pub(crate) n_active: Option<&'a Arc<BufferCore>>,
+    pub(crate) state_init: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) state_final: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) state_seq: Vec<(String, &'a Arc<BufferCore>)>,
 }
 impl<'a> Forward<'a> {
     /// With what it needs; everything else has its default.
@@ -130,6 +133,9 @@ impl<'a> Forward<'a> {
             synapse: None,
             synapse_input: None,
             n_active: None,
+            state_init: Vec::new(),
+            state_final: Vec::new(),
+            state_seq: Vec::new(),
         }
     }
     /// With what it needs; everything else has its default.
@@ -154,6 +160,9 @@ impl<'a> Forward<'a> {
             synapse: Some(synapse),
             synapse_input: Some(&synapse_input.core),
             n_active: None,
+            state_init: Vec::new(),
+            state_final: Vec::new(),
+            state_seq: Vec::new(),
         }
     }
     /// One of [`Tape`]. Default: recompute.
@@ -191,7 +200,7 @@ impl<'a> Forward<'a> {
         self
     }
     /// W before the first step `[B, N]`, read. Given together with `v_init`, or neither. The w fields are for models
-    /// with a second variable only.
+    /// with a second variable only, which they call W whatever name the model gives it.
     pub fn w_init<T: Element>(mut self, w_init: &'a Buffer<T>) -> Self {
         self.w_init = Some(&w_init.core);
         self
@@ -212,6 +221,40 @@ impl<'a> Forward<'a> {
         self.n_active = Some(&n_active.core);
         self
     }
+    /// As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if `v_init` is
+    /// given, else none. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn state_init<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.state_init.push((name.into(), &buffer.core));
+        self
+    }
+    /// As `w_final`, of those variables. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn state_final<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.state_final.push((name.into(), &buffer.core));
+        self
+    }
+    /// As `w_seq`, of those variables. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn state_seq<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.state_seq.push((name.into(), &buffer.core));
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             self.x,
@@ -228,8 +271,46 @@ impl<'a> Forward<'a> {
         ]
         .into_iter()
         .flatten()
+        .chain(self.state_init.iter().map(|entry| entry.1))
+        .chain(self.state_final.iter().map(|entry| entry.1))
+        .chain(self.state_seq.iter().map(|entry| entry.1))
     }
-    pub(crate) fn desc(&self) -> sys::synfire_forward_desc {
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn state_init_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.state_init.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.state_init)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn state_final_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.state_final.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.state_final)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn state_seq_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.state_seq.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.state_seq)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    pub(crate) fn desc(
+        &self,
+        state_init: &[sys::synfire_state_buffer],
+        state_final: &[sys::synfire_state_buffer],
+        state_seq: &[sys::synfire_state_buffer],
+    ) -> sys::synfire_forward_desc {
         sys::synfire_forward_desc {
             struct_size: size_of::<sys::synfire_forward_desc>() as u32,
             tape: self.tape.to_raw(),
@@ -247,6 +328,12 @@ impl<'a> Forward<'a> {
             synapse: self.synapse.map_or(null_mut(), |synapse| synapse.core.raw),
             synapse_input: self.synapse_input.map_or(null_mut(), |core| core.raw),
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            state_init: if state_init.is_empty() { null() } else { state_init.as_ptr() },
+            n_state_init: state_init.len() as u64,
+            state_final: if state_final.is_empty() { null() } else { state_final.as_ptr() },
+            n_state_final: state_final.len() as u64,
+            state_seq: if state_seq.is_empty() { null() } else { state_seq.as_ptr() },
+            n_state_seq: state_seq.len() as u64,
         }
     }
 }
@@ -272,6 +359,9 @@ pub struct Backward<'a> {
     pub(crate) add_synapse_gradients: bool,
     pub(crate) add_input_gradient: bool,
     pub(crate) skip_synapse_gradients: bool,
+    pub(crate) grad_state_seq: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) grad_state_final: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) grad_state_init: Vec<(String, &'a Arc<BufferCore>)>,
 }
 impl<'a> Backward<'a> {
     /// With everything at its default.
@@ -293,6 +383,9 @@ impl<'a> Backward<'a> {
             add_synapse_gradients: false,
             add_input_gradient: false,
             skip_synapse_gradients: false,
+            grad_state_seq: Vec::new(),
+            grad_state_final: Vec::new(),
+            grad_state_init: Vec::new(),
         }
     }
     /// dL/dS `[T, B, N]`, read. LI has none.
@@ -357,6 +450,39 @@ impl<'a> Backward<'a> {
         self.skip_synapse_gradients = skip_synapse_gradients;
         self
     }
+    /// As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn grad_state_seq<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.grad_state_seq.push((name.into(), &buffer.core));
+        self
+    }
+    /// As `grad_w_final`, of those variables. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn grad_state_final<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.grad_state_final.push((name.into(), &buffer.core));
+        self
+    }
+    /// As `grad_w_init`, of those variables. Default: none.
+    ///
+    /// Each call adds one.
+    ///
+    /// - `name`: A variable of the model, such as `"g_inhibitory"`; not V. W has fields of its own and is accepted here
+    ///   too, as `"w"` or by the model's name for it.
+    /// - `buffer`: The values, of the type and shape of the fields for W. Its shape: `[B, N]` or `[T, B, N]`.
+    pub fn grad_state_init<T: Element>(mut self, name: &str, buffer: &'a Buffer<T>) -> Self {
+        self.grad_state_init.push((name.into(), &buffer.core));
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             self.grad_spike_seq,
@@ -372,6 +498,9 @@ impl<'a> Backward<'a> {
         .into_iter()
         .flatten()
         .chain(self.parameter_gradients.iter().map(|entry| entry.1))
+        .chain(self.grad_state_seq.iter().map(|entry| entry.1))
+        .chain(self.grad_state_final.iter().map(|entry| entry.1))
+        .chain(self.grad_state_init.iter().map(|entry| entry.1))
     }
     // The names must live as long as the entries that point to them.
     pub(crate) fn parameter_gradients_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_parameter_gradient>)> {
@@ -383,7 +512,43 @@ impl<'a> Backward<'a> {
             .collect();
         Ok((names, entries))
     }
-    pub(crate) fn desc(&self, parameter_gradients: &[sys::synfire_parameter_gradient]) -> sys::synfire_backward_desc {
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn grad_state_seq_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.grad_state_seq.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.grad_state_seq)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn grad_state_final_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.grad_state_final.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.grad_state_final)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    // The names must live as long as the entries that point to them.
+    pub(crate) fn grad_state_init_list(&self) -> Result<(Vec<Name>, Vec<sys::synfire_state_buffer>)> {
+        let names = self.grad_state_init.iter().map(|entry| Name::new(&entry.0)).collect::<Result<Vec<_>>>()?;
+        let entries = names
+            .iter()
+            .zip(&self.grad_state_init)
+            .map(|(name, entry)| sys::synfire_state_buffer { name: name.as_ptr(), buffer: entry.1.raw })
+            .collect();
+        Ok((names, entries))
+    }
+    pub(crate) fn desc(
+        &self,
+        parameter_gradients: &[sys::synfire_parameter_gradient],
+        grad_state_seq: &[sys::synfire_state_buffer],
+        grad_state_final: &[sys::synfire_state_buffer],
+        grad_state_init: &[sys::synfire_state_buffer],
+    ) -> sys::synfire_backward_desc {
         sys::synfire_backward_desc {
             struct_size: size_of::<sys::synfire_backward_desc>() as u32,
             in_place: self.in_place.into(),
@@ -404,6 +569,12 @@ impl<'a> Backward<'a> {
             add_input_gradient: self.add_input_gradient.into(),
             skip_synapse_gradients: self.skip_synapse_gradients.into(),
             reserved: 0,
+            grad_state_seq: if grad_state_seq.is_empty() { null() } else { grad_state_seq.as_ptr() },
+            n_grad_state_seq: grad_state_seq.len() as u64,
+            grad_state_final: if grad_state_final.is_empty() { null() } else { grad_state_final.as_ptr() },
+            n_grad_state_final: grad_state_final.len() as u64,
+            grad_state_init: if grad_state_init.is_empty() { null() } else { grad_state_init.as_ptr() },
+            n_grad_state_init: grad_state_init.len() as u64,
         }
     }
 }

@@ -12,9 +12,10 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_layer_desc { struct_size, model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block });
     structure!(lines, synfire_layer_memory { struct_size, checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes });
     structure!(lines, synfire_parameter_info { struct_size, open_range, length, default_value, minimum, maximum, name });
-    structure!(lines, synfire_forward_desc { struct_size, tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active });
+    structure!(lines, synfire_state_buffer { name, buffer });
+    structure!(lines, synfire_forward_desc { struct_size, tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active, state_init, n_state_init, state_final, n_state_final, state_seq, n_state_seq });
     structure!(lines, synfire_parameter_gradient { name, gradient });
-    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved });
+    structure!(lines, synfire_backward_desc { struct_size, in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved, grad_state_seq, n_grad_state_seq, grad_state_final, n_grad_state_final, grad_state_init, n_grad_state_init });
     structure!(lines, synfire_parameter_values { name, values, count });
     structure!(lines, synfire_state_desc { struct_size, reserved, first_row, n_rows, name, buffer });
     structure!(lines, synfire_copy_rows_desc { struct_size, reserved, source, first_row, n_rows, destination_row });

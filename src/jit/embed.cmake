@@ -1,0 +1,26 @@
+# Writes the files that the library contains as text (embedded.hpp).
+#
+#   cmake -D OUTPUT=embedded.cpp -D "FILES=root|path;root|path..." -P embed.cmake
+cmake_minimum_required(VERSION 3.22)
+set(text "// Written by src/jit/embed.cmake.
+#include <jit/embedded.hpp>
+
+namespace synfire::jit {
+
+std::span<const EmbeddedFile> embedded_files() noexcept {
+  static constexpr EmbeddedFile files[] = {
+")
+foreach(entry IN LISTS FILES)
+  string(REPLACE "|" ";" parts "${entry}")
+  list(GET parts 0 root)
+  list(GET parts 1 path)
+  file(READ "${root}/${path}" content)
+  string(APPEND text "      {\"${path}\", R\"synfire(${content})synfire\"},\n")
+endforeach()
+string(APPEND text "  };
+  return files;
+}
+
+}  // namespace synfire::jit
+")
+file(WRITE "${OUTPUT}" "${text}")

@@ -1,0 +1,20 @@
+// The library's own text that models loaded at run time are compiled with: the headers of the mathematics and the kernels,
+// as they were when the library was built. embed.cmake writes their definition.
+#ifndef SYNFIRE_JIT_EMBEDDED_HPP
+#define SYNFIRE_JIT_EMBEDDED_HPP
+
+#include <span>
+#include <string_view>
+
+namespace synfire::jit {
+
+struct EmbeddedFile {
+  std::string_view path;  // as other files include it: "synfire/model/dual.hpp", "base/extents.hpp"
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> embedded_files() noexcept;
+
+}  // namespace synfire::jit
+
+#endif

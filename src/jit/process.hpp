@@ -1,0 +1,33 @@
+// Runs another program, without a shell, until it ends or its time is over. process_posix.cpp has it for POSIX;
+// process_windows.cpp says that there is none.
+#ifndef SYNFIRE_JIT_PROCESS_HPP
+#define SYNFIRE_JIT_PROCESS_HPP
+
+#include <base/function_ref.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace synfire::jit {
+
+struct ProcessResult {
+  enum class End { exited, signalled, out_of_time, cancelled, not_started };
+  End end;
+  int code;            // the exit status, the signal, or errno
+  std::string output;  // standard output and error together, at most 64 KiB from the start
+};
+
+// The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this process.
+// The program has a process group of its own, all of which is killed when its time is over or `cancelled`, which is
+// asked a few times a second, returns true. Throws OUT_OF_MEMORY only.
+ProcessResult run_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                          std::chrono::nanoseconds limit, core::FunctionRef<bool()> cancelled);
+
+// The path of a program that this process may execute: `name` itself if it has a slash, else the first found in PATH.
+// Empty if there is none.
+std::string find_program(const std::string& name);
+
+}  // namespace synfire::jit
+
+#endif

@@ -1,0 +1,174 @@
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace synfire::jit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr size_t most_output = size_t{64} << 10;
+// How often `cancelled` is asked.
+constexpr int poll_milliseconds = 100;
+
+// Both ends of a pipe, not inherited by other programs that this process starts.
+class Pipe {
+ public:
+  Pipe() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) ends_[0] = ends_[1] = -1;
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close(0);
+    close(1);
+  }
+  void close(int end) {
+    if (ends_[end] >= 0) ::close(std::exchange(ends_[end], -1));
+  }
+  int operator[](int end) const { return ends_[end]; }
+
+ private:
+  int ends_[2];
+};
+
+// Pointers to the strings, with a null at the end.
+std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> merged_environment(const std::vector<std::string>& entries) {
+  std::vector<std::string> merged = entries;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const char* const end = std::strchr(*entry, '=');
+    if (!end) continue;
+    const auto length = static_cast<size_t>(end + 1 - *entry);
+    if (std::none_of(entries.begin(), entries.end(),
+                     [&](const std::string& own) { return own.compare(0, length, *entry, length) == 0; }))
+      merged.emplace_back(*entry);
+  }
+  return merged;
+}
+
+// Starts the program in a process group of its own, with all signals at their defaults. Returns 0 or an errno.
+int start(const std::vector<std::string>& arguments, const std::vector<std::string>& environment, int output,
+          pid_t& process) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  if (const int error = ::posix_spawn_file_actions_init(&actions)) return error;
+  int error = ::posix_spawnattr_init(&attributes);
+  if (error == 0) {
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    const std::vector<std::string> merged = merged_environment(environment);
+    std::vector<char*> argument_list = pointers_to(arguments), environment_list = pointers_to(merged);
+    error = ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (error == 0) error = ::posix_spawn_file_actions_adddup2(&actions, output, 1);
+    if (error == 0) error = ::posix_spawn_file_actions_adddup2(&actions, output, 2);
+    if (error == 0) error = ::posix_spawnattr_setpgroup(&attributes, 0);
+    if (error == 0) error = ::posix_spawnattr_setsigmask(&attributes, &none);
+    if (error == 0) error = ::posix_spawnattr_setsigdefault(&attributes, &all);
+    if (error == 0)
+      error = ::posix_spawnattr_setflags(
+          &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (error == 0)
+      error = ::posix_spawn(&process, arguments.front().c_str(), &actions, &attributes, argument_list.data(),
+                            environment_list.data());
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  ::posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// Reads what there is. Returns false at the end of the output.
+bool read_output(int from, std::string& output) {
+  char bytes[4096];
+  const ssize_t n = ::read(from, bytes, sizeof bytes);
+  if (n < 0) return errno == EINTR || errno == EAGAIN;
+  if (n == 0) return false;
+  output.append(bytes, std::min(static_cast<size_t>(n), most_output - std::min(output.size(), most_output)));
+  return true;
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                          std::chrono::nanoseconds limit, core::FunctionRef<bool()> cancelled) {
+  using End = ProcessResult::End;
+  ProcessResult result = {End::exited, 0, {}};
+  Pipe pipe;
+  if (pipe[0] < 0) return {End::not_started, errno, {}};
+  pid_t process = -1;
+  if (const int error = start(arguments, environment, pipe[1], process)) return {End::not_started, error, {}};
+  pipe.close(1);
+  ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  const Clock::time_point end = Clock::now() + limit;
+  // Until the program has closed its output and ended; grandchildren that keep the output open do not matter then.
+  bool open = true;
+  int status = 0;
+  for (;;) {
+    pollfd wanted = {pipe[0], POLLIN, 0};
+    const bool readable = ::poll(&wanted, open ? 1 : 0, poll_milliseconds / (open ? 1 : 10)) > 0;
+    if (readable) open = read_output(pipe[0], result.output);
+    const pid_t waited = ::waitpid(process, &status, WNOHANG);
+    if (waited == process || (waited < 0 && errno == ECHILD)) break;  // ECHILD: the program ignores SIGCHLD
+    const bool late = Clock::now() >= end;
+    if (!late && (readable || !cancelled())) continue;
+    ::kill(-process, SIGKILL);
+    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
+    result.end = late ? End::out_of_time : End::cancelled;
+    return result;
+  }
+  while (open) {
+    pollfd wanted = {pipe[0], POLLIN, 0};
+    if (::poll(&wanted, 1, 0) <= 0) break;
+    open = read_output(pipe[0], result.output);
+  }
+  ::kill(-process, SIGKILL);  // what it left behind in its group
+  if (WIFSIGNALED(status)) {
+    result.end = End::signalled;
+    result.code = WTERMSIG(status);
+  } else {
+    result.code = WEXITSTATUS(status);
+  }
+  return result;
+}
+
+std::string find_program(const std::string& name) {
+  const auto usable = [](const std::string& path) {
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return usable(name) ? name : std::string();
+  const char* const list = std::getenv("PATH");
+  std::string left = list ? list : "/usr/local/bin:/usr/bin:/bin";
+  while (!left.empty()) {
+    const size_t end = left.find(':');
+    const std::string folder = left.substr(0, end);
+    left = end == std::string::npos ? std::string() : left.substr(end + 1);
+    // An empty entry is the current folder, from which no compiler is taken.
+    if (folder.empty() || folder.front() != '/') continue;
+    if (std::string path = folder + "/" + name; usable(path)) return path;
+  }
+  return {};
+}
+
+}  // namespace synfire::jit
