@@ -19,14 +19,22 @@ int64_t quotient_up(int64_t a, int64_t b) {
 
 // The blocks cover all tiles, the tiles all elements, and the last of each is needed.
 void expect_covered(const Plan& plan, int64_t elements, int block_threads = threads_per_block) {
+  EXPECT_EQ(plan.tiles.elements, elements);
   EXPECT_EQ(plan.tiles.words, 0);
+  EXPECT_EQ(plan.tiles.of_batch_row, 0);
   EXPECT_EQ(plan.tiles.count, quotient_up(elements, int64_t{32} * plan.ownership.width));
   EXPECT_EQ(int64_t{plan.n_blocks}, quotient_up(plan.tiles.count, block_threads / 32));
 }
 // The same of tiles of packed words.
-void expect_words_covered(const Plan& plan, int64_t words) {
-  ASSERT_GT(plan.tiles.words, 0);
-  EXPECT_EQ(plan.tiles.count, quotient_up(words, plan.tiles.words));
+void expect_words_covered(const Plan& plan, int64_t batch, int64_t n_neurons) {
+  const int64_t words = (n_neurons + 31) / 32;
+  if (plan.tiles.words > 0) {
+    EXPECT_EQ(plan.tiles.of_batch_row, 0);
+    EXPECT_EQ(plan.tiles.count, quotient_up(batch * words, plan.tiles.words));
+  } else {
+    EXPECT_EQ(plan.tiles.of_batch_row, quotient_up(words, plan.ownership.width));
+    EXPECT_EQ(plan.tiles.count, batch * plan.tiles.of_batch_row);
+  }
   EXPECT_EQ(int64_t{plan.n_blocks}, quotient_up(plan.tiles.count, threads_per_block / 32));
 }
 
@@ -76,7 +84,7 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     const operations::Forward forward = planned.forward();
     const Plan plan = plan_of(forward, h200);
     if (given.batch > 1 && given.n_neurons % 32 != 0)
-      expect_words_covered(plan, given.batch * ((given.n_neurons + 31) / 32));
+      expect_words_covered(plan, given.batch, given.n_neurons);
     else
       expect_covered(plan, row);
     const operations::Backward backward = planned.backward();
@@ -103,6 +111,8 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     const auto arguments = latest.as<ForwardLaunch<float>>();
     EXPECT_EQ(arguments.tiles.count, plan.tiles.count);
     EXPECT_EQ(arguments.tiles.words, plan.tiles.words);
+    EXPECT_EQ(arguments.tiles.of_batch_row, plan.tiles.of_batch_row);
+    EXPECT_EQ(arguments.tiles.elements, row);
     EXPECT_EQ(arguments.arguments.extents.n_steps, given.n_steps);
     EXPECT_EQ(arguments.arguments.extents.row(), row);
     EXPECT_EQ(arguments.arguments.x.pitch, row);
@@ -177,22 +187,39 @@ void PrintTo(const Ownership& ownership, std::ostream* out) {
   *out << ownership.width << (ownership.adjacent ? " adjacent" : " strided");
 }
 
-// The same number of neurons per thread at any shape; adjacent ones if 16-bit storage is aligned.
+// Several neurons per thread at any shape: adjacent ones if rows are aligned.
 TEST(LaunchPlan, WidthsFollowTheStorageType) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const std::tuple<int32_t, int, int, bool> types[] = {
-      {SYNFIRE_DTYPE_F32, forward_width<float>, backward_width<float>, has_adjacent<float>},
-      {SYNFIRE_DTYPE_F64, forward_width<double>, backward_width<double>, has_adjacent<double>},
-      {SYNFIRE_DTYPE_F16, forward_width<F16>, backward_width<F16>, has_adjacent<F16>},
-      {SYNFIRE_DTYPE_BF16, forward_width<Bf16>, backward_width<Bf16>, has_adjacent<Bf16>}};
-  for (const auto& [dtype, forward, backward, adjacent] : types)
+  const auto best = [](int adjacent, int strided) {
+    return adjacent > 1 ? Ownership{adjacent, true} : Ownership{strided};
+  };
+  const std::tuple<int32_t, Ownership, Ownership, Ownership, Ownership> types[] = {
+      {SYNFIRE_DTYPE_F32,
+       best(forward_adjacent<float>, 0),
+       {forward_strided<float>},
+       best(backward_adjacent<float>, 0),
+       {backward_strided<float>}},
+      {SYNFIRE_DTYPE_F64,
+       best(forward_adjacent<double>, forward_strided<double>),
+       {forward_strided<double>},
+       best(backward_adjacent<double>, backward_strided<double>),
+       {backward_strided<double>}},
+      {SYNFIRE_DTYPE_F16,
+       best(forward_adjacent<F16>, 0),
+       {forward_strided<F16>},
+       best(backward_adjacent<F16>, 0),
+       {backward_strided<F16>}},
+      {SYNFIRE_DTYPE_BF16,
+       best(forward_adjacent<Bf16>, 0),
+       {forward_strided<Bf16>},
+       best(backward_adjacent<Bf16>, 0),
+       {backward_strided<Bf16>}}};
+  for (const auto& [dtype, aligned, any, aligned_back, any_back] : types)
     for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
-      const Ownership aligned = {forward, adjacent}, aligned_back = {backward, adjacent && backward > 1};
-      const Ownership any = {forward}, any_back = {backward}, one = {1};
       EXPECT_EQ(forward_of({4, 1, many, dtype, spikes}), aligned);
       EXPECT_EQ(backward_of({4, 1, many, dtype, spikes}), aligned_back);
-      EXPECT_EQ(forward_of({4, 1, few, dtype, spikes}), one) << "few neurons: more threads, not wider ones";
+      EXPECT_EQ(forward_of({4, 1, few, dtype, spikes}), Ownership{1}) << "few neurons: more threads, not wider ones";
       EXPECT_EQ(forward_of({4, 1, many + 1, dtype, spikes}), any) << "rows that are no multiple";
       EXPECT_EQ(backward_of({4, 1, many + 1, dtype, spikes}), any_back);
       Given late = {4, 1, many, dtype, spikes};
@@ -208,15 +235,16 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
     }
 }
 
-// Packed words end with their batch row, wherever that is; tiles have as many of them as fit.
+// Packed words end with their batch row, wherever that is.
 TEST(LaunchPlan, TilesOfPackedWords) {
-  const std::tuple<int64_t, int64_t, int, int> rows[] = {  // batch, neurons: neurons per thread, words per tile
-      {256, 784, 4, 4},    // 25 words, the last one of 16 bits: 128 lanes have room for four
-      {20000, 10, 4, 12},  // one word of 10 bits per row
-      {2000, 100, 4, 4},   // five would be 132 lanes
-      {5000, 33, 4, 6},    // pairs of 33 bits
-      {9000, 17, 4, 7},   {200000, 1, 1, 32},  // a lane writes one word at most, so wide tiles would be empty
-      {100000, 2, 1, 16}, {50000, 3, 1, 10},  {64, 100, 1, 1}, {20, 10, 1, 3},
+  const std::tuple<int64_t, int64_t, int, int> rows[] = {
+      // batch, neurons: neurons per thread, words dealt to a tile
+      {256, 784, 2, 0},                        // 13 tiles of two words for each batch row, the last one with 16 neurons
+      {2000, 100, 2, 0},                       // two tiles: 100 neurons in 128 lanes
+      {20000, 10, 2, 6},                       // one word of 10 bits per row: 60 neurons in 64 lanes
+      {5000, 33, 2, 2},                        // pairs of 33 bits
+      {9000, 17, 2, 3},   {200000, 1, 1, 32},  // a lane writes one word at most, so wide tiles would be empty
+      {100000, 2, 2, 32}, {50000, 3, 2, 21},  {64, 100, 1, 0}, {20, 10, 1, 3},
   };
   for (const auto& [batch, neurons, width, words] : rows) {
     SCOPED_TRACE(testing::Message() << batch << " rows of " << neurons);
@@ -224,10 +252,10 @@ TEST(LaunchPlan, TilesOfPackedWords) {
     const Plan plan = plan_of(planned.forward(), h200);
     EXPECT_EQ(plan.ownership, Ownership{width});
     EXPECT_EQ(plan.tiles.words, words);
-    expect_words_covered(plan, batch * ((neurons + 31) / 32));
+    expect_words_covered(plan, batch, neurons);
     // Wherever a tile begins, its words have room in its lanes.
     const int64_t per_row = (neurons + 31) / 32;
-    for (int64_t tile = 0; tile < std::min<int64_t>(plan.tiles.count, 2 * per_row + 64); ++tile) {
+    for (int64_t tile = 0; words > 0 && tile < std::min<int64_t>(plan.tiles.count, 2 * per_row + 64); ++tile) {
       int64_t bits = 0;
       for (int64_t word = tile * words; word < (tile + 1) * words; ++word)
         bits += std::min<int64_t>(32, neurons - word % per_row * 32);
@@ -243,19 +271,19 @@ TEST(LaunchPlan, TilesOfPackedWords) {
 // A pass of a model that never fires reads and writes one sequence each, in accesses as wide as a forward's.
 TEST(LaunchPlan, WidthsWithoutSpikes) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const std::tuple<int32_t, Ownership> types[] = {
-      {SYNFIRE_DTYPE_F32, {linear_backward_width<float>, has_adjacent<float>}},
-      {SYNFIRE_DTYPE_F64, {linear_backward_width<double>, has_adjacent<double>}},
-      {SYNFIRE_DTYPE_F16, {linear_backward_width<F16>, has_adjacent<F16>}},
-      {SYNFIRE_DTYPE_BF16, {linear_backward_width<Bf16>, has_adjacent<Bf16>}}};
-  for (const auto& [dtype, wide] : types) {
+  const std::tuple<int32_t, Ownership, Ownership> types[] = {
+      {SYNFIRE_DTYPE_F32, {forward_adjacent<float>, true}, {forward_strided<float>}},
+      {SYNFIRE_DTYPE_F64, {forward_strided<double>}, {forward_strided<double>}},
+      {SYNFIRE_DTYPE_F16, {forward_adjacent<F16>, true}, {forward_strided<F16>}},
+      {SYNFIRE_DTYPE_BF16, {forward_adjacent<Bf16>, true}, {forward_strided<Bf16>}}};
+  for (const auto& [dtype, wide, any] : types) {
     SCOPED_TRACE(testing::Message() << "dtype " << dtype);
     Given given = {40, 1, many, dtype};
     given.model = SYNFIRE_MODEL_LI;
     EXPECT_EQ(forward_of(given), wide);
     EXPECT_EQ(backward_of(given), wide);
     given.misaligned = 1;
-    EXPECT_EQ(forward_of(given), Ownership{wide.width});
+    EXPECT_EQ(forward_of(given), any);
     EXPECT_EQ(backward_of(given), wide) << "x is not read";
     given = {40, 1, few, dtype};
     given.model = SYNFIRE_MODEL_LI;

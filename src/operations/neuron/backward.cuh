@@ -74,7 +74,7 @@ struct Interval {
                                       int64_t number)
       : first(number * checkpoint_interval),
         length(static_cast<int>(a.extents.n_steps - first < checkpoint_interval ? a.extents.n_steps - first
-                                                                               : checkpoint_interval)),
+                                                                                : checkpoint_interval)),
         v(load_row_now<O>(a.tape + number * Model::n_states * row + element)),
         w(further(a.tape + number * Model::n_states * row + element, row)),
         grad_spike(spikes(a, element), length),
@@ -91,6 +91,19 @@ struct Interval {
     if (!a.grad_spike) return {};
     return Spikes(Sequence(a.grad_spike, first + length - 1, element, -1));
   }
+};
+
+// An interval that a kernel begins before it knows what its thread does, or none.
+template <class Walked, bool Early>
+struct Begun {
+  using type = Walked;
+};
+template <class Walked>
+struct Begun<Walked, false> {
+  struct type {
+    template <class... Arguments>
+    __device__ __forceinline__ explicit type(const Arguments&...) {}
+  };
 };
 
 // One thread's neurons, backward through time: interval by interval, H is recomputed from the checkpoint (or read from
@@ -154,6 +167,13 @@ class BackwardThread {
     }
   }
 
+  __device__ __forceinline__ void run(int64_t interval) {
+    for (; interval >= 0; --interval) {
+      Walked walked(a_, row_, element_, interval);
+      walk(walked);
+    }
+    finish();
+  }
   // `walked`: the last interval, number `interval`.
   __device__ __forceinline__ void run(Walked walked, int64_t interval) {
     for (;;) {
@@ -262,7 +282,7 @@ class BackwardThread {
                               step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
                                    [&](int w) { return slope_at(h_now_.e[w], w); });
                             },
-                            [] {});
+                            [](int) {});
     }
   }
 
@@ -327,11 +347,10 @@ class BackwardThread {
   __device__ __forceinline__ void recompute(Walked& walked) {
     Vector<R, W> v = walked.v;
     Further w_now = walked.w;
-    walked.x.run([](int64_t) {},
-                 [&](const Row& x, int64_t s, int, auto) {
-                   charge_step(walked.x.decoded(x), static_cast<int>(s), v, w_now);
-                 },
-                 [] {});
+    walked.x.run(
+        [](int64_t) {},
+        [&](const Row& x, int64_t s, int, auto) { charge_step(walked.x.decoded(x), static_cast<int>(s), v, w_now); },
+        [](int) {});
   }
 
   // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
@@ -369,7 +388,7 @@ class BackwardThread {
       }
       h_[s * step_stride] = h;
     };
-    rows.run([](int64_t) {}, keep, [] {});
+    rows.run([](int64_t) {}, keep, [](int) {});
   }
 
   // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative.
@@ -461,15 +480,15 @@ class BackwardThread {
 
 // Long unrolled code, so only for the common case: one variable, f32, a surrogate with its own instance.
 template <class Model, class Surrogate, class E, class O, BackwardInputs Inputs>
-inline constexpr bool runs_deep = O::width == 1 && Inputs == BackwardInputs::spikes && n_further_states<Model> == 0 &&
+inline constexpr bool runs_deep = O::width == 1 && Inputs == BackwardInputs::spikes&& n_further_states<Model> == 0 &&
                                   is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
 
 // Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower (226 us against 205); 16-bit
 // storage is bound by instructions, and more warps make it faster (135 us against 150).
 template <class E, class O>
-inline constexpr int backward_blocks_at_least = O::width == 1    ? 1
-                                                : sizeof(E) == 2 ? 12
-                                                                 : 10;
+inline constexpr int backward_blocks_at_least = O::width == 1                       ? 1
+                                                : sizeof(E) == 2 && O::adjacent > 1 ? 12
+                                                                                    : 10;
 
 template <class Model, class Surrogate, class E, class O, BackwardInputs Inputs>
 __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, O>)
@@ -490,43 +509,42 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   auto* h = reinterpret_cast<Vector<R, O::width>*>(shared);
   const int64_t last = (a.extents.n_steps - 1) / checkpoint_interval;
 
-  if constexpr (runs_deep<Model, Surrogate, E, O, Inputs>) {
-    const Owned<O> owned = owned_in<O>(range, window, switches.active);
-    if (!owned.any()) return;
-    if (switches.per_neuron) {
-      const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, true> own(
-          *a.parameters, a.extents.n_neurons, element);
-      BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, element, owned, own, h)
-          .run(Walked(a, row, element, last), last);
-      return;
-    }
-    BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs> thread(launch, element, owned, constants, h);
-    if (a.extents.n_steps > Walked::ahead && !a.tape_h)
-      thread.run_deep();
+  constexpr bool begins_early =
+      O::width > 1 && O::adjacent == 1 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
+  const auto run_in = [&](auto& thread, auto& walked) {
+    if constexpr (begins_early)
+      thread.run(walked, last);
     else
-      thread.run(Walked(a, row, element, last), last);
-  } else {
-    const Walked walked(a, row, element, last);
-    const Owned<O> owned = owned_in<O>(range, window, switches.active);
-    if (!owned.any()) return;
-    const Rules rules = a.rules;
-    if (switches.per_neuron) {
-      const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, true> own(
-          *a.parameters, a.extents.n_neurons, element);
-      BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, element, owned, own, h).run(walked, last);
+      thread.run(last);
+  };
+  // What is in flight while the parameters arrive costs registers, which other instances do not have.
+  typename Begun<Walked, begins_early>::type walked(a, row, element, last);
+  const Owned<O> owned = owned_in<O>(range, window, switches.active);
+  if (!owned.any()) return;
+  const Rules rules = a.rules;
+  if (switches.per_neuron) {
+    const Constants<R, first_surrogate_constant<Model> + Surrogate::n_constants, O, true> own(
+        *a.parameters, a.extents.n_neurons, element);
+    BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs> thread(launch, element, owned, own, h);
+    run_in(thread, walked);
+    return;
+  }
+  // Separate instances pay off where instructions bind.
+  if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !is_same<Surrogate, AnySurrogate>) {
+    if (!rules.soft_reset && !rules.detach_reset) {
+      BackwardThread<Model, Surrogate, E, O, false, HardAttached, Inputs> thread(launch, element, owned, constants, h);
+      run_in(thread, walked);
       return;
     }
-    // Separate instances pay off where instructions bind.
-    if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !is_same<Surrogate, AnySurrogate>) {
-      if (!rules.soft_reset && !rules.detach_reset) {
-        BackwardThread<Model, Surrogate, E, O, false, HardAttached, Inputs>(launch, element, owned, constants, h)
-            .run(walked, last);
-        return;
-      }
-    }
-    BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs>(launch, element, owned, constants, h)
-        .run(walked, last);
   }
+  BackwardThread<Model, Surrogate, E, O, false, Rules, Inputs> thread(launch, element, owned, constants, h);
+  if constexpr (runs_deep<Model, Surrogate, E, O, Inputs>) {
+    if (a.extents.n_steps > Walked::ahead && !a.tape_h) {
+      thread.run_deep();
+      return;
+    }
+  }
+  run_in(thread, walked);
 }
 
 // ---- instances ------------------------------------------------------------------------------------------------------
@@ -540,7 +558,7 @@ const void* linear_backward_address(const Ownership& ownership, BackwardInputs i
   constexpr BackwardInputs own = is_same<E, AnyStorage> ? BackwardInputs::any : BackwardInputs::potential;
   const void* found = nullptr;
   if (inputs == own)
-    visit_ownership<forward_adjacent<E>, is_same<E, AnyStorage> ? 1 : forward_strided>(
+    visit_ownership<forward_adjacent<E>, is_same<E, AnyStorage> ? 1 : forward_strided<E>>(
         ownership, [&](auto o) { found = address(linear_backward<Model, E, decltype(o)>); });
   return found;
 }
@@ -550,9 +568,8 @@ template <class Model, class Surrogate, class E>
 const void* spikes_address(const Ownership& ownership) {
   constexpr bool wide = backward_variables<Model>(BackwardInputs::spikes) == 1;
   const void* found = nullptr;
-  visit_ownership<wide ? backward_adjacent<E> : 1, wide ? backward_strided<E> : 1>(ownership, [&](auto o) {
-    found = address(backward<Model, Surrogate, E, decltype(o), BackwardInputs::spikes>);
-  });
+  visit_ownership<wide ? backward_adjacent<E> : 1, wide ? backward_strided<E> : 1>(
+      ownership, [&](auto o) { found = address(backward<Model, Surrogate, E, decltype(o), BackwardInputs::spikes>); });
   return found;
 }
 
@@ -586,7 +603,7 @@ const void* backward_address(int32_t surrogate, const Ownership& ownership, Back
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs) {
   const void* found = nullptr;
-  visit(CompiledModels{}, model, [&](auto entry) {
+  visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
     if constexpr (never_fires<Model>)
       found = linear_backward_address<Model, E>(ownership, inputs);

@@ -12,16 +12,19 @@ namespace {
 // 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Short sequences need whole
 // chunks instead.
 template <class E, class O, ForwardOutputs Outputs>
-inline constexpr int forward_ahead =
-    O::width == 1 && is_same<E, float> &&
-            (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense || Outputs == ForwardOutputs::potential)
-        ? 32
-    : O::width > 1 && O::adjacent == 1 && sizeof(E) == 2 ? 16
-                                                         : 8;
+inline constexpr int forward_ahead = O::width == 1 && is_same<E, float> &&
+                                             (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense ||
+                                              Outputs == ForwardOutputs::potential)
+                                         ? 32
+                                         : 8;
 // Blocks per multiprocessor: 16-bit storage is faster with more warps (42.1 us against 42.7: f16, N = 2,097,152, T =
 // 32), and so are two strided neurons, of which a multiprocessor needs twice as many threads.
 template <class E, class O>
-inline constexpr int forward_blocks_at_least = O::width > 1 && (O::adjacent == 1 || sizeof(E) == 2) ? 8 : 1;
+inline constexpr int forward_blocks_at_least = O::width == 1 || is_double<E>        ? 1
+                                               : O::adjacent > 1 && sizeof(E) == 2  ? 7
+                                               : O::adjacent == 1 && sizeof(E) == 2 ? 5
+                                               : O::adjacent == 1                   ? 8
+                                                                                    : 1;
 
 // What a thread loads first, all at once: its state, its first rows, the constants that neurons share.
 template <class Model, class E, class O, int Ahead>
@@ -36,7 +39,9 @@ struct ForwardStart {
   Flight<Reader<E, O>, Ahead> rows;
 
   __device__ __forceinline__ ForwardStart(const operations::ForwardArguments<R>& a, int64_t element)
-      : constants(*a.parameters), v(load_row_now<O>(a.v_in + element)), w{},
+      : constants(*a.parameters),
+        v(load_row_now<O>(a.v_in + element)),
+        w{},
         rows(Reader<E, O>(a.x, 0, element, 1), a.extents.n_steps) {
 #pragma unroll
     for (int k = 0; k < n_further; ++k) w[k] = load_row_now<O>(a.w_in[k] + element);
@@ -55,11 +60,12 @@ class ForwardThread {
   static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr bool any = Outputs == ForwardOutputs::any;
   static constexpr bool any_spikes = any && !never_fires<Model>;
+  static constexpr bool packs = Outputs == ForwardOutputs::bits || any_spikes;
   static constexpr bool packs_time = Outputs == ForwardOutputs::time_bits || any_spikes;
   static_assert(checkpoint_interval % Ahead == 0);
 
   __device__ __forceinline__ ForwardThread(const ForwardLaunch<R>& launch, int64_t element, const Owned<O>& owned,
-                                           const WordWriter<O>& words, Start& start,
+                                           const WordWriter<O, Ahead>& words, Start& start,
                                            const Constants<R, Start::n_constants, O, PerNeuron>& constants)
       : a_(launch.arguments),
         row_(launch.tiles.elements),
@@ -91,8 +97,8 @@ class ForwardThread {
   __device__ __forceinline__ void run() {
     checkpoint_ = a_.tape ? a_.tape + element_ : nullptr;
     rows_.run([this](int64_t t) { checkpoint(t); },
-              [this](const Row& x, int64_t, int, auto) { step(rows_.decoded(x)); },
-              [this] { finish_full_words(); });
+              [this](const Row& x, int64_t, int u, auto) { step(rows_.decoded(x), u); },
+              [this](int n_steps) { finish_words(n_steps); });
     if constexpr (packs_time)
       if (time_words_) time_words_.finish(owned_);
     if constexpr (any_spikes)
@@ -117,14 +123,17 @@ class ForwardThread {
       checkpoint_ += row_;
     }
   }
-  __device__ __forceinline__ void finish_full_words() {
+  __device__ __forceinline__ void finish_words(int n_steps) {
+    if constexpr (packs)
+      if (!any || a_.spike_bits) words_.write(n_steps);
     if constexpr (packs_time)
       if (time_words_) time_words_.finish_full(owned_);
     if constexpr (any_spikes)
       if (tape_spikes_) tape_spikes_.finish_full(owned_);
   }
 
-  __device__ __forceinline__ void step(const Vector<R, W>& x) {
+  // `u`: its place in the chunk.
+  __device__ __forceinline__ void step(const Vector<R, W>& x, int u) {
     Vector<R, W> h;
     u32 bits = 0;
 #pragma unroll
@@ -135,19 +144,18 @@ class ForwardThread {
       h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
       const bool spike = fires<Model>(constants_[w], h.e[w]);
       bits |= static_cast<u32>(spike) << w;
+      if constexpr (packs) words_.note(u, w, spike);
       const StateOf<Model, R> after = advance<Model>(constants_[w], a_.rules, before, x.e[w], h.e[w], spike);
       v_.e[w] = after.v;
 #pragma unroll
       for (int k = 0; k < n_further; ++k) w_[k].e[w] = after.w[k];
     }
-    if constexpr (Outputs == ForwardOutputs::bits) words_.put(bits);
     if constexpr (Outputs == ForwardOutputs::time_bits) time_words_.put(bits);
     if constexpr (Outputs == ForwardOutputs::dense) spikes_.put(dense(bits), owned_);
     if constexpr (Outputs == ForwardOutputs::bytes) bytes_.put(bits, owned_);
     if constexpr (Outputs == ForwardOutputs::potential)
       if (a_.v_seq) v_seq_.put(v_, owned_);
     if constexpr (any_spikes) {
-      if (a_.spike_bits) words_.put(bits);
       if (time_words_) time_words_.put(bits);
       if (tape_spikes_) tape_spikes_.put(bits);
       if (a_.spikes && a_.spikes.dtype == SYNFIRE_DTYPE_U8)
@@ -189,7 +197,7 @@ class ForwardThread {
   const Owned<O> owned_;
   const Constants<R, Start::n_constants, O, PerNeuron> constants_;
   Flight<Reader<E, O>, Ahead> rows_;
-  WordWriter<O> words_;
+  WordWriter<O, Ahead> words_;
   R* checkpoint_ = nullptr;
   TimeWords<O> time_words_, tape_spikes_;
   ByteWriter<O> bytes_;
@@ -216,11 +224,12 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
   const Switches<R> switches(*a.parameters);
   ForwardStart<Model, E, O, ahead> start(a, element);
   const Owned<O> owned = owned_in<O>(range, window, switches.active);
-  WordWriter<O> words;
-  if constexpr (packs) words = WordWriter<O>(a.spike_bits, word, window, switches.active);
+  WordWriter<O, ahead> words;
+  if constexpr (packs) words = WordWriter<O, ahead>(a.spike_bits, word, window, switches.active, launch.tiles);
   if (!__any_sync(0xFFFFFFFFu, owned.any())) return;
   if (switches.per_neuron) {
-    const Constants<R, first_model_constant + Model::n_constants, O, true> own(*a.parameters, a.extents.n_neurons, element);
+    const Constants<R, first_model_constant + Model::n_constants, O, true> own(*a.parameters, a.extents.n_neurons,
+                                                                               element);
     ForwardThread<Model, E, O, true, Outputs, ahead>(launch, element, owned, words, start, own).run();
     return;
   }
@@ -234,19 +243,17 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
   constexpr bool one_type = !is_same<E, AnyStorage>;
   const void* found = nullptr;
-  visit(CompiledModels{}, model, [&](auto entry) {
+  visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    visit_ownership<forward_adjacent<E>, forward_strided>(ownership, [&](auto o) {
+    visit_ownership<forward_adjacent<E>, forward_strided<E>>(ownership, [&](auto o) {
       using O = decltype(o);
       if constexpr (one_type && never_fires<Model>) {
         if (outputs == ForwardOutputs::potential) found = address(forward<Model, E, O, ForwardOutputs::potential>);
       } else if constexpr (one_type) {
         if (outputs == ForwardOutputs::bits) found = address(forward<Model, E, O, ForwardOutputs::bits>);
-#ifndef W21_PROTO
         if (outputs == ForwardOutputs::time_bits) found = address(forward<Model, E, O, ForwardOutputs::time_bits>);
         if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, O, ForwardOutputs::dense>);
         if (outputs == ForwardOutputs::bytes) found = address(forward<Model, E, O, ForwardOutputs::bytes>);
-#endif
       }
       if constexpr (any_type)
         if (outputs == ForwardOutputs::any) found = address(forward<Model, E, O, ForwardOutputs::any>);

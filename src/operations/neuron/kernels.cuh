@@ -13,12 +13,6 @@ namespace {
 
 using namespace synfire::model;
 
-#ifdef W21_PROTO
-using CompiledModels = List<Entry<2, Lif>>;
-#else
-using CompiledModels = Models;
-#endif
-
 // The constants of a thread's neurons: one set for all of them, or one each.
 template <class R, int Count, class O, bool PerNeuron>
 class Constants {
@@ -27,7 +21,8 @@ class Constants {
   __device__ __forceinline__ explicit Constants(const core::ParameterBlock<R>& block) {
     static_assert(!PerNeuron);
     if constexpr (Count > 0)
-      for_each_neuron<Count>([&](auto k) { load_if<decltype(k)::value>(true, block.shared, values_[0][decltype(k)::value]); });
+      for_each_neuron<Count>(
+          [&](auto k) { load_if<decltype(k)::value>(true, block.shared, values_[0][decltype(k)::value]); });
   }
   __device__ __forceinline__ Constants(const core::ParameterBlock<R>& block, int64_t n_neurons, int64_t element) {
     static_assert(PerNeuron);
@@ -40,7 +35,9 @@ class Constants {
       for (int k = 0; k < Count; ++k) values_[w][k] = block.per_neuron[k * n_neurons + neuron];
     }
   }
-  __device__ __forceinline__ const R* operator[](int w) const { return values_[PerNeuron ? w : 0]; }
+  __device__ __forceinline__ const R* operator[](int w) const {
+    return values_[PerNeuron ? w : 0];
+  }
 
  private:
   R values_[PerNeuron ? O::width : 1][Count > 0 ? Count : 1];

@@ -2,7 +2,6 @@
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 
-#define W21_PROTO
 #include "arguments.hpp"
 
 #include <cuda/device_types.hpp>
@@ -14,7 +13,8 @@ namespace synfire::cuda {
 // Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
 inline constexpr int backward_threads = 64;
 
-// Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart (tiles.cuh).
+// Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart
+// (tiles.cuh).
 struct Ownership {
   int width;
   bool adjacent = false;
@@ -22,12 +22,15 @@ struct Ownership {
   friend bool operator==(const Ownership&, const Ownership&) = default;
 };
 
-// How the warps of a pass share a row [B, N]. Tile k, of warp k, is the 32·width elements from 32·width·k on. Where batch
-// rows end within a packed word, it is the elements of `words` packed words instead.
+// How the warps of a pass share a row [B, N]: tile k is warp k's. By elements, it is the 32·width ones from 32·width·k
+// on. Where batch rows end within a packed word, a tile consists of whole words instead. If that leaves few lanes
+// without a neuron, each batch row has tiles of its own, of `width` words; else all words are dealt out, `words` to
+// each tile, wherever batch rows end.
 struct Tiles {
   int64_t elements;  // of a row
   int64_t count;
-  int32_t words;  // at most 32; 0: by elements
+  int64_t of_batch_row;  // tiles of their own; 0: none
+  int32_t words;         // at most 32; 0: not dealt out
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
@@ -68,11 +71,11 @@ const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownershi
 
 // The instances with several neurons per thread.
 //
-// Adjacent ones, for rows that are aligned: in a forward 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons
-// a thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128); in a backward
-// two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142
-// instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). A pass of a model that never fires stores nothing between
-// its steps. 1: there is none.
+// Adjacent ones, for rows that are aligned: in a forward 16-byte accesses, 8-byte ones with 16-bit storage (eight
+// neurons a thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128); in a
+// backward two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32,
+// 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). A pass of a model that never fires stores nothing
+// between its steps. 1: there is none.
 template <class E>
 inline constexpr int forward_adjacent = is_double<E> ? 1 : 4;
 template <>
@@ -81,9 +84,10 @@ template <class E>
 inline constexpr int backward_adjacent = is_double<E> ? 1 : 2;
 template <>
 inline constexpr int backward_adjacent<AnyStorage> = 1;
-// Strided ones, for any rows: four took 44.3 us instead of 40.1 (H200, LIF, forward, f32, T = 16,
-// N = 2,097,152).
-inline constexpr int forward_strided = 2;
+// Strided ones, for any rows. In f32 four took 44.3 us instead of 40.1 (H200, LIF, forward, T = 16, N = 2,097,152);
+// with 16-bit storage fewer, larger blocks matter more.
+template <class E>
+inline constexpr int forward_strided = sizeof(E) == 2 ? 4 : 2;
 template <class E>
 inline constexpr int backward_strided = is_double<E> ? 1 : 2;
 

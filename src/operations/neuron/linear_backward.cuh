@@ -9,9 +9,7 @@ namespace {
 
 // Rows in flight, by the reasons of forward_ahead (forward.cuh).
 template <class E, class O>
-inline constexpr int linear_ahead = O::width == 1 && is_same<E, float>                 ? 32
-                                    : O::width > 1 && O::adjacent == 1 && sizeof(E) == 2 ? 16
-                                                                                         : 8;
+inline constexpr int linear_ahead = O::width == 1 && is_same<E, float> ? 32 : 8;
 
 // One thread's neurons, backward through time, without gradients of parameters: the slopes are the same at every step,
 // so neither H nor X is read.
@@ -54,7 +52,7 @@ class LinearBackwardThread {
   }
 
   __device__ __forceinline__ void run() {
-    rows_.run([](int64_t) {}, [this](const Row& row, int64_t, int, auto) { step(row); }, [] {});
+    rows_.run([](int64_t) {}, [this](const Row& row, int64_t, int, auto) { step(row); }, [](int) {});
     if (a_.grad_v_init) store<O>(a_.grad_v_init + element_, carried_, owned_);
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace synfire::cuda {
 
@@ -159,27 +158,27 @@ namespace {
 
 constexpr int64_t word_bits = 32, most_words = 32;  // a lane of a warp writes each word of its tile
 
-// How many packed words every tile has, where they end with their batch row: as many as fit wherever it begins.
-int64_t words_of_tile(const Extents& e, int width) {
-  const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
-  const int64_t shorter = per_row * word_bits - e.n_neurons;  // bits that the last word of a row lacks
-  int64_t words = width;
-  while (words < most_words && (words + 1) * word_bits - (words + 1) / per_row * shorter <= lanes) ++words;
-  return words;
-}
-// The neurons of a tile by the lanes it has.
-double filled_lanes(const Extents& e, int width) {
-  return static_cast<double>(words_of_tile(e, width) * e.n_neurons) /
-         static_cast<double>(e.words_per_row() * width * word_bits);
-}
-
 Tiles tiles_by_elements(const Extents& e, int width) {
   const int64_t elements = width * word_bits;
-  return {e.row(), (e.row() + elements - 1) / elements, 0};
+  return {e.row(), (e.row() + elements - 1) / elements, 0, 0};
 }
+
+// Where packed words end with their batch row. Three quarters of the lanes with a neuron are as fast as all of them,
+// and words that are the votes of 32 lanes take fewer instructions.
 Tiles tiles_by_words(const Extents& e, int width) {
-  const int64_t words = words_of_tile(e, width);
-  return {e.row(), (e.batch * e.words_per_row() + words - 1) / words, static_cast<int32_t>(words)};
+  const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
+  const int64_t tiles = (per_row + width - 1) / width;
+  if (4 * e.n_neurons >= 3 * tiles * lanes) return {e.row(), e.batch * tiles, tiles, 0};
+  // As many words as fit wherever a tile begins.
+  const int64_t shorter = per_row * word_bits - e.n_neurons;  // bits that the last word of a batch row lacks
+  int64_t words = width;
+  while (words < most_words && (words + 1) * word_bits - (words + 1) / per_row * shorter <= lanes) ++words;
+  return {e.row(), (e.batch * per_row + words - 1) / words, 0, static_cast<int32_t>(words)};
+}
+
+// The neurons of a tile by the lanes it has.
+double filled_lanes(const Tiles& tiles, int width) {
+  return static_cast<double>(tiles.elements) / static_cast<double>(tiles.count * width * word_bits);
 }
 
 uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extents) {
@@ -216,13 +215,12 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
   const int adjacent = by_words ? 1 : with_storage(spec, any, [](auto s) { return forward_adjacent<decltype(s)>; });
   // With very few neurons in a batch row, a wide tile has more lanes than words.
-  const bool sparse = by_words && filled_lanes(e, forward_strided) < 0.75 * filled_lanes(e, 1);
-  plan.ownership = ownership_of(e, gpu, adjacent, sparse ? 1 : forward_strided, op.x, bits ? View{} : op.spikes,
-                                op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out,
-                                op.w_final, op.w_seq, op.tape_spikes);
-#ifdef W21_PROTO
-  if (const char* v = std::getenv("W21_FORWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
-#endif
+  const int strided = with_storage(spec, any, [](auto s) { return forward_strided<decltype(s)>; });
+  const bool sparse =
+      by_words && filled_lanes(tiles_by_words(e, strided), strided) < 0.75 * filled_lanes(tiles_by_words(e, 1), 1);
+  plan.ownership =
+      ownership_of(e, gpu, adjacent, sparse ? 1 : strided, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out,
+                   op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes);
   const int width = plan.ownership.width;
   plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
@@ -242,7 +240,8 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
     if (inputs_of(spec, op) == BackwardInputs::potential)
       plan.ownership =
           ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_adjacent<decltype(s)>; }),
-                       forward_strided, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+                       with_storage(spec, false, [](auto s) { return forward_strided<decltype(s)>; }), op.grad_v_seq,
+                       op.grad_v_final, op.grad_x, op.grad_v_init);
     plan.tiles = tiles_by_elements(e, plan.ownership.width);
     plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
@@ -252,17 +251,12 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
         ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return backward_adjacent<decltype(s)>; }),
                      with_storage(spec, false, [](auto s) { return backward_strided<decltype(s)>; }), op.x, op.tape_h,
                      op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
-#ifdef W21_PROTO
-  if (const char* v = std::getenv("W21_BACKWARD")) plan.ownership = {v[0] - '0', v[1] == 'a'};
-#endif
   const int width = plan.ownership.width;
   plan.tiles = tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
-  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(spec.extents.n_steps, width, variables,
-                                                                  op.gradients.count,
-                                                                  static_cast<int64_t>(spec.element_bytes())));
-  if (width > 1 && gains_by_full_waves(spec, gpu) &&
-      (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
+      spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
+  if (width > 1 && gains_by_full_waves(spec, gpu) && (has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, policy_of(gpu).backward, gpu);
   return plan;
 }
