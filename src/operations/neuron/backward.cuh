@@ -47,8 +47,30 @@ struct Kept {
   static constexpr int step_stride = variables * block;
 };
 
-// The first loads of one checkpoint interval: the state before it, its first rows of X and its last ones of dL/dS.
-template <class Model, class E, class O, BackwardInputs Inputs>
+// Whether a thread begins its loads before it knows what its parameters are: then it waits for the memory once. What is
+// in flight meanwhile takes registers, which other instances do not have (adjacent neurons, f32, T = 16: 120 us instead
+// of 104).
+template <class Surrogate, class E, class O>
+inline constexpr bool begins_early =
+    O::width > 1 && O::adjacent == 1 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
+
+// In place of rows that are not loaded early.
+struct NoRows {
+  template <class... Arguments>
+  __device__ __forceinline__ explicit NoRows(const Arguments&...) {}
+};
+template <class Rows, bool Early>
+struct RowsIf {
+  using type = Rows;
+};
+template <class Rows>
+struct RowsIf<Rows, false> {
+  using type = NoRows;
+};
+
+// The first loads of one checkpoint interval: the state before it, its last rows of dL/dS and, if early, its first rows
+// of X.
+template <class Model, class E, class O, BackwardInputs Inputs, bool Early>
 struct Interval {
   static constexpr int W = O::width;
   using R = Arithmetic<E>;
@@ -68,7 +90,7 @@ struct Interval {
   Vector<R, W> v;
   Further w;
   Flight<Spikes, ahead> grad_spike;
-  Flight<Sequence, ahead> x;  // no rows if H is stored
+  typename RowsIf<Flight<Sequence, ahead>, Early>::type x;  // no rows if H is stored
 
   __device__ __forceinline__ Interval(const operations::BackwardArguments<R>& a, int64_t row, int64_t element,
                                       int64_t number)
@@ -93,19 +115,6 @@ struct Interval {
   }
 };
 
-// An interval that a kernel begins before it knows what its thread does, or none.
-template <class Walked, bool Early>
-struct Begun {
-  using type = Walked;
-};
-template <class Walked>
-struct Begun<Walked, false> {
-  struct type {
-    template <class... Arguments>
-    __device__ __forceinline__ explicit type(const Arguments&...) {}
-  };
-};
-
 // One thread's neurons, backward through time: interval by interval, H is recomputed from the checkpoint (or read from
 // the tape) into shared memory and then walked in reverse.
 template <class Model, class Surrogate, class E, class O, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
@@ -115,7 +124,8 @@ class BackwardThread {
   using R = Arithmetic<E>;
   using Sequence = Reader<E, O>;
   using Row = typename Sequence::Row;
-  using Walked = Interval<Model, E, O, Inputs>;
+  static constexpr bool early = begins_early<Surrogate, E, O>;
+  using Walked = Interval<Model, E, O, Inputs, early>;
   using Further = typename Walked::Further;
   // dL/dX leaves the second-level cache first, in favour of X: 202.3 us against 204.3, and 279.1 against 281.3 with the
   // forward (H200, LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
@@ -276,13 +286,13 @@ class BackwardThread {
                                           [&](int w) { return slopes[u].e[w]; });
                                    });
     } else {
-      walked.grad_spike.run([](int64_t) {},
-                            [&](const Row& row, int64_t t, int u, auto loads) {
-                              const int s = last - static_cast<int>(t);
-                              step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
-                                   [&](int w) { return slope_at(h_now_.e[w], w); });
-                            },
-                            [](int) {});
+      walked.grad_spike.template run<PerNeuron>([](int64_t) {},
+                                                [&](const Row& row, int64_t t, int u, auto loads) {
+                                                  const int s = last - static_cast<int>(t);
+                                                  step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
+                                                       [&](int w) { return slope_at(h_now_.e[w], w); });
+                                                },
+                                                [](int) {});
     }
   }
 
@@ -345,11 +355,20 @@ class BackwardThread {
   }
 
   __device__ __forceinline__ void recompute(Walked& walked) {
+    if constexpr (early) {
+      recompute(walked, walked.x);
+    } else {
+      Flight<Sequence, ahead> x(Sequence(a_.x, walked.first, element_, 1), walked.length);
+      recompute(walked, x);
+    }
+  }
+  template <class Rows>
+  __device__ __forceinline__ void recompute(Walked& walked, Rows& rows) {
     Vector<R, W> v = walked.v;
     Further w_now = walked.w;
-    walked.x.run(
+    rows.template run<PerNeuron>(
         [](int64_t) {},
-        [&](const Row& x, int64_t s, int, auto) { charge_step(walked.x.decoded(x), static_cast<int>(s), v, w_now); },
+        [&](const Row& x, int64_t s, int, auto) { charge_step(rows.decoded(x), static_cast<int>(s), v, w_now); },
         [](int) {});
   }
 
@@ -388,7 +407,7 @@ class BackwardThread {
       }
       h_[s * step_stride] = h;
     };
-    rows.run([](int64_t) {}, keep, [](int) {});
+    rows.template run<true>([](int64_t) {}, keep, [](int) {});
   }
 
   // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative.
@@ -497,7 +516,8 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   if (launch.next_begins_early) let_next_begin();
   extern __shared__ __align__(16) unsigned char shared[];
   using R = Arithmetic<E>;
-  using Walked = Interval<Model, E, O, Inputs>;
+  constexpr bool early = begins_early<Surrogate, E, O>;
+  using Walked = Interval<Model, E, O, Inputs, early>;
   const operations::BackwardArguments<R>& a = launch.arguments;
   // Starts with the last neurons, whose X the forward left in the second-level cache.
   const int64_t row = launch.tiles.elements, tile = tile_of(gridDim.x - 1 - blockIdx.x);
@@ -509,16 +529,13 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   auto* h = reinterpret_cast<Vector<R, O::width>*>(shared);
   const int64_t last = (a.extents.n_steps - 1) / checkpoint_interval;
 
-  constexpr bool begins_early =
-      O::width > 1 && O::adjacent == 1 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
   const auto run_in = [&](auto& thread, auto& walked) {
-    if constexpr (begins_early)
+    if constexpr (early)
       thread.run(walked, last);
     else
       thread.run(last);
   };
-  // What is in flight while the parameters arrive costs registers, which other instances do not have.
-  typename Begun<Walked, begins_early>::type walked(a, row, element, last);
+  typename RowsIf<Walked, early>::type walked(a, row, element, last);
   const Owned<O> owned = owned_in<O>(range, window, switches.active);
   if (!owned.any()) return;
   const Rules rules = a.rules;

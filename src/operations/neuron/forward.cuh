@@ -96,9 +96,9 @@ class ForwardThread {
 
   __device__ __forceinline__ void run() {
     checkpoint_ = a_.tape ? a_.tape + element_ : nullptr;
-    rows_.run([this](int64_t t) { checkpoint(t); },
-              [this](const Row& x, int64_t, int u, auto) { step(rows_.decoded(x), u); },
-              [this](int n_steps) { finish_words(n_steps); });
+    rows_.template run<PerNeuron>([this](int64_t t) { checkpoint(t); },
+                                  [this](const Row& x, int64_t, int u, auto) { step(rows_.decoded(x), u); },
+                                  [this](int n_steps) { finish_words(n_steps); });
     if constexpr (packs_time)
       if (time_words_) time_words_.finish(owned_);
     if constexpr (any_spikes)

@@ -103,14 +103,8 @@ __device__ __forceinline__ void for_each_neuron(F f) {
 template <class O, class R>
 __device__ __forceinline__ void load_row_if(bool condition, const R* at, Vector<R, O::width>& values) {
   if constexpr (O::adjacent > 1) {
-    constexpr int part = O::width * static_cast<int>(sizeof(R)) <= 16 ? O::width : 16 / static_cast<int>(sizeof(R));
-    Vector<R, part> parts[O::width / part];
-    for_each_neuron<O::width / part>([&](auto k) {
-      constexpr int K = decltype(k)::value;
-      load_if<K>(condition, reinterpret_cast<const Vector<R, part>*>(at), parts[K]);
-#pragma unroll
-      for (int w = 0; w < part; ++w) values.e[K * part + w] = parts[K].e[w];
-    });
+    static_assert(O::width * sizeof(R) <= 16, "one access");
+    load_if<0>(condition, reinterpret_cast<const Vector<R, O::width>*>(at), values);
   } else {
     for_each_neuron<O::width>([&](auto w) {
       constexpr int w_value = decltype(w)::value;
@@ -349,9 +343,10 @@ class Flight {
     return source_.decoded(row);
   }
 
+  // `Short`: without a copy of the code for a last chunk that is whole, where its time does not matter.
   // Calls before(t) ahead of each chunk, step(row, t + u, u, loads) for each of its steps, and after(n), with their
   // number, behind it.
-  template <class Before, class Step, class After>
+  template <bool Short = false, class Before, class Step, class After>
   __device__ __forceinline__ void run(Before before, Step step, After after) {
     int64_t t = 0;
     for (; left_ > Ahead; t += Ahead) {
@@ -361,7 +356,7 @@ class Flight {
     }
     before(t);
     const int n = static_cast<int>(left_);
-    last(t, step);
+    last<Short>(t, step);
     after(n);
   }
 
@@ -373,7 +368,7 @@ class Flight {
       if (left_ > Ahead)
         chunk<Loads::rows>(t, step);
       else
-        last(t, step);
+        last<false>(t, step);
     }
   }
 
@@ -390,12 +385,14 @@ class Flight {
     left_ -= Ahead;
   }
 
-  template <class Step>
+  template <bool Short, class Step>
   __device__ __forceinline__ void last(int64_t t, Step step) {
     // Another copy of the code is worth it for short chunks only, which are most of a short sequence.
-    if (Ahead <= 8 && left_ == Ahead) {
-      chunk<Loads::none>(t, step);
-      return;
+    if constexpr (!Short && Ahead <= 8) {
+      if (left_ == Ahead) {
+        chunk<Loads::none>(t, step);
+        return;
+      }
     }
     const int present = static_cast<int>(left_);
 #pragma unroll
