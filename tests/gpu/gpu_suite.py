@@ -39,9 +39,9 @@ SOUND = ROOT / "docs" / "examples" / "hear" / "speech.wav"
 GOLDEN = ROOT / "tests" / "golden"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
-# copy and replay: random layers, vectorised rows, ends of rows and of arrays of odd shapes, a stream of the caller's, destruction in flight,
-# 16-bit storage, stored tapes, every spike format with conversions and counts, filled waves, rows of the state,
-# updates, values per neuron, disabled operations, products of synapses.
+# copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
+# stream of the caller's, destruction in flight, 16-bit storage, stored tapes, every spike format with conversions and
+# counts, filled waves, rows of the state, updates, values per neuron, disabled operations, products of synapses.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",

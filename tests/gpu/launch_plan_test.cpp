@@ -146,8 +146,8 @@ TEST(LaunchPlan, LoadingLaunchesNothing) {
 }
 
 TEST(LaunchPlan, AGridHasALargestSize) {
-  // 2^31 − 1 blocks of at most 128 threads; rows with one element per thread.
-  for (const int64_t n_neurons : {(int64_t{1} << 38) - 127, int64_t{1} << 40}) {
+  // 2^31 − 1 blocks of at most 128 threads; rows with two elements per thread.
+  for (const int64_t n_neurons : {(int64_t{1} << 39) - 255, int64_t{1} << 40}) {
     Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
     Planned planned(given);
@@ -166,7 +166,7 @@ TEST(LaunchPlan, AGridHasALargestSize) {
       }
     }
   }
-  Given largest = {1, 1, (int64_t{1} << 38) - 128, SYNFIRE_DTYPE_F32};
+  Given largest = {1, 1, (int64_t{1} << 39) - 256, SYNFIRE_DTYPE_F32};
   largest.misaligned = 1;
   Planned planned(largest);
   EXPECT_EQ(plan_of(planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
@@ -182,9 +182,6 @@ Ownership backward_of(const Given& given) {
   Planned planned(given);
   (void)planned.forward();
   return plan_of(planned.backward(), h200).ownership;
-}
-void PrintTo(const Ownership& ownership, std::ostream* out) {
-  *out << ownership.width << (ownership.adjacent ? " adjacent" : " strided");
 }
 
 // Several neurons per thread at any shape: adjacent ones if rows are aligned.

@@ -109,7 +109,8 @@ class Run {
     cd.backend = backend_;
     REQUIRE_OK(synfire_context_create(&cd, &context_));
     synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
-    ld.model = c_.model, ld.surrogate = c_.surrogate, ld.dtype = c_.dtype;
+    ld.model = c_.model, ld.dtype = c_.dtype;
+    ld.surrogate = c_.model == SYNFIRE_MODEL_LI ? 0 : c_.surrogate;
     ld.n_steps = static_cast<int64_t>(c_.shape.n_steps), ld.batch = static_cast<int64_t>(c_.shape.batch);
     ld.n_neurons = static_cast<int64_t>(c_.shape.n_neurons);
     REQUIRE_OK(synfire_layer_create(context_, &ld, &layer_));
@@ -141,6 +142,12 @@ class Run {
     ASSERT_NO_FATAL_FAILURE(input("grad_v_final", state, 1, row, -1.0F, 1.0F, bd.grad_v_final));
     ASSERT_NO_FATAL_FAILURE(array("grad_x", c_.dtype, steps, row, bd.grad_x_seq));
     ASSERT_NO_FATAL_FAILURE(array("grad_v_init", state, 1, row, bd.grad_v_init));
+    if (c_.model == SYNFIRE_MODEL_IZHIKEVICH) {
+      ASSERT_NO_FATAL_FAILURE(input("w_init", state, 1, row, -1.0F, 1.0F, fd.w_init));
+      ASSERT_NO_FATAL_FAILURE(array("w_final", state, 1, row, fd.w_final));
+      ASSERT_NO_FATAL_FAILURE(input("grad_w_final", state, 1, row, -1.0F, 1.0F, bd.grad_w_final));
+      ASSERT_NO_FATAL_FAILURE(array("grad_w_init", state, 1, row, bd.grad_w_init));
+    }
     REQUIRE_OK(synfire_layer_forward(layer_, &fd, nullptr));
     REQUIRE_OK(synfire_layer_backward(layer_, &bd, nullptr));
     REQUIRE_OK(synfire_context_synchronize(context_));
