@@ -29,35 +29,38 @@ const host::NeuronKernels& passes() {
 }  // namespace
 
 template <class E>
-const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
+const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
   using Launch = ForwardLaunch<Arithmetic<E>>;
-  return twin<Launch>({model, width, static_cast<int64_t>(outputs)}, [model](const Launch& launch) {
-    for_each_tile(launch.arguments, host::forward_tile,
-                  [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
-  });
+  return twin<Launch>({model, ownership.width, ownership.adjacent, static_cast<int64_t>(outputs)},
+                      [model](const Launch& launch) {
+                        for_each_tile(launch.arguments, host::forward_tile,
+                                      [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
+                      });
 }
 
 template <class E>
-const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs) {
+const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs) {
   using R = Arithmetic<E>;
   using Launch = BackwardLaunch<R>;
-  return twin<Launch>({model, surrogate, width, static_cast<int64_t>(inputs)}, [model](const Launch& launch) {
-    const host::SurrogateRow<R> surrogate_row =
-        passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-    for_each_tile(launch.arguments, host::backward_tile<R>,
-                  [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
-  });
+  return twin<Launch>({model, surrogate, ownership.width, ownership.adjacent, static_cast<int64_t>(inputs)},
+                      [model](const Launch& launch) {
+                        const host::SurrogateRow<R> surrogate_row = passes().surrogate_row<R>(
+                            launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
+                        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
+                          passes().backward(model, surrogate_row, launch.arguments, tile);
+                        });
+                      });
 }
 
-template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
-template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
+template const void* forward_kernel<float>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<double>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<F16>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<Bf16>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<AnyStorage>(int32_t, Ownership, ForwardOutputs);
+template const void* backward_kernel<float>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<double>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<F16>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<Bf16>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<AnyStorage>(int32_t, int32_t, Ownership, BackwardInputs);
 
 }  // namespace synfire::cuda
