@@ -116,7 +116,8 @@ std::string launches(core::Layer& layer) {
   const std::string rules = std::string("{") + (spec.rules.soft_reset ? "true" : "false") + ", " +
                             (spec.rules.detach_reset ? "true" : "false") + "}";
   text.append(
-      "// Neurons are independent: a thread computes one over all steps, and a warp a tile of 32. Packed words must not "
+      "// Neurons are independent: a thread computes one over all steps, and a warp a tile of 32. Packed words must "
+      "not "
       "cross\n"
       "// batch rows, so with them, each batch row has tiles of its own.\n"
       "inline cudaError_t forward(ForwardLaunch launch, cudaStream_t stream = nullptr) {\n"
@@ -155,7 +156,8 @@ std::string launches(core::Layer& layer) {
         "      synfire::cuda::backward_shared_bytes(n_steps, 1, variables, 0, sizeof(Arithmetic)));\n"
         "  synfire::cuda::backward<Model, " +
         surrogate + ", " + any +
-        ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, stream>>>(launch);\n");
+        ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, "
+        "stream>>>(launch);\n");
   else
     text.append(
         "  const unsigned threads = synfire::cuda::backward_threads;\n"

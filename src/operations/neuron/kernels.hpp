@@ -97,12 +97,16 @@ constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }
 
+// A backward of one neuron per thread computes whole intervals if there are more steps than this (backward.cuh).
+inline constexpr int deep_from = 16;
+
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and
 // the further variables before each step where a derivative depends on them. One f64 per gradient of a parameter comes
 // on top.
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
-  const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
+  const bool whole = n_steps >= model::checkpoint_interval || (width == 1 && n_steps > deep_from);
+  const int64_t steps = whole ? model::checkpoint_interval : n_steps;
   return backward_block(n_variables, arithmetic_bytes) *
          (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
 }

@@ -447,6 +447,9 @@ class Writer {
     }
     next_ += step_;
   }
+  __device__ __forceinline__ void skip(int64_t rows) {
+    next_ += rows * step_;
+  }
 
  private:
   E* next_ = nullptr;
