@@ -49,6 +49,13 @@ constexpr const char* object_name = "model.so";
        "SYNFIRE_CXX");
 }
 
+// Whether it is clang, which has other options; `c++` may be either.
+[[maybe_unused]] bool is_clang(const std::string& path) {
+  const ProcessResult result =
+      run_process({path, "--version"}, {"LC_ALL=C"}, std::chrono::seconds(10), [] { return false; });
+  return result.output.find("clang") != std::string::npos;
+}
+
 // As src/operations/CMakeLists.txt compiles the kernels of this level.
 std::vector<std::string> options() {
   std::vector<std::string> all = {"-std=c++20",
@@ -99,10 +106,9 @@ std::string run_compiler(const std::string& path, const std::vector<std::string>
                          const ModelText& text, Progress& progress) {
   std::vector<std::string> arguments = {path};
   for (std::string& option : options()) arguments.push_back(std::move(option));
-  // Jump threading turns selections back into branches, which are not vectorised (src/operations/CMakeLists.txt); clang
-  // does not know the option, and says so by a warning only.
-  arguments.insert(arguments.end(), {"-fno-thread-jumps", "-Wno-unknown-warning-option", "-Qunused-arguments"});
-  if (path.find("clang") == std::string::npos) arguments.pop_back();
+  // Without these, gcc leaves loops of several variables as they are (src/operations/CMakeLists.txt).
+  if (!is_clang(path))
+    arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"});
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
@@ -280,7 +286,7 @@ Vectorized vectorized_loops(const ModelText& text) {
   for (const EmbeddedFile& each : embedded_files())
     if (each.path == kernels) file = each.text;
   const std::string path = compiler();
-  const bool clang = path.find("clang") != std::string::npos;
+  const bool clang = is_clang(path);
   Progress progress(nullptr, nullptr, 0);
   const TemporaryFolder folder;
   folder.write(source_name, source_of(text).text());

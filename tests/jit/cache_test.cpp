@@ -17,11 +17,27 @@ class CompiledCache : public testing::Test {
   CompiledCache() : context_(make_context()) {
     std::string name = fs::temp_directory_path() / "synfire-cache-test-XXXXXX";
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
+    folder_ = name + "/cache";
+    outer_ = name;
+    EXPECT_EQ(::mkdir(folder_.c_str(), 0700), 0);
+    // A compiler that compiles once: all texts of this test differ in comments only.
+    real_ = std::getenv("SYNFIRE_CXX") ? std::getenv("SYNFIRE_CXX") : "c++";
+    const std::string compiler = outer_ + "/compiler";
+    {
+      std::ofstream script(compiler);
+      script << "#!/bin/sh\nonce=" << outer_ << "/once.so\nfor out; do :; done\n"
+             << "if [ \"$out\" = --version ]; then exec " << real_ << " --version; fi\n"
+             << "if [ ! -f $once ]; then " << real_
+             << " \"$@\" || exit 1; cp \"$out\" $once.$$; mv $once.$$ $once; fi\n"
+             << "cp $once \"$out\"\n";
+    }
+    EXPECT_EQ(::chmod(compiler.c_str(), 0755), 0);
+    set_environment("SYNFIRE_CXX", compiler.c_str());
   }
   ~CompiledCache() override {
+    set_environment("SYNFIRE_CXX", real_.c_str());
     ::chmod(folder_.c_str(), 0700);
-    fs::remove_all(folder_);
+    fs::remove_all(outer_);
   }
 
   // Loads and tells whether it came from the cache.
@@ -39,7 +55,7 @@ class CompiledCache : public testing::Test {
   }
 
   Context context_;
-  std::string folder_;
+  std::string folder_, outer_, real_;
   uint64_t cache_bytes_ = 0;
 };
 

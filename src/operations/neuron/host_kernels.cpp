@@ -523,7 +523,9 @@ class BackwardTile {
       const StepGradientOf<Model, R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
       grad_x[i] = step.x;
       carried_v[i] = step.before.v;
-      store_further<Model>(step.before, carried_w, carried_third, carried_fourth, i);
+      if constexpr (n_further > 0) carried_w[i] = step.before.w[0];
+      if constexpr (n_further > 1) carried_third[i] = step.before.w[1];
+      if constexpr (n_further > 2) carried_fourth[i] = step.before.w[2];
     }
   }
 
