@@ -40,7 +40,9 @@ Results of_the_library(const std::vector<float>& x, const std::vector<float>& gr
     wanted.n_elements = count;
     synfire_buffer handle = nullptr;
     EXPECT_EQ(synfire_buffer_create(context, &wanted, &handle), SYNFIRE_OK);
-    if (values) EXPECT_EQ(synfire_buffer_upload(handle, 0, values, count * 4), SYNFIRE_OK);
+    if (values) {
+      EXPECT_EQ(synfire_buffer_upload(handle, 0, values, count * 4), SYNFIRE_OK);
+    }
     return handle;
   };
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;

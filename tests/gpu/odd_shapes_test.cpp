@@ -119,7 +119,9 @@ class Run {
       for (size_t i = 0; i < thresholds.size(); ++i) thresholds[i] = 0.5 + 0.25 * static_cast<double>(i % 7);
       REQUIRE_OK(synfire_layer_set_parameter(layer_, "v_threshold", thresholds.data(), thresholds.size()));
     }
-    if (c_.active != 0) REQUIRE_OK(synfire_layer_set_n_active(layer_, static_cast<int64_t>(c_.active)));
+    if (c_.active != 0) {
+      REQUIRE_OK(synfire_layer_set_n_active(layer_, static_cast<int64_t>(c_.active)));
+    }
 
     const bool fires = c_.model != SYNFIRE_MODEL_LI;
     const int32_t state = c_.dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
