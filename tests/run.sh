@@ -37,7 +37,7 @@ declare -A step_text=(
   [tsan]="ThreadSanitizer; every test"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
-  [bindings]="the bindings' generated files are up to date; the tests of each language pass"
+  [bindings]="the bindings' generated files are up to date; the tests of each language pass; packages install from an empty folder"
   [demo]="the demo command, in a copy of the sources without any build folder"
   [evidence]="warns if GPU code has changed since the last recorded run on a GPU"
 )
@@ -221,6 +221,10 @@ step_setup() {
   need googletest test -e /usr/src/googletest/CMakeLists.txt
   if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
   need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
+  need dpkg-dev command -v dpkg-shlibdeps # the tests of packages
+  need fakeroot command -v fakeroot
+  need file command -v file
+  need git command -v git
   need bindgen command -v bindgen
   need rustc test -x /usr/bin/rustc # the oldest supported Rust, in addition to a newer one on the path
   need cargo test -x /usr/bin/cargo
@@ -416,7 +420,8 @@ step_install() {
   run_ctest build/dev -L '^install$'
 }
 
-# One host-only build serves every language. If the tools of a language are missing, it is skipped with a message.
+# One host-only build serves every language and is what is packed; packages for CUDA and Windows are of the builds of steps
+# before. If the tools of a language are missing, it is skipped with a message.
 step_bindings() {
   local julia dotnet
   julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step downloads it)"
@@ -425,8 +430,12 @@ step_bindings() {
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
   fi
+  grep -qs '^CMAKE_CUDA_COMPILER:' build/dev/CMakeCache.txt || skip "the CUDA package: build/dev has no CUDA backend"
+  [ -f build/windows/CMakeCache.txt ] || skip "what is packed for Windows: there is no build/windows (step windows)"
   build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
-    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" && run_ctest build/bindings -R '^bindings\.'
+    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" \
+    "-DSYNFIRE_PACKAGED_CUDA=$root/build/dev" "-DSYNFIRE_PACKAGED_WINDOWS=$root/build/windows" &&
+    run_ctest build/bindings -R '^(bindings|install)\.'
 }
 
 # A fresh clone has only the committed files; this copy also has those that are not committed yet.

@@ -23,6 +23,7 @@ LIKE = {
     "tests/added/added_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
     "tests/install/consumer/main.c": "tests/abi/init_macros.c",
+    "tests/install/consumer/main.cpp": "tests/hpp/wrapper_test.cpp",
     "tools/bench/bare_none.cpp": "tools/bench/main.cpp",
     "tools/bench/cublas_none.cpp": "tools/bench/main.cpp",
 }

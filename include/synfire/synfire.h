@@ -4379,8 +4379,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
- *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_OUT_OF_MEMORY. After an error of the device, or without memory for what
- *         follows the last batch, batches may have been learnt.
+ *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has been learnt). After an error of the device,
+ *         batches may have been learnt.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.1
@@ -4571,7 +4571,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
  * widths, masks, class weights and values, but for those that can change between replays, which become those of the
  * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
  * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
- * after a failure the network is as it was, unless the device is lost, or memory that has run out in between stays so.
+ * after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
  *
  * T and B may differ. With another B, the state of the neurons is reset, and the training goes on with batch 0 of the
  * file's epoch. The training data are set as before, by synfire_network_set_data(), before or after; with another number

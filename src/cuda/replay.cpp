@@ -7,6 +7,7 @@
 
 #include <base/error.hpp>
 #include <base/wait_until.hpp>
+#include <graph/join.hpp>
 
 #include <algorithm>
 
@@ -26,6 +27,12 @@ struct Instance {
 // Everything that is made from a plan; rebuild() makes a new one.
 struct Build {
   std::vector<Instance> instances;
+  // The same with some entries joined (graph/join.hpp), and where every entry is in their lists; empty if none gains.
+  // They run as long as all joined entries are active.
+  std::vector<Instance> joined;
+  std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
+  std::vector<void*> joined_memory;
+  bool takes_joined = false;
   bool eager = false;
   ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
@@ -33,6 +40,15 @@ struct Build {
   std::vector<uint8_t> active;                // entries
   LayerNumbers numbers;                       // for ranges; of any slot's list, and of the recorded one
   void* arena = nullptr;
+
+  static constexpr size_t joined_entry = SIZE_MAX;
+
+  const Instance& current(uint32_t slot) const { return (takes_joined ? joined : instances)[slot]; }
+  void choose() {
+    takes_joined = !joined.empty();
+    for (size_t entry = 0; entry < joined_at.size(); ++entry)
+      if (joined_at[entry] == joined_entry && !active[entry]) takes_joined = false;
+  }
 
   bool wanted(size_t entry) const {
     return std::any_of(serves[entry].begin(), serves[entry].end(),
@@ -67,7 +83,7 @@ class CudaReplay final : public Replay {
   [[gnu::hot]] void launch(synfire_stream stream, uint32_t slot) override {
     device_.require_alive();
     const Range range("graph launch");
-    const Instance& instance = build_.instances[slot];
+    const Instance& instance = build_.current(slot);
     const cudaStream_t chosen = device_.choose(stream);
     int error = 0;
     {
@@ -88,10 +104,10 @@ class CudaReplay final : public Replay {
     const Range range("graph launch into a capture");
     retired_.reserve(retired_.size() + 1);
     in_callers_capture_ = true;
-    const Instance& instance = build_.instances[slot];
     // A child graph would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
-      return enqueue_active(instance, slot, stream);
+      return enqueue_active(build_.instances[slot], slot, stream);
+    const Instance& instance = build_.current(slot);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t target = nullptr;
     const cudaGraphNode_t* dependencies = nullptr;
@@ -143,8 +159,10 @@ class CudaReplay final : public Replay {
         } catch (...) {  // the first failure is the one to report
         }
       }
+      build_.choose();
       throw;
     }
+    build_.choose();
   }
 
   void rebuild(ReplayPlan plan) override {
@@ -215,7 +233,56 @@ class CudaReplay final : public Replay {
         instantiate(instance);
       }
     }
+    if (!build.eager) join(build);
     for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
+    build.choose();
+  }
+
+  // The list with joined entries, and where each entry is in it.
+  struct JoinedList {
+    OperationList operations;
+    std::vector<size_t> at;
+  };
+  JoinedList joined_list(Build& build, const OperationList& entries) {
+    JoinedList list;
+    std::vector<Join> joins = find_joins(entries, device_.shape, [&](uint64_t bytes) {
+      build.joined_memory.push_back(nullptr);
+      return build.joined_memory.back() = allocate(device_, SYNFIRE_MEMORY_DEVICE, bytes);
+    });
+    if (joins.empty()) return list;
+    auto next = joins.begin();
+    for (size_t entry = 0; entry < entries.size();) {
+      if (next == joins.end() || next->first != entry) {
+        list.at.push_back(list.operations.size());
+        list.operations.push_back(entries[entry++]);
+        continue;
+      }
+      list.at.insert(list.at.end(), next->count, Build::joined_entry);
+      list.operations.push_back(std::move(next->operation));
+      entry += next->count;
+      ++next;
+    }
+    return list;
+  }
+
+  // Joins what gains from it, in graphs of their own, because a joined operation cannot be switched off. Callbacks run
+  // once for each slot, so that lists with native nodes are not captured again.
+  void join(Build& build) {
+    std::vector<JoinedList> lists;
+    for (const Instance& instance : build.instances) {
+      for (const Operation& operation : instance.operations)
+        if (operation.kind().calls_back) return;
+      lists.push_back(joined_list(build, instance.operations));
+      if (lists.back().at.empty() || lists.back().at != lists.front().at) return;
+    }
+    build.joined_at = lists.front().at;
+    for (size_t slot = 0; slot < lists.size(); ++slot) {
+      load(device_, lists[slot].operations);
+      Instance& instance = build.joined.emplace_back(Instance{nullptr, std::move(lists[slot].operations), {}});
+      instance.captured =
+          capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
+      instantiate(instance);
+    }
   }
 
   // Enables or disables the nodes of an entry according to whether it is needed.
@@ -240,14 +307,17 @@ class CudaReplay final : public Replay {
   // Switches the first nodes of an entry in all slots, up to a limit; counts those that it has switched.
   void switch_nodes(const Build& build, size_t entry, bool enabled, size_t most, size_t& n_switched) {
     if (build.eager) return;
-    for (const Instance& instance : build.instances) {
-      const bool own = !instance.operations[entry].kind().calls_back;
-      for (const cudaGraphNode_t node : instance.captured.nodes[entry]) {
+    const bool own = !build.instances.front().operations[entry].kind().calls_back;
+    const auto switch_of = [&](const Instance& instance, size_t at) {
+      for (const cudaGraphNode_t node : instance.captured.nodes[at]) {
         if (n_switched == most) return;
         set_node_enabled(instance, node, own, enabled);
         ++n_switched;
       }
-    }
+    };
+    for (const Instance& instance : build.instances) switch_of(instance, entry);
+    for (const Instance& instance : build.joined)
+      if (build.joined_at[entry] != Build::joined_entry) switch_of(instance, build.joined_at[entry]);
   }
 
   // CUDA does not define what a programmatic edge behind a disabled node means. If kernels of this library may have
@@ -290,13 +360,19 @@ class CudaReplay final : public Replay {
   // ---- releasing
   void release_build(Build& build) noexcept {
     const RelaxedCapture relaxed;
-    for (Instance& instance : build.instances) {
+    const auto destroy = [](Instance& instance) {
       if (instance.executable && api().graph_exec_destroy(instance.executable) != cudaSuccess) api().get_last_error();
       if (instance.captured.graph && api().graph_destroy(instance.captured.graph) != cudaSuccess)
         api().get_last_error();
-    }
+    };
+    std::for_each(build.instances.begin(), build.instances.end(), destroy);
+    std::for_each(build.joined.begin(), build.joined.end(), destroy);
     build.instances.clear();
+    build.joined.clear();
     // Freeing waits for replays in flight.
+    for (void* const memory : build.joined_memory)
+      if (memory) release(device_, SYNFIRE_MEMORY_DEVICE, memory);
+    build.joined_memory.clear();
     if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
     build.arena = nullptr;
   }

@@ -179,19 +179,13 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
 
 // ---- packed spikes --------------------------------------------------------------------------------------------------
 
-// Neuron-packed spikes of one row: bit i of word w is neuron 32w + i, tail bits zero.
+// Neuron-packed spikes: bit i of word w is number 32w + i.
 template <class R>
-void pack_row(uint32_t* __restrict words, const R* __restrict spikes, int count) {
-  int i = 0;
-  for (; i + 32 <= count; i += 32) {
+void pack_words(uint32_t* __restrict words, const R* __restrict spikes, int n_words) {
+  for (int w = 0; w < n_words; ++w) {
     uint32_t word = 0;
-    for (int j = 0; j < 32; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
-    words[i / 32] = word;
-  }
-  if (i < count) {
-    uint32_t word = 0;
-    for (int j = 0; i + j < count; ++j) word |= static_cast<uint32_t>(spikes[i + j] != R(0)) << j;
-    words[i / 32] = word;
+    for (int j = 0; j < 32; ++j) word |= static_cast<uint32_t>(spikes[32 * w + j] != R(0)) << j;
+    words[w] = word;
   }
 }
 

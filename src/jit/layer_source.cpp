@@ -116,23 +116,24 @@ std::string launches(core::Layer& layer) {
   const std::string rules = std::string("{") + (spec.rules.soft_reset ? "true" : "false") + ", " +
                             (spec.rules.detach_reset ? "true" : "false") + "}";
   text.append(
-      "// Neurons are independent: a thread computes one over all steps. Packed words must not cross batch rows, so "
-      "with\n"
-      "// them, rows are padded to whole words.\n"
+      "// Neurons are independent: a thread computes one over all steps, and a warp a tile of 32. Packed words must "
+      "not "
+      "cross\n"
+      "// batch rows, so with them, each batch row has tiles of its own.\n"
       "inline cudaError_t forward(ForwardLaunch launch, cudaStream_t stream = nullptr) {\n"
       "  launch.arguments.extents = {n_steps, batch, n_neurons};\n"
       "  launch.arguments.rules = " +
       rules +
       ";\n"
-      "  const bool padded = launch.arguments.spike_bits && batch > 1 && n_neurons % 32 != 0;\n"
-      "  const long long padded_neurons = (n_neurons + 31) / 32 * 32;\n"
-      "  launch.lanes = padded ? synfire::cuda::Lanes{batch * padded_neurons, padded_neurons} : "
-      "synfire::cuda::Lanes{row, 0};\n"
-      "  const unsigned threads = synfire::cuda::threads_per_block;\n"
-      "  const unsigned blocks = static_cast<unsigned>((launch.lanes.count + threads - 1) / threads);\n"
+      "  const bool by_rows = launch.arguments.spike_bits && batch > 1 && n_neurons % 32 != 0;\n"
+      "  const long long of_row = (n_neurons + 31) / 32;\n"
+      "  launch.tiles = by_rows ? synfire::cuda::Tiles{row, batch * of_row, of_row, 0}\n"
+      "                         : synfire::cuda::Tiles{row, (row + 31) / 32, 0, 0};\n"
+      "  const unsigned threads = synfire::cuda::threads_per_block, warps = threads / 32;\n"
+      "  const unsigned blocks = static_cast<unsigned>((launch.tiles.count + warps - 1) / warps);\n"
       "  synfire::cuda::forward<Model, " +
       any +
-      ", 1, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
+      ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
       "  return cudaGetLastError();\n}\n\n");
   const std::string surrogate = fires ? "synfire::model::LoadedSurrogateType" : "synfire::cuda::NoSurrogate";
   text.append(
@@ -144,7 +145,7 @@ std::string launches(core::Layer& layer) {
       "  launch.arguments.rules = " +
       rules +
       ";\n"
-      "  launch.lanes = {row, 0};\n");
+      "  launch.tiles = {row, (row + 31) / 32, 0, 0};\n");
   if (fires)
     text.append(
         "  constexpr int variables =\n"
@@ -155,13 +156,14 @@ std::string launches(core::Layer& layer) {
         "      synfire::cuda::backward_shared_bytes(n_steps, 1, variables, 0, sizeof(Arithmetic)));\n"
         "  synfire::cuda::backward<Model, " +
         surrogate + ", " + any +
-        ", 1, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, stream>>>(launch);\n");
+        ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, "
+        "stream>>>(launch);\n");
   else
     text.append(
         "  const unsigned threads = synfire::cuda::backward_threads;\n"
         "  const unsigned blocks = static_cast<unsigned>((row + threads - 1) / threads);\n"
         "  synfire::cuda::linear_backward<Model, " +
-        any + ", 1><<<blocks, threads, 0, stream>>>(launch);\n");
+        any + ", synfire::cuda::Strided<1>><<<blocks, threads, 0, stream>>>(launch);\n");
   text.append("  return cudaGetLastError();\n}\n\n");
   // The instances that the library takes where all sequences have the layer's type.
   text.append("// The same for sequences that are all stored as " + std::string(core::name_of_dtype(spec.dtype)) +
@@ -169,15 +171,15 @@ std::string launches(core::Layer& layer) {
               "// of several neurons at once where there are many. launch as above.\n");
   if (fires)
     text.append("inline constexpr auto* forward_to_bits =\n    &synfire::cuda::forward<Model, " + e +
-                ", 1, synfire::cuda::ForwardOutputs::bits>;\n"
+                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::bits>;\n"
                 "inline constexpr auto* forward_to_dense =\n    &synfire::cuda::forward<Model, " +
                 e +
-                ", 1, synfire::cuda::ForwardOutputs::dense>;\n"
+                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::dense>;\n"
                 "inline constexpr auto* backward_from_spikes =\n    &synfire::cuda::backward<Model, " +
-                surrogate + ", " + e + ", 1, synfire::cuda::BackwardInputs::spikes>;\n");
+                surrogate + ", " + e + ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::spikes>;\n");
   else
     text.append("inline constexpr auto* forward_to_potential =\n    &synfire::cuda::forward<Model, " + e +
-                ", 1, synfire::cuda::ForwardOutputs::potential>;\n");
+                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::potential>;\n");
   text.append("\n}  // namespace layer\n");
   return text;
 }

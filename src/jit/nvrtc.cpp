@@ -138,6 +138,9 @@ Target target_of(const Nvrtc& n, int compute_major, int compute_minor) {
 
 // One compilation, on a thread of its own, which outlives a caller that no longer waits.
 struct Job {
+  Job(const Nvrtc& compiler, std::string text, std::vector<std::string> names, Target wanted)
+      : n(compiler), source(std::move(text)), expressions(std::move(names)), target(std::move(wanted)) {}
+
   const Nvrtc& n;
   std::string source;
   std::vector<std::string> expressions;

@@ -156,11 +156,14 @@ const SurrogateRow no_surrogate = {0, "none", 0, true, {}, &derive_nothing, null
 int find_state(const ModelRow& model, const char* name, const char* argument) {
   const std::string_view wanted = name;
   for (int i = 0; i < model.n_states; ++i)
-    if (wanted == model.states[i]) return i;
+    if (wanted == model.states[static_cast<size_t>(i)]) return i;
   if (model.n_states > 1 && wanted == "w") return 1;
   std::string known;
   for (int i = 0; i < model.n_states; ++i)
-    known.append(i == 0 ? "\"" : i + 1 == model.n_states ? "\" and \"" : "\", \"").append(model.states[i]);
+    known.append(i == 0                    ? "\""
+                 : i + 1 == model.n_states ? "\" and \""
+                                           : "\", \"")
+        .append(model.states[static_cast<size_t>(i)]);
   fail_argument("SYN-STATE-NAME", "%s is \"%.64s\"; model \"%s\" has the state variable%s %s\"", argument, name,
                 model.name, model.n_states > 1 ? "s" : "", known.c_str());
 }

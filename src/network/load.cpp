@@ -160,24 +160,23 @@ void Network::apply(const files::SafetensorsFile& file, const SavedNetwork& save
 }
 
 void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork& saved) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_loadable(file, saved);
   apply(file, saved);
 }
 
 void Network::load(const files::SafetensorsFile& file) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   const SavedNetwork saved = read_metadata(file, *context());
   check_loadable(file, saved);
-  const std::vector<std::byte> before = writer().bytes();
-  const files::SafetensorsFile file_before = files::SafetensorsFile::from_memory(before);
-  const SavedNetwork saved_before = read_metadata(file_before, *context());
+  auto before = std::make_unique<Before>(writer().bytes(), *context());
   check_idle();
   try {
     apply(file, saved);
   } catch (...) {
-    take_back(file_before, saved_before);
+    owed_ = std::move(before);
+    take_back();
     throw;
   }
 }
@@ -188,16 +187,16 @@ void Network::check_idle() const {
     if (recorded->graph) recorded->graph->last_operation();
 }
 
-// Waits for another thread that has begun to launch a graph meanwhile.
-void Network::take_back(const files::SafetensorsFile& before, const SavedNetwork& saved) noexcept {
+// Waits for another thread that has begun to launch a graph meanwhile. What fails now is owed.
+void Network::take_back() noexcept {
   for (bool busy = true; busy;) {
     busy = false;
     try {
-      apply(before, saved);
+      settle();
     } catch (const Failure& failure) {
       busy = failure.status == SYNFIRE_ERROR_BUSY;
       std::this_thread::yield();
-    } catch (...) {  // nothing is left to try
+    } catch (...) {  // the next call tries again
     }
   }
 }

@@ -9,10 +9,28 @@ namespace synfire::network {
 
 using namespace synfire::core;
 
-Network::Use::Use(std::atomic<bool>& in_use) : in_use_(in_use) {
+Network::Use::Use(Network& network) : in_use_(network.in_use_) {
   bool nobody = false;
   if (!in_use_.compare_exchange_strong(nobody, true, std::memory_order_acquire, std::memory_order_relaxed))
     fail(SYNFIRE_ERROR_BUSY, "SYN-NETWORK-BUSY", "the network is in use on another thread");
+  try {
+    network.settle();
+  } catch (...) {
+    in_use_.store(false, std::memory_order_release);
+    throw;
+  }
+}
+
+// Makes up for what calls before could not do without memory.
+void Network::settle() {
+  if (owed_) {
+    apply(owed_->file, owed_->saved);
+    owed_.reset();
+  }
+  if (reset_owed_) {
+    reset_layers();
+    reset_owed_ = false;
+  }
 }
 
 void Network::check_built() const {
@@ -30,7 +48,7 @@ void Network::check_not_built() const {
 // ---- the design -----------------------------------------------------------------------------------------------------
 
 void Network::change(FunctionRef<void(Design&)> body) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_not_built();
   body(design_);
 }
@@ -56,7 +74,7 @@ void Network::apply_value(size_t stage, const char* name, double value) {
 }
 
 void Network::set_value(const char* stage, const char* name, double value) {
-  const Use use(in_use_);
+  const Use use(*this);
   if (!parts_) {
     design_.set_value(stage, name, value, false);
     return;
@@ -72,7 +90,7 @@ void Network::set_value(const char* stage, const char* name, double value) {
 }
 
 double Network::get_value(const char* stage, const char* name) {
-  const Use use(in_use_);
+  const Use use(*this);
   const double value = design_.get_value(stage, name);
   if (!parts_) return value;
   const size_t index = design_.find(stage);
@@ -96,7 +114,7 @@ uint64_t Network::data_bytes() const noexcept {
 }
 
 void Network::query_memory(synfire_network_memory& memory) {
-  const Use use(in_use_);
+  const Use use(*this);
   design_.check_complete();
   const PartBytes bytes = plan(design_, device().is_host());
   memory.synapse_bytes = bytes.synapses;
@@ -112,7 +130,7 @@ void Network::query_memory(synfire_network_memory& memory) {
 // ---- building -------------------------------------------------------------------------------------------------------
 
 void Network::build() {
-  const Use use(in_use_);
+  const Use use(*this);
   check_not_built();
   design_.check_complete();
   const PartBytes bytes = plan(design_, device().is_host());
@@ -125,7 +143,7 @@ void Network::build() {
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   const bool training = kind == DataKind::training;
   if (!design_.only(training ? StageKind::optimizer : StageKind::loss))
@@ -156,17 +174,17 @@ const Pair& Network::pair_of(const char* stage, StageKind kind) const {
 }
 
 Ref<Synapse> Network::synapse(const char* stage) {
-  const Use use(in_use_);
+  const Use use(*this);
   return pair_of(stage, StageKind::synapse).synapse;
 }
 
 Ref<Layer> Network::layer(const char* stage) {
-  const Use use(in_use_);
+  const Use use(*this);
   return pair_of(stage, StageKind::neurons).layer;
 }
 
 Ref<operations::Optimizer> Network::optimizer(const char* stage) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   design_.find(stage, StageKind::optimizer);
   return parts_->optimizer;
@@ -183,12 +201,12 @@ const RecordedGraph& Network::checked_graph(GraphKind kind) const {
 }
 
 Ref<Graph> Network::graph(GraphKind kind) {
-  const Use use(in_use_);
+  const Use use(*this);
   return checked_graph(kind).graph;
 }
 
 Ref<Buffer> Network::buffer(const char* name) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   const std::string_view wanted = name;
   if (wanted == "input") return parts_->inference_input;

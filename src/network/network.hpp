@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 namespace synfire::network {
 
@@ -61,16 +62,29 @@ class Network final : public core::Child {
   std::string dot();
 
  private:
-  // Held by one thread at a time; a second one gets BUSY and does not wait.
+  // Held by one thread at a time; a second one gets BUSY and does not wait. Throws OUT_OF_MEMORY if there is still no
+  // memory for what calls before have left undone.
   class Use {
    public:
-    explicit Use(std::atomic<bool>& in_use);
+    explicit Use(Network& network);
     ~Use() { in_use_.store(false, std::memory_order_release); }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
    private:
     std::atomic<bool>& in_use_;
+  };
+
+  // The network before a load.
+  struct Before {
+    Before(std::vector<std::byte>&& file_bytes, const core::Context& context)
+        : bytes(std::move(file_bytes)),
+          file(files::SafetensorsFile::from_memory(bytes)),
+          saved(read_metadata(file, context)) {}
+
+    const std::vector<std::byte> bytes;
+    const files::SafetensorsFile file;
+    const SavedNetwork saved;
   };
 
   ~Network() override = default;
@@ -87,10 +101,12 @@ class Network final : public core::Child {
   void read_sums(synfire_network_result& result) const;
   void read_progress(synfire_network_result& result) const;
   void reset_layers() const;
+  void reset_afterwards();
+  void settle();
   files::SafetensorsWriter writer() const;
   void check_loadable(const files::SafetensorsFile& file, const SavedNetwork& saved) const;
   void check_idle() const;
-  void take_back(const files::SafetensorsFile& before, const SavedNetwork& saved) noexcept;
+  void take_back() noexcept;
   void apply(const files::SafetensorsFile& file, const SavedNetwork& saved);
   void apply_values() const;
   void apply_position(const SavedNetwork& saved) const;
@@ -99,6 +115,8 @@ class Network final : public core::Child {
   Design design_;
   DataSet training_, evaluation_;
   std::unique_ptr<Parts> parts_;  // null: not built
+  std::unique_ptr<Before> owed_;  // not null: a load has failed, and this is what must be put back
+  bool reset_owed_ = false;       // the layers' states must be those of new layers
 };
 
 // What a file does not decide.

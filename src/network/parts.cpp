@@ -43,6 +43,25 @@ Ref<Buffer> Parts::make_sequence(int32_t dtype, int64_t n_steps, int64_t n_rows,
   return make(dtype, {row.stored_steps(), n_rows, row.stored_width()}, memory);
 }
 
+// ---- slots ----------------------------------------------------------------------------------------------------------
+
+// Slots begin as copies of page-locked memory, of which a planned network has nothing but the address.
+uint32_t Parts::graph_slots() const noexcept {
+  const uint32_t n_slots = rules().n_slots;
+  return planned && n_slots != Graph::shared_slots ? std::min(n_slots, 1U) : n_slots;
+}
+
+void Parts::reserve_slots() {
+  const uint32_t n_slots = rules().n_slots;
+  if (n_slots < 2 || n_slots == Graph::shared_slots) return;
+  constexpr uint64_t alignment = 256;
+  for (const Ref<Buffer>& buffer : {inference_input, inference_output}) {
+    uint64_t size = 0;
+    if (__builtin_mul_overflow(buffer->view().bytes + alignment, uint64_t{n_slots} - 1, &size)) size = UINT64_MAX;
+    planned->reserve(SYNFIRE_MEMORY_PINNED, size);
+  }
+}
+
 // ---- objects --------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -243,6 +262,14 @@ Parts::Offsets Parts::offsets_of(const RecordedGraph& recorded) const {
     if (std::string_view("offset") == one.name)
       offsets[one.stage] = recorded.graph->counted(one.operation, one.known_as);
   return offsets;
+}
+
+uint64_t Parts::next_batch() const {
+  if (!training.graph) return training_start.back();
+  for (const RecordedGraph::Value& one : training.values)
+    if (std::string_view("offset") == one.name && one.stage == design.stages().size())
+      return training.graph->counted(one.operation, one.known_as);
+  return 0;
 }
 
 // ---- planning -------------------------------------------------------------------------------------------------------

@@ -102,10 +102,13 @@ struct Parts {
   // Of the training: what its graph has counted, or where it is to begin.
   Offsets offsets() const { return training.graph ? offsets_of(training) : training_start; }
   Offsets offsets_of(const RecordedGraph& recorded) const;
+  uint64_t next_batch() const;  // offsets().back(), without memory
   // Of the rows that the next batch counts in.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
   void record_inference();
+  uint32_t graph_slots() const noexcept;  // of the inference graph
+  void reserve_slots();
   void record_training(const DataSet& data, const Offsets& offsets);
   void record_evaluation(const DataSet& data);
 

@@ -27,7 +27,7 @@ class Recording {
         design_(parts.design),
         rules_(design_.rules()),
         kind_(kind),
-        graph_(Ref<Graph>::adopt(new Graph(parts.context, kind == GraphKind::inference ? rules_.n_slots : 0))) {}
+        graph_(Ref<Graph>::adopt(new Graph(parts.context, kind == GraphKind::inference ? parts.graph_slots() : 0))) {}
 
   void record_inference() {
     take_input(*parts_.inference_input);
@@ -314,6 +314,7 @@ void Parts::record_inference() {
   Recording recording(*this, GraphKind::inference);
   recording.record_inference();
   inference = recording.finish(0);
+  if (planned) reserve_slots();
 }
 
 void Parts::record_training(const DataSet& data, const Offsets& offsets) {

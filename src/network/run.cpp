@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace synfire::network {
 
@@ -29,8 +30,23 @@ void Network::reset_layers() const {
   device().synchronize();
 }
 
+// What has been computed counts, also if there is no memory for the reset: the next call on the network makes up for
+// it.
+void Network::reset_afterwards() {
+  reset_owed_ = true;
+  try {
+    reset_layers();
+  } catch (const std::bad_alloc&) {
+    return;
+  } catch (const Failure& failure) {
+    if (failure.status != SYNFIRE_ERROR_OUT_OF_MEMORY) throw;
+    return;
+  }
+  reset_owed_ = false;
+}
+
 void Network::reset_state() {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   reset_layers();
 }
@@ -62,13 +78,13 @@ int64_t Network::batches_per_epoch() const noexcept {
 void Network::read_progress(synfire_network_result& result) const {
   if (!parts_->training.graph) return;
   const auto per_epoch = static_cast<uint64_t>(batches_per_epoch());
-  const uint64_t next = parts_->offsets().back();
+  const uint64_t next = parts_->next_batch();
   result.epoch = next / per_epoch;
   result.batch = next % per_epoch;
 }
 
 void Network::train(int64_t n_batches, synfire_network_result& result) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   if (!design_.is_trainable())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no optimizer, so it cannot be trained");
@@ -84,7 +100,7 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
   parts_->optimizer->read(-1, "skipped", &skipped_before, sizeof skipped_before);
   clear_sums();
   replay(recorded, n_batches);
-  reset_layers();
+  reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
   read_sums(result);
   read_progress(result);
@@ -93,7 +109,7 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
 }
 
 void Network::evaluate(synfire_network_result& result) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   if (!design_.only(StageKind::loss))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no loss, so it cannot be evaluated");
@@ -102,7 +118,7 @@ void Network::evaluate(synfire_network_result& result) {
   clear_sums();
   const int64_t batch = design_.rules().batch, n_batches = (evaluation_.n_rows + batch - 1) / batch;
   replay(recorded, n_batches);
-  reset_layers();
+  reset_afterwards();
   read_sums(result);
   read_progress(result);
   result.n_batches = static_cast<uint64_t>(n_batches);
@@ -182,7 +198,7 @@ void* slot_of(Graph& graph, uint64_t ticket, const Buffer& buffer) {
 }  // namespace
 
 void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   constexpr int64_t most_rows = 0xFFFFFFFF;
   if (n_rows < 1 || n_rows > most_rows)
@@ -204,7 +220,7 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
     graph.wait(ticket, WaitPolicy::yield, -1);
     to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
   }
-  reset_layers();
+  reset_afterwards();
 }
 
 }  // namespace synfire::network

@@ -62,7 +62,7 @@ files::SafetensorsWriter Network::writer() const {
 }
 
 void Network::save(FunctionRef<void(const files::SafetensorsWriter&)> write) {
-  const Use use(in_use_);
+  const Use use(*this);
   check_built();
   write(writer());
 }

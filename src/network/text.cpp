@@ -104,7 +104,7 @@ std::string bytes_text(uint64_t bytes) {
 }  // namespace
 
 std::string Network::summary() {
-  const Use use(in_use_);
+  const Use use(*this);
   std::string text = "stage                  kind       shape                parameters  of\n";
   int64_t total = 0;
   for (size_t i = 0; i < design_.stages().size(); ++i) {
@@ -136,7 +136,7 @@ std::string Network::summary() {
 }
 
 std::string Network::dot() {
-  const Use use(in_use_);
+  const Use use(*this);
   std::string text = "digraph network {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n";
   const std::vector<Stage>& stages = design_.stages();
   for (size_t i = 0; i < stages.size(); ++i) {

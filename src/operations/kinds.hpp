@@ -21,6 +21,7 @@
 #include "shuffle/shuffle.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
+#include "stack/stack.hpp"
 #include "state/reset_state.hpp"
 #include "state/snapshot.hpp"
 #include "synapse/synapse.hpp"
@@ -29,6 +30,9 @@
 #define SYNFIRE_OPERATION_KINDS(KIND) \
   KIND(Forward)                       \
   KIND(Backward)                      \
+  KIND(Stack)                         \
+  KIND(StackBackward)                 \
+  KIND(Readout)                       \
   KIND(SumGradient)                   \
   KIND(Copy)                          \
   KIND(Fill)                          \

@@ -237,6 +237,50 @@ TEST_F(NetworkParts, FramesOfALoopContinue) {
   }
 }
 
+// With slots, several frames are in flight, and the results are those of one after the other.
+TEST_F(NetworkParts, SlotsHoldFramesInFlight) {
+  StagePlan plan = of_spikes(SYNFIRE_DTYPE_U8);
+  plan.batch = 1;
+  plan.n_steps = 1;
+  const Network one = build(plan);
+  uint64_t bytes = 0;
+  EXPECT_OK(synfire_network_save_to_memory(one, nullptr, &bytes));
+  std::vector<unsigned char> file(bytes);
+  EXPECT_OK(synfire_network_save_to_memory(one, file.data(), &bytes));
+  synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+  desc.n_slots = 3;
+  const Network network = part<synfire_network>(
+      [&](auto* out) { return synfire_network_create_from_memory(context, file.data(), file.size(), &desc, out); });
+  synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT, of_one = SYNFIRE_NETWORK_MEMORY_INIT;
+  EXPECT_OK(synfire_network_query_memory(network, &memory));
+  EXPECT_OK(synfire_network_query_memory(one, &of_one));
+  EXPECT_EQ(memory.pinned_bytes, 3 * of_one.pinned_bytes + 2u * 2 * 256);
+  EXPECT_EQ(memory.device_bytes, of_one.device_bytes);
+
+  const auto frames_of = [&](const Network& of, size_t n_in_flight) {
+    const Graph graph = graph_of(of, SYNFIRE_NETWORK_GRAPH_INFERENCE);
+    const Buffer input = buffer_of(of, "input"), output = buffer_of(of, "output");
+    std::vector<float> results;
+    for (size_t first = 0; first < 12; first += n_in_flight) {
+      std::vector<uint64_t> tickets(n_in_flight);
+      for (size_t i = 0; i < n_in_flight; ++i) {
+        void* frame = nullptr;
+        EXPECT_OK(synfire_graph_get_slot(graph, 0, input, &frame, nullptr));
+        for (size_t k = 0; k < 20; ++k) static_cast<uint8_t*>(frame)[k] = (first + i + k) % 3 == 0 ? 1 : 0;
+        EXPECT_OK(synfire_graph_launch(graph, nullptr, &tickets[i]));
+      }
+      for (const uint64_t ticket : tickets) {
+        void* frame = nullptr;
+        EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, -1));
+        EXPECT_OK(synfire_graph_get_slot(graph, ticket, output, &frame, nullptr));
+        results.insert(results.end(), static_cast<float*>(frame), static_cast<float*>(frame) + 4);
+      }
+    }
+    return results;
+  };
+  EXPECT_TRUE(same_bits(frames_of(network, 3), frames_of(one, 1)));
+}
+
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
 TEST_F(NetworkParts, HandlesOfPartsOutliveTheNetwork) {

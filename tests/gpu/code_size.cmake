@@ -1,11 +1,13 @@
-# The budget of kernel code: at most 600 instances, and a stripped shared library below 48 MB.
+# The budget of kernel code: at most 900 instances, neuron kernels of at most 46 MB, and a stripped shared library of at
+# most 64 MB.
 #
-#   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DNM=nm -DSTRIP=strip -DWORK=folder -P code_size.cmake
+#   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DNM=nm -DOBJDUMP=objdump -DSTRIP=strip -DWORK=folder -P code_size.cmake
 #
-# Every kernel has one host stub in the objects, with one guarded variable. The size depends on the architectures of
-# this build; the release preset's is the one that ships.
-set(most_instances 600)
-set(most_bytes 48000000)
+# Every kernel has one host stub in the objects, with one guarded variable. The sizes depend on the architectures of
+# this build; the release preset's are those that ship.
+set(most_instances 900)
+set(most_neuron_bytes 46000000)
+set(most_bytes 64000000)
 
 execute_process(COMMAND ${NM} --defined-only ${OBJECTS} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
 if(failed)
@@ -18,7 +20,25 @@ if(instances EQUAL 0 OR instances GREATER most_instances)
   message(FATAL_ERROR "${instances} kernel instances; 1 to ${most_instances} are allowed")
 endif()
 
+# The code of a pass's kernels: the sections with device code of the objects in operations/neuron.
+set(neuron ${OBJECTS})
+list(FILTER neuron INCLUDE REGEX "/neuron/")
 if(LIBRARY MATCHES "\\.so")
+  execute_process(COMMAND ${OBJDUMP} -h ${neuron} OUTPUT_VARIABLE sections RESULT_VARIABLE failed)
+  string(REGEX MATCHALL " \\.nv_fatbin +[0-9a-f]+" fatbins "${sections}")
+  if(failed OR NOT fatbins)
+    message(FATAL_ERROR "${OBJDUMP} finds no device code in the neurons' objects")
+  endif()
+  set(bytes 0)
+  foreach(fatbin IN LISTS fatbins)
+    string(REGEX REPLACE ".* +" "" hexadecimal "${fatbin}")
+    math(EXPR bytes "${bytes} + 0x${hexadecimal}")
+  endforeach()
+  message(STATUS "${bytes} bytes of neuron kernels, of at most ${most_neuron_bytes}")
+  if(bytes GREATER most_neuron_bytes)
+    message(FATAL_ERROR "the neuron kernels have ${bytes} bytes; at most ${most_neuron_bytes} are allowed")
+  endif()
+
   file(MAKE_DIRECTORY ${WORK})
   execute_process(COMMAND ${STRIP} --strip-unneeded -o ${WORK}/stripped.so ${LIBRARY} RESULT_VARIABLE failed)
   if(failed)

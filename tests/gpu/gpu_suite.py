@@ -9,11 +9,15 @@ Stages, in this order:
   sanitizers  compute-sanitizer's four tools over some of the tests and a short run of hear
   bindings    the tests of Rust and C# that tests/gpu/pack_bindings.sh packed, if present; the programs need neither
               cargo nor an installed Mono
+  resume      one training that passes through C, Rust and C#, from the host to the GPU and back: the bytes of one that was
+              not stopped
+  digits      the example digits learns the same file, to the byte, on the GPU and on the host: a shortened run from the
+              few spikes of its tests; with --digits also the whole one
   context     the time and memory of a context (synfire-bench context)
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs at the time
-  loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host. The pictures and the
-              times of all frames are stored next to the evidence. At most one frame in 10,000 may miss its deadline, not
-              counting frames for which the system woke the program late
+  loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host, and once more with --words.
+              The pictures and the times of all frames are stored next to the evidence. At most one frame in 10,000 may
+              miss its deadline, not counting frames for which the system woke the program late
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
 written in either case.
@@ -38,14 +42,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOUND = ROOT / "docs" / "examples" / "hear" / "speech.wav"
 GOLDEN = ROOT / "tests" / "golden"
 SANITIZER_TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+NAMED_SOUND, NAMES = SOUND.with_name("digits.wav"), SOUND.with_name("digits.safetensors")
+DIGITS_TESTS = ROOT / "docs" / "examples" / "digits" / "tests"
+sys.path[:0] = [str(DIGITS_TESTS), str(ROOT / "bindings" / "programs")]
+import check_resume  # noqa: E402
+import compare_backends  # noqa: E402
+# What 30 epochs learn from the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt.
+FEW_WEIGHTS = "224e3323061ef367"
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
-# copy and replay: random layers, vectorised rows, ends of rows, a stream of the caller's, destruction in flight,
-# 16-bit storage, stored tapes, every spike format with conversions and counts, filled waves, rows of the state,
-# updates, values per neuron, disabled operations, products of synapses.
+# copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
+# stream of the caller's, destruction in flight, 16-bit storage, stored tapes, every spike format with conversions and
+# counts, filled waves, rows of the state, updates, values per neuron, disabled operations, products of synapses.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
     "BitEqualityLarge.WideRowsOverBatch",
+    "Types/OddShapes.EndsOfArrays/*",
     "BitEqualityLarge.PinnedFrames",
     "GoodNeighbour.CallersStreamIsUsedAndStaysUsable",
     "GoodNeighbour.DestroyingWhileReplaysAreInFlight",
@@ -82,6 +94,7 @@ class Suite:
         self.jobs = arguments.jobs
         self.folder = pathlib.Path(arguments.evidence).resolve().parent
         self.loop_seconds = arguments.loop_seconds
+        self.digits_folder = arguments.digits
         self.passed = 0
         self.failed = 0
         self.failures = []
@@ -293,6 +306,43 @@ class Suite:
         self.count(status == 0 and passed > 0 and failed == 0, f"bindings {name}", output)
         print(f"    {name}: {passed} passed, {failed} failed")
 
+    # ---- resume ------------------------------------------------------------------------------------------------------
+
+    def resume(self):
+        others, mono = [], self.bindings_folder / "csharp" / "mono" / "bin" / "mono"
+        rust = self.bindings_folder / "programs" / "resume"
+        if rust.exists():
+            others.append(("rust", [rust]))
+        if mono.exists():
+            others.append(("csharp", [mono, self.bindings_folder / "csharp" / "Resume.exe"]))
+        settings = {"SYNFIRE_LIBRARY": str(self.lib), "MONO_PATH": str(mono.parents[1] / "lib" / "mono" / "4.5")}
+        os.environ.update(settings)
+        with tempfile.TemporaryDirectory() as folder:
+            self.report("resume", lambda: check_resume.check(folder, ["cuda", "host"], self.bin / "synfire-resume", others),
+                        (RuntimeError, OSError))
+
+    def report(self, name, body, failure):
+        """Records the lines that the body returns, or counts what it throws as a failure."""
+        try:
+            lines = body()
+        except failure as failed:
+            self.count(False, name, str(failed))
+            return
+        self.count(True, name)
+        self.evidence[name] = lines
+        for line in lines:
+            print(f"    {line}")
+
+    # ---- digits ------------------------------------------------------------------------------------------------------
+
+    def digits(self):
+        program, backends = self.bin / "digits", ["cuda", "host"]
+        self.report("digits, few spikes", lambda: compare_backends.compare(
+            program, DIGITS_TESTS / "few.spikes.gz", backends, 30, 85.0, FEW_WEIGHTS), (compare_backends.Different, OSError))
+        if self.digits_folder:
+            self.report("digits", lambda: compare_backends.compare(program, self.digits_folder, backends, None, 95.0),
+                        (compare_backends.Different, OSError))
+
     # ---- context -----------------------------------------------------------------------------------------------------
 
     def context(self):
@@ -327,24 +377,29 @@ class Suite:
         record = self.evidence["loop"] = {}
         for backend in ("cuda", "host"):
             beside = self.folder / f"latency-{backend}"
-            status, output = self.run([self.bin / "hear", SOUND.relative_to(ROOT), "--backend", backend, "--realtime",
-                                       "--loop", str(self.loop_seconds), "--svg", beside.with_suffix(".svg"),
-                                       "--csv", beside.with_suffix(".csv")], timeout=self.loop_seconds * 2 + 60)
-            lines = [line.rstrip() for line in output.splitlines()
-                     if re.match(r"(launch->done|due->done|woke up late|missed deadlines) +\S|missed: ", line)]
-            record[backend] = lines
-            of = re.search(r"^missed deadlines +\d+ of (\d+)", output, flags=re.M)
-            own = [line for line in lines if re.match(r"missed: (input|replay)", line) or line.endswith("frames more")]
-            self.count(status == 0 and of is not None and len(own) * 10000 <= int(of.group(1)),
-                       f"hear --realtime --loop {self.loop_seconds}, {backend}", output)
-            for line in lines:
-                print(f"    {backend} {line}")
+            self.one_loop(record, backend, [SOUND.relative_to(ROOT), "--svg", beside.with_suffix(".svg"),
+                                            "--csv", beside.with_suffix(".csv")])
+        for backend in ("cuda", "host"):
+            self.one_loop(record, f"{backend} --words", [NAMED_SOUND.relative_to(ROOT), "--words", NAMES.relative_to(ROOT)])
+
+    def one_loop(self, record, name, arguments):
+        status, output = self.run([self.bin / "hear", *arguments, "--backend", name.split()[0], "--realtime",
+                                   "--loop", str(self.loop_seconds)], timeout=self.loop_seconds * 2 + 60)
+        lines = [line.rstrip() for line in output.splitlines()
+                 if re.match(r"(launch->done|due->done|woke up late|missed deadlines|words) +\S|missed: ", line)]
+        record[name] = lines
+        of = re.search(r"^missed deadlines +\d+ of (\d+)", output, flags=re.M)
+        own = [line for line in lines if re.match(r"missed: (input|replay)", line) or line.endswith("frames more")]
+        self.count(status == 0 and of is not None and len(own) * 10000 <= int(of.group(1)),
+                   f"hear --realtime --loop {self.loop_seconds}, {name}", output)
+        for line in lines:
+            print(f"    {name} {line}")
 
     # ---- everything --------------------------------------------------------------------------------------------------
 
     def everything(self, only=None):
-        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.bindings, self.context,
-                      self.hear, *([self.loop] if self.loop_seconds > 0 else [])):
+        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.bindings, self.resume, self.digits,
+                      self.context, self.hear, *([self.loop] if self.loop_seconds > 0 else [])):
             if only not in (None, stage.__name__):
                 continue
             print(f"==> {stage.__name__}")
@@ -385,6 +440,7 @@ def main():
     parser.add_argument("--commit", required=True)
     parser.add_argument("--gpu-sources-sha256", required=True)
     parser.add_argument("--bindings", default="build/gpu-bindings")
+    parser.add_argument("--digits", help="the folder of digits' data; without it, only the few spikes of the tests")
     parser.add_argument("--only", help="one stage by its name; nothing is recorded")
     parser.add_argument("--loop-seconds", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=max(1, min(12, (os.cpu_count() or 2) * 3 // 4)))

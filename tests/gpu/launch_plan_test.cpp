@@ -13,11 +13,29 @@
 namespace synfire::cuda {
 namespace {
 
-// The blocks cover all lanes, and the last one is needed.
-void expect_covered(const Plan& plan, int64_t lanes, int block_threads = threads_per_block) {
-  EXPECT_EQ(plan.lanes.count, lanes);
-  const int64_t per_block = int64_t{block_threads} * plan.width;
-  EXPECT_EQ(int64_t{plan.n_blocks}, lanes / per_block + (lanes % per_block != 0 ? 1 : 0));
+int64_t quotient_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+// The blocks cover all tiles, the tiles all elements, and the last of each is needed.
+void expect_covered(const Plan& plan, int64_t elements, int block_threads = threads_per_block) {
+  EXPECT_EQ(plan.tiles.elements, elements);
+  EXPECT_EQ(plan.tiles.words, 0);
+  EXPECT_EQ(plan.tiles.of_batch_row, 0);
+  EXPECT_EQ(plan.tiles.count, quotient_up(elements, int64_t{32} * plan.ownership.width));
+  EXPECT_EQ(int64_t{plan.n_blocks}, quotient_up(plan.tiles.count, block_threads / 32));
+}
+// The same of tiles of packed words.
+void expect_words_covered(const Plan& plan, int64_t batch, int64_t n_neurons) {
+  const int64_t words = (n_neurons + 31) / 32;
+  if (plan.tiles.words > 0) {
+    EXPECT_EQ(plan.tiles.of_batch_row, 0);
+    EXPECT_EQ(plan.tiles.count, quotient_up(batch * words, plan.tiles.words));
+  } else {
+    EXPECT_EQ(plan.tiles.of_batch_row, quotient_up(words, plan.ownership.width));
+    EXPECT_EQ(plan.tiles.count, batch * plan.tiles.of_batch_row);
+  }
+  EXPECT_EQ(int64_t{plan.n_blocks}, quotient_up(plan.tiles.count, threads_per_block / 32));
 }
 
 const Given extents[] = {
@@ -28,7 +46,7 @@ const Given extents[] = {
     {4099, 3, 1000003, SYNFIRE_DTYPE_F32},                                          // odd rows, more than 2^33 elements
     {2, 1, two31 - 1, SYNFIRE_DTYPE_F32},                                           // N just below 2^31
     {2, 1, two31, SYNFIRE_DTYPE_F16},       {3, 1, two31 + 13, SYNFIRE_DTYPE_F32},  // N = 2^31 and more
-    {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // padded lanes
+    {2, 7, two31 + 13, SYNFIRE_DTYPE_BF16},                                         // rows end within a word
     {1, 1, two32 * 8, SYNFIRE_DTYPE_F64},   {int64_t{1} << 33, 1, 5, SYNFIRE_DTYPE_F32},  // T beyond 2^32
 };
 
@@ -65,10 +83,10 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     const int64_t row = given.batch * given.n_neurons;
     const operations::Forward forward = planned.forward();
     const Plan plan = plan_of(forward, h200);
-    const bool padded = given.batch > 1 && given.n_neurons % 32 != 0;
-    const int64_t lanes = padded ? given.batch * ((given.n_neurons + 31) / 32 * 32) : row;
-    expect_covered(plan, lanes);
-    EXPECT_EQ(plan.lanes.padded_neurons, padded ? (given.n_neurons + 31) / 32 * 32 : 0);
+    if (given.batch > 1 && given.n_neurons % 32 != 0)
+      expect_words_covered(plan, given.batch, given.n_neurons);
+    else
+      expect_covered(plan, row);
     const operations::Backward backward = planned.backward();
     const Plan backward_plan = plan_of(backward, h200);
     expect_covered(backward_plan, row, backward_threads);
@@ -91,7 +109,10 @@ TEST(LaunchPlan, ExtentsBeyond32Bits) {
     EXPECT_EQ(latest.kernel, kernel_for(forward, plan));
     if (given.dtype == SYNFIRE_DTYPE_F64) continue;
     const auto arguments = latest.as<ForwardLaunch<float>>();
-    EXPECT_EQ(arguments.lanes.count, lanes);
+    EXPECT_EQ(arguments.tiles.count, plan.tiles.count);
+    EXPECT_EQ(arguments.tiles.words, plan.tiles.words);
+    EXPECT_EQ(arguments.tiles.of_batch_row, plan.tiles.of_batch_row);
+    EXPECT_EQ(arguments.tiles.elements, row);
     EXPECT_EQ(arguments.arguments.extents.n_steps, given.n_steps);
     EXPECT_EQ(arguments.arguments.extents.row(), row);
     EXPECT_EQ(arguments.arguments.x.pitch, row);
@@ -125,8 +146,8 @@ TEST(LaunchPlan, LoadingLaunchesNothing) {
 }
 
 TEST(LaunchPlan, AGridHasALargestSize) {
-  // 2^31 − 1 blocks of at most 128 threads; rows with one element per thread.
-  for (const int64_t n_neurons : {(int64_t{1} << 38) - 127, int64_t{1} << 40}) {
+  // 2^31 − 1 blocks of at most 128 threads; rows with two elements per thread.
+  for (const int64_t n_neurons : {(int64_t{1} << 39) - 255, int64_t{1} << 40}) {
     Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
     Planned planned(given);
@@ -145,7 +166,7 @@ TEST(LaunchPlan, AGridHasALargestSize) {
       }
     }
   }
-  Given largest = {1, 1, (int64_t{1} << 38) - 128, SYNFIRE_DTYPE_F32};
+  Given largest = {1, 1, (int64_t{1} << 39) - 256, SYNFIRE_DTYPE_F32};
   largest.misaligned = 1;
   Planned planned(largest);
   EXPECT_EQ(plan_of(planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
@@ -153,63 +174,118 @@ TEST(LaunchPlan, AGridHasALargestSize) {
 
 // ---- Widths ---------------------------------------------------------------------------------------------------------
 
-int forward_width_of(const Given& given) {
+Ownership forward_of(const Given& given) {
   Planned planned(given);
-  return plan_of(planned.forward(), h200).width;
+  return plan_of(planned.forward(), h200).ownership;
 }
-int backward_width_of(const Given& given) {
+Ownership backward_of(const Given& given) {
   Planned planned(given);
   (void)planned.forward();
-  return plan_of(planned.backward(), h200).width;
+  return plan_of(planned.backward(), h200).ownership;
 }
 
+// Several neurons per thread at any shape: adjacent ones if rows are aligned.
 TEST(LaunchPlan, WidthsFollowTheStorageType) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const std::tuple<int32_t, int, int> types[] = {{SYNFIRE_DTYPE_F32, forward_width<float>, backward_width<float>},
-                                                 {SYNFIRE_DTYPE_F64, forward_width<double>, backward_width<double>},
-                                                 {SYNFIRE_DTYPE_F16, forward_width<F16>, backward_width<F16>},
-                                                 {SYNFIRE_DTYPE_BF16, forward_width<Bf16>, backward_width<Bf16>}};
-  for (const auto& [dtype, forward, backward] : types)
+  const auto best = [](int adjacent, int strided) {
+    return adjacent > 1 ? Ownership{adjacent, true} : Ownership{strided};
+  };
+  const std::tuple<int32_t, Ownership, Ownership, Ownership, Ownership> types[] = {
+      {SYNFIRE_DTYPE_F32,
+       best(forward_adjacent<float>, 0),
+       {forward_strided<float>},
+       best(backward_adjacent<float>, 0),
+       {backward_strided<float>}},
+      {SYNFIRE_DTYPE_F64,
+       best(forward_adjacent<double>, forward_strided<double>),
+       {forward_strided<double>},
+       best(backward_adjacent<double>, backward_strided<double>),
+       {backward_strided<double>}},
+      {SYNFIRE_DTYPE_F16,
+       best(forward_adjacent<F16>, 0),
+       {forward_strided<F16>},
+       best(backward_adjacent<F16>, 0),
+       {backward_strided<F16>}},
+      {SYNFIRE_DTYPE_BF16,
+       best(forward_adjacent<Bf16>, 0),
+       {forward_strided<Bf16>},
+       best(backward_adjacent<Bf16>, 0),
+       {backward_strided<Bf16>}}};
+  for (const auto& [dtype, aligned, any, aligned_back, any_back] : types)
     for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
-      EXPECT_EQ(forward_width_of({4, 1, many, dtype, spikes}), forward);
-      EXPECT_EQ(backward_width_of({4, 1, many, dtype, spikes}), backward);
-      EXPECT_EQ(forward_width_of({4, 1, few, dtype, spikes}), 1) << "few neurons: more threads, not wider ones";
-      EXPECT_EQ(forward_width_of({4, 1, many + 1, dtype, spikes}), 1) << "rows that are no multiple";
-      EXPECT_EQ(backward_width_of({4, 1, many + 1, dtype, spikes}), 1);
+      EXPECT_EQ(forward_of({4, 1, many, dtype, spikes}), aligned);
+      EXPECT_EQ(backward_of({4, 1, many, dtype, spikes}), aligned_back);
+      EXPECT_EQ(forward_of({4, 1, few, dtype, spikes}), Ownership{1}) << "few neurons: more threads, not wider ones";
+      EXPECT_EQ(forward_of({4, 1, many + 1, dtype, spikes}), any) << "rows that are no multiple";
+      EXPECT_EQ(backward_of({4, 1, many + 1, dtype, spikes}), any_back);
       Given late = {4, 1, many, dtype, spikes};
       late.misaligned = 1;
-      EXPECT_EQ(forward_width_of(late), 1) << "x is offset by one element";
-      EXPECT_EQ(backward_width_of(late), 1);
+      EXPECT_EQ(forward_of(late), any) << "x is offset by one element";
+      EXPECT_EQ(backward_of(late), any_back);
       Given spaced = {4, 1, many, dtype, spikes};
       spaced.padding = 1;
-      EXPECT_EQ(forward_width_of(spaced), 1) << "only its first row is aligned";
-      EXPECT_EQ(backward_width_of(spaced), 1);
+      EXPECT_EQ(forward_of(spaced), any) << "only its first row is aligned";
+      EXPECT_EQ(backward_of(spaced), any_back);
       spaced.padding = 64;
-      EXPECT_EQ(forward_width_of(spaced), forward) << "every row is aligned";
+      EXPECT_EQ(forward_of(spaced), aligned) << "every row is aligned";
     }
+}
+
+// Packed words end with their batch row, wherever that is.
+TEST(LaunchPlan, TilesOfPackedWords) {
+  const std::tuple<int64_t, int64_t, int, int> rows[] = {
+      // batch, neurons: neurons per thread, words dealt to a tile
+      {256, 784, 2, 0},                        // 13 tiles of two words for each batch row, the last one with 16 neurons
+      {2000, 100, 2, 0},                       // two tiles: 100 neurons in 128 lanes
+      {20000, 10, 2, 6},                       // one word of 10 bits per row: 60 neurons in 64 lanes
+      {5000, 33, 2, 2},                        // pairs of 33 bits
+      {9000, 17, 2, 3},   {200000, 1, 1, 32},  // a lane writes one word at most, so wide tiles would be empty
+      {100000, 2, 2, 32}, {50000, 3, 2, 21},  {64, 100, 1, 0}, {20, 10, 1, 3},
+  };
+  for (const auto& [batch, neurons, width, words] : rows) {
+    SCOPED_TRACE(testing::Message() << batch << " rows of " << neurons);
+    const Planned planned({4, batch, neurons});
+    const Plan plan = plan_of(planned.forward(), h200);
+    EXPECT_EQ(plan.ownership, Ownership{width});
+    EXPECT_EQ(plan.tiles.words, words);
+    expect_words_covered(plan, batch, neurons);
+    // Wherever a tile begins, its words have room in its lanes.
+    const int64_t per_row = (neurons + 31) / 32;
+    for (int64_t tile = 0; words > 0 && tile < std::min<int64_t>(plan.tiles.count, 2 * per_row + 64); ++tile) {
+      int64_t bits = 0;
+      for (int64_t word = tile * words; word < (tile + 1) * words; ++word)
+        bits += std::min<int64_t>(32, neurons - word % per_row * 32);
+      ASSERT_LE(bits, int64_t{32} * width);
+    }
+    Given dense = {4, batch, neurons};
+    dense.spikes = SYNFIRE_DTYPE_U8;
+    expect_covered(plan_of(Planned(dense).forward(), h200), batch * neurons);
+    expect_covered(plan_of(planned.backward(), h200), batch * neurons, backward_threads);
+  }
 }
 
 // A pass of a model that never fires reads and writes one sequence each, in accesses as wide as a forward's.
 TEST(LaunchPlan, WidthsWithoutSpikes) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const std::tuple<int32_t, int> types[] = {{SYNFIRE_DTYPE_F32, linear_backward_width<float>},
-                                            {SYNFIRE_DTYPE_F64, linear_backward_width<double>},
-                                            {SYNFIRE_DTYPE_F16, linear_backward_width<F16>},
-                                            {SYNFIRE_DTYPE_BF16, linear_backward_width<Bf16>}};
-  for (const auto& [dtype, wide] : types) {
+  const std::tuple<int32_t, Ownership, Ownership> types[] = {
+      {SYNFIRE_DTYPE_F32, {forward_adjacent<float>, true}, {forward_strided<float>}},
+      {SYNFIRE_DTYPE_F64, {forward_strided<double>}, {forward_strided<double>}},
+      {SYNFIRE_DTYPE_F16, {forward_adjacent<F16>, true}, {forward_strided<F16>}},
+      {SYNFIRE_DTYPE_BF16, {forward_adjacent<Bf16>, true}, {forward_strided<Bf16>}}};
+  for (const auto& [dtype, wide, any] : types) {
     SCOPED_TRACE(testing::Message() << "dtype " << dtype);
     Given given = {40, 1, many, dtype};
     given.model = SYNFIRE_MODEL_LI;
-    EXPECT_EQ(forward_width_of(given), wide);
-    EXPECT_EQ(backward_width_of(given), wide);
+    EXPECT_EQ(forward_of(given), wide);
+    EXPECT_EQ(backward_of(given), wide);
     given.misaligned = 1;
-    EXPECT_EQ(forward_width_of(given), 1);
-    EXPECT_EQ(backward_width_of(given), wide) << "x is not read";
+    EXPECT_EQ(forward_of(given), any);
+    EXPECT_EQ(backward_of(given), wide) << "x is not read";
     given = {40, 1, few, dtype};
     given.model = SYNFIRE_MODEL_LI;
-    EXPECT_EQ(forward_width_of(given), 1);
-    EXPECT_EQ(backward_width_of(given), 1);
+    EXPECT_EQ(forward_of(given), Ownership{1});
+    EXPECT_EQ(backward_of(given), Ownership{1});
     Planned planned(given);
     (void)planned.forward();
     operations::Backward op = planned.backward();

@@ -11,13 +11,14 @@ set -eu
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mkdir -p "${1:-$root/build/gpu-bindings}" && cd "${1:-$root/build/gpu-bindings}" && pwd)
-rm -rf "$folder/rust" "$folder/csharp"
+rm -rf "$folder/rust" "$folder/csharp" "$folder/programs"
 
 if command -v cargo >/dev/null 2>&1; then
   mkdir -p "$folder/rust"
   cd "$root/bindings/rust"
   # Cargo names each program on its standard output, followed by a hash; "name" is that of its source.
-  CARGO_NET_OFFLINE=true CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/build/gpu-bindings-target}" cargo test --release -p synfire --features load-dynamic --no-run \
+  target=${CARGO_TARGET_DIR:-$root/build/gpu-bindings-target}
+  CARGO_NET_OFFLINE=true CARGO_TARGET_DIR="$target" cargo test --release -p synfire --features load-dynamic --no-run \
     --message-format=json 2>/dev/null |
     python3 -c '
 import json, sys
@@ -33,6 +34,10 @@ for line in sys.stdin:
         ;;
     esac
   done
+  mkdir -p "$folder/programs"
+  CARGO_NET_OFFLINE=true CARGO_TARGET_DIR="$target" cargo build --release --quiet -p synfire --features load-dynamic --example resume
+  cp "$target/release/examples/resume" "$folder/programs/resume"
+  strip "$folder/programs/resume"
   [ "$(find "$folder/rust" -type f | wc -l)" = 9 ] || { echo "pack_bindings.sh: Rust's tests were not built" >&2; exit 1; }
 else
   echo "pack_bindings.sh: cargo was not found, so Rust is skipped" >&2
@@ -44,6 +49,7 @@ if command -v mono >/dev/null 2>&1 && command -v mcs >/dev/null 2>&1; then
   compile=(mcs -nologo -unsafe -optimize -langversion:7.2 "-nowarn:168,219")
   "${compile[@]}" -target:library "-out:$folder/csharp/Synfire.dll" src/*.cs
   "${compile[@]}" "-out:$folder/csharp/Tests.exe" "-r:$folder/csharp/Synfire.dll" -r:System.Xml tests/*.cs
+  "${compile[@]}" "-out:$folder/csharp/Resume.exe" "-r:$folder/csharp/Synfire.dll" examples/Resume.cs
   # Mono finds its files relative to its own program: prefix/bin, prefix/lib/mono, prefix/etc.
   prefix=$folder/csharp/mono
   installed=$(dirname "$(dirname "$(readlink -f "$(command -v mono)")")")

@@ -10,6 +10,8 @@
 #   SYNFIRE_LOOP_SECONDS  also run hear in real time on each backend for this long (60 for docs/pages/measurements.md)
 #   SYNFIRE_BINDINGS      the folder that tests/gpu/pack_bindings.sh created; its Rust and C# programs run too (default:
 #                         build/gpu-bindings; without the folder they are skipped with a message)
+#   SYNFIRE_DIGITS        the folder of `digits --make-data`: the example learns all of it on both backends (about 2 minutes;
+#                         default: build/gpu-digits, if it is there)
 #   SYNFIRE_ONLY          only this stage of gpu_suite.py, such as bindings; nothing is recorded
 #   SYNFIRE_COMMIT        the commit to record if there is no git
 #
@@ -46,7 +48,9 @@ case $build in
   /*) libraries=$build/lib ;;
   *) libraries=$root/$build/lib ;;
 esac
+digits=${SYNFIRE_DIGITS:-}
+[ -n "$digits" ] || [ ! -s build/gpu-digits/digits.spikes ] || digits=build/gpu-digits
 export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PYTHONUNBUFFERED=1
 exec python3 tests/gpu/gpu_suite.py --build "$build" --evidence "$evidence" --commit "$commit" \
   --gpu-sources-sha256 "$(gpu_sources_hash)" --loop-seconds "${SYNFIRE_LOOP_SECONDS:-0}" \
-  --bindings "${SYNFIRE_BINDINGS:-build/gpu-bindings}" ${SYNFIRE_ONLY:+--only "$SYNFIRE_ONLY"}
+  --bindings "${SYNFIRE_BINDINGS:-build/gpu-bindings}" ${digits:+--digits "$digits"} ${SYNFIRE_ONLY:+--only "$SYNFIRE_ONLY"}

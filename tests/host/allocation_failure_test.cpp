@@ -622,8 +622,8 @@ std::vector<unsigned char> file_of(synfire_network network) {
   return file;
 }
 
-// Saving and creating fail whole. So does a load if one allocation fails: what it has changed by then is put back, for
-// which it needs memory again.
+// Saving, creating and loading fail whole. What a load has changed by then is put back: at once if one allocation
+// fails, by the next call that has memory if all do.
 void test_network_files() {
   synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
   cd.backend = SYNFIRE_BACKEND_HOST;
@@ -653,13 +653,59 @@ void test_network_files() {
       },
       unchanged("create_from_memory"));
   if (!made || file_of(made) != file) complain("create_from_memory", -1, "the network is another");
-  only_one_fails = true;
-  run_dry(
-      "load_from_memory", [&] { return synfire_network_load_from_memory(other, file.data(), file.size()); },
-      unchanged("load_from_memory"));
-  only_one_fails = false;
-  if (file_of(other) != file) complain("load_from_memory", -1, "the network is another");
+  for (const bool only_one : {true, false}) {
+    only_one_fails = only_one;
+    run_dry(
+        "load_from_memory", [&] { return synfire_network_load_from_memory(other, file.data(), file.size()); },
+        unchanged("load_from_memory"));
+    only_one_fails = false;
+    if (file_of(other) != file) complain("load_from_memory", -1, "the network is another");
+    require(synfire_network_load_from_memory(other, before.data(), before.size()), "the network before");
+  }
+  // Calls before are refused, and change nothing.
+  long n_refused = 0;
+  double tau = 0;
+  for (long n = 0;; ++n) {
+    allocations_left = n;
+    const synfire_status status = synfire_network_load_from_memory(other, file.data(), file.size());
+    allocations_left = status < 0 ? 0 : -1;
+    const synfire_status next = synfire_network_get_value(other, "n1", "tau", &tau);
+    if (next < 0 && next != SYNFIRE_ERROR_OUT_OF_MEMORY) complain("get_value", n, "the status is not OUT_OF_MEMORY");
+    n_refused += status < 0 && next < 0;
+    allocations_left = -1;
+    if (status >= 0) break;
+    if (file_of(other) != before) complain("load_from_memory", n, "a network has changed");
+  }
+  if (n_refused == 0) complain("load_from_memory", -1, "no load has left anything to put back");
   for (synfire_network each : {network, other, made}) synfire_network_destroy(each);
+  synfire_context_destroy(context);
+}
+
+// A training either fails and has learnt nothing, or says what it has learnt.
+void test_training() {
+  synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+  cd.backend = SYNFIRE_BACKEND_HOST;
+  cd.n_threads = 1;
+  synfire_context context = nullptr;
+  require(synfire_context_create(&cd, &context), "context");
+  const synfire_network network = trained_network(context, 2), twin = trained_network(context, 2);
+  const std::vector<unsigned char> before = file_of(network);
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT, expected = SYNFIRE_NETWORK_RESULT_INIT;
+  require(synfire_network_train(twin, 3, &expected), "train");
+  for (long n = 0; n < 1000; ++n) {
+    allocations_left = n;
+    const synfire_status status = synfire_network_train(network, 3, &result);
+    const bool enough = allocations_left > 0;
+    allocations_left = -1;
+    if (status < 0 && file_of(network) != before) complain("train", n, "a call that has failed has learnt");
+    if (status < 0) continue;
+    if (std::memcmp(&result, &expected, sizeof result) != 0) complain("train", n, "the result is another");
+    if (file_of(network) != file_of(twin)) complain("train", n, "the network is another");
+    if (enough) break;
+    require(synfire_network_load_from_memory(network, before.data(), before.size()), "the network before");
+  }
+  synfire_network_destroy(network);
+  synfire_network_destroy(twin);
   synfire_context_destroy(context);
 }
 
@@ -774,7 +820,7 @@ struct NetworkWorld {
 
 struct NetworkCall {
   const char* name;
-  bool learns;  // batches may have been learnt before memory ran out
+  bool needs_none;  // it always has the memory that it needs
   std::function<synfire_status(NetworkWorld&)> run;
 };
 
@@ -834,7 +880,7 @@ const std::vector<NetworkCall>& network_calls() {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_train(w.network, 0, &result);
        }},
-      {"evaluate", false,
+      {"evaluate", true,
        [](NetworkWorld& w) {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_evaluate(w.network, &result);
@@ -845,25 +891,30 @@ const std::vector<NetworkCall>& network_calls() {
   return list;
 }
 
-// A network of which every call ran dry at every point ends up as one that always had enough memory; until it learns,
-// with the same weights.
+// A network of which every call ran dry at every point ends up as one that always had enough memory, with the same
+// weights.
 void test_networks() {
   NetworkWorld world, twin;
-  bool built = false, has_learnt = false;
-  for (const auto& [name, learns, call] : network_calls()) {
+  bool built = false;
+  for (const auto& [name, needs_none, call] : network_calls()) {
     const std::string before = world.network ? world.drawing() : "";
     const std::vector<float> weights = built ? world.weights() : std::vector<float>();
-    const auto check = [&, name = name, learns = learns](long n) {
+    const auto check = [&, name = name](long n) {
       if (before.empty() ? world.network != nullptr : world.drawing() != before)
         complain(name, n, "the network has changed");
-      if (built && !learns && world.weights() != weights) complain(name, n, "weights have changed");
+      if (built && world.weights() != weights) complain(name, n, "weights have changed");
     };
-    run_dry(
-        name, [&, &run = call] { return run(world); }, check);
+    if (needs_none) {
+      allocations_left = 0;
+      const synfire_status status = call(world);
+      allocations_left = -1;
+      if (status < 0) complain(name, 0, "it needs memory");
+    } else {
+      run_dry(
+          name, [&, &run = call] { return run(world); }, check);
+    }
     require(call(twin), name);
-    if (built && !has_learnt && !learns && world.weights() != twin.weights())
-      complain(name, -1, "the weights are not those with enough memory");
-    has_learnt = has_learnt || learns;
+    if (built && world.weights() != twin.weights()) complain(name, -1, "the weights are not those with enough memory");
     built = built || std::strcmp(name, "build") == 0;
   }
   for (const float weight : world.weights())
@@ -880,6 +931,7 @@ int main() {
   test_changes();
   test_objects();
   test_network_files();
+  test_training();
   std::printf("%d failures\n", n_failures);
   return n_failures == 0 ? 0 : 1;
 }

@@ -114,7 +114,7 @@ StepGradient smooth_backward(const Derived& d, Rules rules, const StepTape& step
   StepGradient result = {};
   if constexpr (Model::n_states == 1) {
     const double grad_h = grad_spike * step.g + through;
-    result = {grad_h * dh_dx, {grad_h * dh_dv, 0}, grad_h, grad_spike};
+    result = {grad_h * dh_dx, {grad_h * dh_dv, {0}}, grad_h, grad_spike};
   } else {
     const auto h = model::constant(step.h), s = model::constant(step.spike);
     const double dw_ds = derivative([&](auto* c) { return Model::adapt(c, w, h, model::variable(step.spike)); });
@@ -175,7 +175,7 @@ ModelOps ops_of_model() {
           },
           [](const Derived& d, State before, double x) { return model::charge<Model>(d.constants, before, x); },
           [](const Derived& d, Rules rules, State before, double h, double spike, double in_reset) {
-            State after = {h, 0};
+            State after = {h, {0}};
             const double v_threshold = d.constants[model::constant_v_threshold];
             if constexpr (!silent)
               after.v = rules.soft_reset ? h - v_threshold * in_reset
@@ -278,7 +278,7 @@ Pass forward(const Network& network, const Pass* frozen = nullptr) {
     std::vector<StepTape> tape(output.size());
     for (size_t b = 0; b < batch; ++b)
       for (size_t n = 0; n < layer.outputs; ++n) {
-        State state = {layer.start[0], layer.start[1]};
+        State state = {layer.start[0], {layer.start[1]}};
         for (size_t t = 0; t < n_steps; ++t) {
           double x = layer.bias[n];
           for (size_t k = 0; k < layer.inputs; ++k)
@@ -316,7 +316,7 @@ Gradients backward(const Network& network, const Pass& pass) {
     Doubles grad_input(n_steps * batch * layer.inputs);
     for (size_t b = 0; b < batch; ++b)
       for (size_t n = 0; n < layer.outputs; ++n) {
-        State carried = {0, 0};
+        State carried = {0, {0}};
         for (size_t t = n_steps; t-- > 0;) {
           const size_t row = t * batch + b, at = row * layer.outputs + n;
           const bool silent = layer.neuron->never_fires;
@@ -481,12 +481,14 @@ TEST_F(NetworkGradients, AreThoseOfTheLibrarysRecursionForSpikesOf0And1) {
           Doubles parameters = neuron.defaults();
           for (double& parameter : parameters) parameter += draw.uniform(0.03, 0.25);
           const Derived derived = neuron.derive(parameters, undecayed);
-          StepTape step = {{draw.uniform(-1, 1), neuron.has_w ? draw.uniform(-1, 1) : 0}, draw.uniform(-1, 4), 0, 0, 0};
+          StepTape step = {
+              {draw.uniform(-1, 1), {neuron.has_w ? draw.uniform(-1, 1) : 0}}, draw.uniform(-1, 4), 0, 0, 0};
           step.h = neuron.charge(derived, step.before, step.x);
           step.spike = !neuron.never_fires && step.h >= derived.constants[model::constant_v_threshold] ? 1 : 0;
           step.g = neuron.never_fires ? 0 : draw.uniform(0, 1);
-          const Incoming in = {neuron.never_fires ? 0 : draw.uniform(-1, 1), draw.uniform(-1, 1),
-                               neuron.has_w ? draw.uniform(-1, 1) : 0};
+          const Incoming in = {neuron.never_fires ? 0 : draw.uniform(-1, 1),
+                               draw.uniform(-1, 1),
+                               {neuron.has_w ? draw.uniform(-1, 1) : 0}};
           Doubles own(parameters.size()), librarys(parameters.size());
           const StepGradient a = neuron.backward(derived, rules, step, in, own),
                              b = neuron.library_backward(derived, rules, step, in, librarys);

@@ -169,6 +169,9 @@ inline constexpr NetworkMode network_modes[] = {
     {"training", 2, false, true},
 };
 
+using ShapesPart = synfire_tools::NamedId;
+inline constexpr ShapesPart shapes_parts[] = {{"list", 0}, {"random", 1}, {"kinds", 2}, {"all", 3}};
+
 enum class Cache { hot, cold };
 
 struct CacheName {

@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context, network };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context, network, shapes };
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
@@ -45,6 +45,16 @@ struct NetworkChoice {
   bool profile = false;
 };
 
+/// What `shapes` measures; null or 0 means not chosen.
+struct ShapesChoice {
+  const ShapesPart* part = nullptr;  ///< null until all options are read
+  const Dtype* dtype = nullptr;
+  const DirectionName* direction = nullptr;
+  std::uint64_t seed = 1;
+  std::uint64_t largest = 0;  ///< elements
+  bool sources = false;
+};
+
 struct Options {
   Command command = Command::none;
   bool help = false;
@@ -59,6 +69,7 @@ struct Options {
   Shape shape;
   LatencyChoice latency;
   NetworkChoice network;
+  ShapesChoice shapes;
   // where and how
   const Backend* backend = &backends[0];
   std::uint32_t threads = 0;

@@ -49,7 +49,7 @@ double time_rounds(const Rotation& rotation, std::uint64_t rounds) {
 }
 
 // Warms up and finds how many rounds a sample needs.
-std::uint64_t choose_rounds(const Rotation& rotation) {
+std::uint64_t choose_rounds(const Rotation& rotation, double of_sample, double of_warm_up) {
   std::uint64_t rounds = 1;
   double spent = 0;
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -58,13 +58,13 @@ std::uint64_t choose_rounds(const Rotation& rotation) {
     const double wall = now() - begin;
     spent += wall;
     const double current = static_cast<double>(rounds);
-    double wanted = std::clamp(std::ceil(current * 1.2 * sample_seconds / timed), 1.0, current * 16);
+    double wanted = std::clamp(std::ceil(current * 1.2 * of_sample / timed), 1.0, current * 16);
     if (rotation.flush != nullptr) {
       wanted = std::min(wanted, std::max(1.0, std::floor(current * flushed_sample_seconds / wall)));
     }
     const bool settled = wanted <= current;
     if (!settled || rotation.flush != nullptr) rounds = static_cast<std::uint64_t>(wanted);
-    if (settled && spent >= warm_up_seconds) break;
+    if (settled && spent >= of_warm_up) break;
   }
   return rounds;
 }
@@ -115,7 +115,7 @@ double quantile(const std::vector<double>& sorted, double fraction) {
 }
 
 Summary measure_passes(const Rotation& rotation, std::uint32_t samples) {
-  std::uint64_t rounds = choose_rounds(rotation);
+  std::uint64_t rounds = choose_rounds(rotation, sample_seconds, warm_up_seconds);
   for (int attempt = 0;; ++attempt) {
     const std::uint64_t passes = rounds * rotation.passes;
     std::vector<double> seconds(samples);
@@ -126,6 +126,21 @@ Summary measure_passes(const Rotation& rotation, std::uint32_t samples) {
     if (!too_short || rotation.flush != nullptr || attempt == 4) return summary;
     rounds += rounds / 2 + 1;
   }
+}
+
+std::vector<Summary> measure_in_turns(std::span<const Rotation> rotations, std::uint32_t samples,
+                                      double sample_seconds) {
+  std::vector<std::uint64_t> rounds;
+  for (const Rotation& rotation : rotations) rounds.push_back(choose_rounds(rotation, sample_seconds, sample_seconds));
+  std::vector<std::vector<double>> seconds(rotations.size());
+  for (std::uint32_t sample = 0; sample < samples; ++sample) {
+    for (std::size_t i = 0; i < rotations.size(); ++i)
+      seconds[i].push_back(time_rounds(rotations[i], rounds[i]) / static_cast<double>(rounds[i] * rotations[i].passes));
+  }
+  std::vector<Summary> summaries;
+  for (std::size_t i = 0; i < rotations.size(); ++i)
+    summaries.push_back(summarize(std::move(seconds[i]), rounds[i] * rotations[i].passes));
+  return summaries;
 }
 
 Latency measure_latency(const Rotation& rotation, double budget_seconds, std::uint32_t most_samples) {

@@ -8,6 +8,7 @@
 #include <synfire/synfire.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ struct Summary {
 /// number of passes: the time that a pass adds to a longer replay, without the launch and the signal that occur once
 /// per replay.
 Summary measure_passes(const Rotation& rotation, std::uint32_t samples);
+
+/// The same of several rotations without a flush, in turns: one sample of each, `samples` times, so that clocks and
+/// other programs are the same for all. A sample takes at least `sample_seconds`.
+std::vector<Summary> measure_in_turns(std::span<const Rotation> rotations, std::uint32_t samples,
+                                      double sample_seconds);
 
 /// Seconds from a launch until its wait returns, one replay at a time.
 struct Latency {

@@ -3709,7 +3709,7 @@ namespace Synfire.Raw
         /// which become those of the file, and those that say only where memory lies or how weights began. The
         /// network may lack the file's loss and optimiser; then nothing that concerns training needs to agree.
         /// Everything is checked before anything changes, and after a failure the network is as it was, unless
-        /// the device is lost, or memory that has run out in between stays so.
+        /// the device is lost; without memory, once a call finds some for it.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_load(synfire_network network, byte* path);

@@ -671,7 +671,7 @@ namespace Synfire
         /// replays, which become those of the file, and those that say only where memory lies or how weights
         /// began. The network may lack the file's loss and optimiser; then nothing that concerns training needs
         /// to agree. Everything is checked before anything changes, and after a failure the network is as it was,
-        /// unless the device is lost, or memory that has run out in between stays so.
+        /// unless the device is lost; without memory, once a call finds some for it.
         /// </summary>
         public Network Load(string path)
         {

@@ -5,6 +5,7 @@ using System;
 using System.IO;
 using System.Linq;
 using System.Runtime.CompilerServices;
+using System.Text;
 using System.Threading;
 
 namespace Synfire.Tests
@@ -199,6 +200,51 @@ namespace Synfire.Tests
                 Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
                 File.Delete(path);
                 Refused(Status.ErrorInvalidArgument, "SYN-", () => network.Load(path));
+            }
+        }
+
+        // The file with another header, in which a text stands for another.
+        private static byte[] WithHeader(byte[] file, string from, string to)
+        {
+            int end = 8 + (int)BitConverter.ToInt64(file, 0);
+            string header = Encoding.UTF8.GetString(file, 8, end - 8);
+            int at = header.IndexOf(from, StringComparison.Ordinal);
+            Check.That(at >= 0, from + " in " + header);
+            byte[] changed = Encoding.UTF8.GetBytes(header.Substring(0, at) + to + header.Substring(at + from.Length));
+            return BitConverter.GetBytes((long)changed.Length).Concat(changed).Concat(file.Skip(end)).ToArray();
+        }
+
+        public static void BadFilesChangeNothing()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            using (Network other = new Network(context, new NetworkOptions { Steps = 4, Batch = Batch }))
+            {
+                network.Train(1);
+                byte[] file = network.SaveToMemory();
+                other.AddInput("rates", NetworkInput.Rates, Inputs);
+                // Stages that do not chain.
+                Refused(Status.ErrorWrongOrder, "rates", () => other.AddNeurons("hidden", Model.Lif));
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => other.AddLoss("loss", LossKind.CrossEntropy));
+                other.AddSynapse("first", 7).AddNeurons("hidden", Model.Lif).Build();
+                var cases = new[]
+                {
+                    Tuple.Create(other.SaveToMemory(), "SYN-NETWORK-OTHER"),
+                    Tuple.Create(file.Take(file.Length - 1).ToArray(), "SYN-FILE-"),
+                    Tuple.Create(file.Take(100).ToArray(), "SYN-FILE-"),
+                    Tuple.Create(BitConverter.GetBytes(-1L).Concat(file.Skip(8)).ToArray(), "SYN-FILE-LENGTH"),
+                    Tuple.Create(WithHeader(file, "\"shape\":[6,5]", "\"shape\":[4611686018427387904,4]"), "SYN-FILE-"),
+                    Tuple.Create(WithHeader(file, "kind=neurons", "kind=words"), "SYN-NETWORK-FILE"),
+                };
+                foreach (var one in cases)
+                {
+                    Refused(Status.ErrorInvalidArgument, one.Item2, () => network.LoadFromMemory(one.Item1));
+                    Check.That(network.SaveToMemory().SequenceEqual(file), "nothing has changed: " + one.Item2);
+                    if (one.Item2 != "SYN-NETWORK-OTHER")
+                        Refused(Status.ErrorInvalidArgument, one.Item2, () => Network.FromMemory(context, one.Item1));
+                }
+                // The list of words that a network names is that after which its last neurons are called.
+                Refused(Status.ErrorInvalidArgument, "potentials", () => network.GetLayer("digits"));
             }
         }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Unity package, checks its layout, compiles it against stand-ins for Unity and drives the sample:
+"""Makes the Unity package, checks its layout, compiles it against stand-ins for Unity and drives the samples:
 check.py --compiler MCS --library FILE FOLDER
 
 What this shows: that Unity finds what it looks for, and that the sources are C# that Unity's compiler takes, with the
@@ -98,8 +98,9 @@ def main():
     # As in a player: the plug-in beside the program, no variable that points elsewhere.
     environment = {name: value for name, value in os.environ.items() if name != "SYNFIRE_LIBRARY"}
     environment["LD_LIBRARY_PATH"] = str((package / pack.PLUGIN).parent)
-    subprocess.run(["mono", built / "Drive.exe"], check=True, env=environment)
-    print(f"Unity package: {n_files} assets, compiles with UNITY_5_3_OR_NEWER, the sample runs with stand-ins")
+    network = package / "Samples~/TrainedNetwork/classifier.bytes"
+    subprocess.run(["mono", built / "Drive.exe", network], check=True, env=environment)
+    print(f"Unity package: {n_files} assets, compiles with UNITY_5_3_OR_NEWER, the samples run with stand-ins")
 
 
 if __name__ == "__main__":

@@ -73,8 +73,18 @@ def main():
 
     folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE})
     expect(len(folders) == 1 and str(target) in folders[0] and program, "the repository was not built", answer)
-    runs(program, folders[0])
+    alone = subprocess.run(["env", "-i", program], capture_output=True, text=True)
+    expect("1000 frames of 16 steps" in alone.stdout, "what was built does not run without LD_LIBRARY_PATH", alone)
     print(f"the repository: {folders[0]}")
+    archive = pathlib.Path(folders[0])
+    folders, program, answer = builder.build({"SYNFIRE_LIB_DIR": str(archive)}, "--features", "static")
+    expect(folders[:1] == [str(archive)] and program, "a static library was not linked from SYNFIRE_LIB_DIR", answer)
+    alone = subprocess.run(["env", "-i", program], capture_output=True, text=True)
+    expect("1000 frames of 16 steps" in alone.stdout, "a static library was linked, but does not run", alone)
+    _, program, answer = builder.build({"SYNFIRE_LIB_DIR": str(folder)}, "--features", "static")
+    expect(answer.returncode != 0 and "where no libsynfire0.a is, which the feature `static` needs" in answer.stderr,
+           "a shared library was linked with the feature `static`", answer)
+    print("static: linked in, and refused where only a shared library is")
 
     with tempfile.TemporaryDirectory() as elsewhere:
         copy = pathlib.Path(elsewhere) / "rust"

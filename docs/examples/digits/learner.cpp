@@ -79,9 +79,9 @@ synfire::Network make_network(const synfire::Context& context, const Plan& plan,
   network.add_dropout("missed-parts", 0.2);
   network.add_synapse("to-words", static_cast<std::int64_t>(words.size()));
   network.set_value("to-words", "bias", 0);
-  network.add_neurons("words", SYNFIRE_MODEL_LI);
-  network.set_value("words", "tau", 20);
-  network.set_value("words", "undecayed_input", 1);
+  network.add_neurons("digits", SYNFIRE_MODEL_LI);  // the name of the words (word_lists.h)
+  network.set_value("digits", "tau", 20);
+  network.set_value("digits", "undecayed_input", 1);
   network.add_readout("answer", SYNFIRE_READOUT_MEAN, false);
   network.add_loss("entropy", SYNFIRE_LOSS_CROSS_ENTROPY);
   network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, plan.learning_rate);

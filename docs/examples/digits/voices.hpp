@@ -7,10 +7,11 @@
 #include <array>
 #include <cstddef>
 
+#include "word_lists.h"
+
 namespace digits {
 
-inline constexpr std::array<const char*, 10> words = {"zero", "one", "two",   "three", "four",
-                                                      "five", "six", "seven", "eight", "nine"};
+inline constexpr std::array<const char*, WORD_LIST_DIGITS_LENGTH> words = WORD_LIST_DIGITS;
 
 /// A voice: an accent (espeak-ng's language) and a speaker (its variant).
 struct Voice {

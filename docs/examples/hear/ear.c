@@ -50,17 +50,19 @@ static bool create_pinned(const ear *self, int32_t dtype, size_t n_elements, syn
   return true;
 }
 
-static bool create_buffers(ear *self, bool learn) {
+static bool create_buffers(ear *self, bool learn, bool watch) {
   const size_t n_elements = self->n_steps * self->n_neurons;
-  void *x = NULL, *spikes = NULL, *grad_spikes = NULL, *grad_x = NULL;
+  void *x = NULL, *spikes = NULL, *v = NULL, *grad_spikes = NULL, *grad_x = NULL;
   if (!create_pinned(self, SYNFIRE_DTYPE_F32, n_elements, &self->x_buffer, &x) ||
       !create_pinned(self, SYNFIRE_DTYPE_BITS, self->n_steps * self->n_words, &self->spikes_buffer, &spikes))
     return false;
   if (learn && (!create_pinned(self, SYNFIRE_DTYPE_F32, n_elements, &self->grad_spikes_buffer, &grad_spikes) ||
                 !create_pinned(self, SYNFIRE_DTYPE_F32, n_elements, &self->grad_x_buffer, &grad_x)))
     return false;
+  if (watch && !create_pinned(self, SYNFIRE_DTYPE_F32, self->n_neurons, &self->v_buffer, &v)) return false;
   self->x = x;
   self->spikes = spikes;
+  self->v = v;
   self->grad_spikes = grad_spikes;
   self->grad_x = grad_x;
   self->previous_spikes = calloc(self->n_steps * self->n_words, sizeof *self->previous_spikes);
@@ -73,6 +75,7 @@ static bool record(ear *self, bool learn) {
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
   forward.x = self->x_buffer;
   forward.spikes = self->spikes_buffer;
+  forward.v_final = self->v_buffer;                                  /* null unless watched */
   forward.tape = learn ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_NONE; /* v_init is null: the state continues */
   backward.grad_spike_seq = self->grad_spikes_buffer;
   backward.grad_x_seq = self->grad_x_buffer;
@@ -103,7 +106,8 @@ bool ear_open(ear *self, const ear_config *config) {
   layer.n_neurons = (int64_t)self->n_neurons;
   layer.detach_reset = 1; /* so that a louder input never has a negative effect on a spike */
   CHECK(synfire_layer_create(self->context, &layer, &self->layer));
-  return set_time_constants(self, config->rate) && create_buffers(self, config->learn) && record(self, config->learn);
+  return set_time_constants(self, config->rate) && create_buffers(self, config->learn, config->watch) &&
+         record(self, config->learn);
 }
 
 bool ear_launch(ear *self) {
@@ -139,6 +143,7 @@ void ear_close(ear *self) {
   synfire_graph_destroy(self->graph); /* any order is valid, and so is null */
   synfire_buffer_destroy(self->x_buffer);
   synfire_buffer_destroy(self->spikes_buffer);
+  synfire_buffer_destroy(self->v_buffer);
   synfire_buffer_destroy(self->grad_spikes_buffer);
   synfire_buffer_destroy(self->grad_x_buffer);
   synfire_layer_destroy(self->layer);

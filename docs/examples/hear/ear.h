@@ -3,6 +3,7 @@
  * The context, a LIF layer of 128 K neurons, its pinned buffers and the graph
  *
  *     x [T, N] -> forward -> spikes [T, ceil(N/32)]   and, to learn,   grad_spikes [T, N] -> backward -> grad_x [T, N]
+ *                         -> v [N]                      to watch it
  *
  * Neurons are channel-major: neuron c K + k is the k-th of channel c, so the neurons of one channel are adjacent.
  *
@@ -23,12 +24,13 @@ typedef struct ear_config {
   size_t n_channels;
   size_t population; /* K, neurons per channel */
   bool learn;        /* record the backward pass too */
+  bool watch;        /* hand out V */
 } ear_config;
 
 typedef struct ear {
   synfire_context context;
   synfire_layer layer;
-  synfire_buffer x_buffer, spikes_buffer, grad_spikes_buffer, grad_x_buffer;
+  synfire_buffer x_buffer, spikes_buffer, v_buffer, grad_spikes_buffer, grad_x_buffer;
   synfire_graph graph;
   synfire_context_properties properties;
 
@@ -37,6 +39,7 @@ typedef struct ear {
 
   float *x;                  /* [T, N], written by the host before ear_launch() */
   const uint32_t *spikes;    /* [T, n_words], read by the host after ear_finish() */
+  const float *v;            /* [N], after the frame, read after ear_finish(); null unless watched */
   float *grad_spikes;        /* [T, N], written before ear_launch(); null unless learning */
   const float *grad_x;       /* [T, N], read after ear_finish(); null unless learning */
   uint32_t *previous_spikes; /* [T, n_words], those of the previous frame; all zero before the first frame */

@@ -147,6 +147,7 @@ static bool listen_to_frame(listener *self, uint64_t frame, int64_t begin, float
     self->missed += late;
   }
   if (self->times != NULL) note_times(self, begin, awake, late);
+  if (self->view != NULL) live_add(self->view, counts, ears->v, ears->done - ears->launched, late);
   if (self->teacher != NULL) learn(self, frame, counts, shown);
   return keep(self, frame, counts);
 }
@@ -171,10 +172,14 @@ bool listen(listener *self) {
     }
     if (frame == 0) self->first_due = begin;
     good = listen_to_frame(self, frame, begin, samples, response, &shown);
-    progress_frame(&shown, frame + 1);
+    if (self->view != NULL)
+      live_draw(self->view);
+    else
+      progress_frame(&shown, frame + 1);
   }
-  progress_end(&shown);
+  if (self->view == NULL) progress_end(&shown);
   self->elapsed = clock_now() - start;
+  if (self->view != NULL) live_end(self->view);
   free(samples);
   free(response);
   return good;

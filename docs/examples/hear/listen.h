@@ -13,6 +13,7 @@
 #include "ear.h"
 #include "latency.h"
 #include "learner.h"
+#include "live.h"
 #include "npy.h"
 #include "options.h"
 #include "raster.h"
@@ -46,7 +47,8 @@ typedef struct listener {
   rates *recent;
   raster *picture;
   npy *file;
-  timeline *times; /* null if not wanted */
+  timeline *times; /* null if not wanted, and so is the next one */
+  live *view;
 
   uint64_t spikes, missed;    /* results */
   uint64_t held_up;           /* frames that the system made late: without --realtime only */

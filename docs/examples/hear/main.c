@@ -14,6 +14,8 @@
 #include "message.h"
 #include "output.h"
 #include "report.h"
+#include "terminal.h"
+#include "words.h"
 
 /* Everything that must be released in any case. */
 typedef struct parts {
@@ -27,6 +29,7 @@ typedef struct parts {
   rates recent;
   raster picture;
   npy file;
+  live view;
   char *picture_path, *file_path;
 } parts;
 
@@ -42,6 +45,7 @@ static bool open_ears(parts *all, const options *chosen) {
   config.n_channels = COCHLEA_CHANNELS;
   config.population = chosen->population;
   config.learn = chosen->learn;
+  config.watch = chosen->live;
   return ear_open(&all->ears, &config);
 }
 
@@ -52,6 +56,20 @@ static bool open_outputs(parts *all, const char *folder) {
          (all->file_path = output_path(folder, "spikes.npy")) != NULL &&
          raster_init(&all->picture, COCHLEA_CHANNELS, ears->population, (size_t)course->keep, course->frame_samples) &&
          npy_open(&all->file, all->file_path, course->keep * course->frame_samples, ears->n_words);
+}
+
+/* The picture while it runs, on stderr; stdout is for the table. */
+static void open_view(parts *all, const options *chosen) {
+  live_subject subject;
+  subject.sound = output_base_name(chosen->sound);
+  subject.title = all->sound.title;
+  subject.device = all->ears.properties.name;
+  subject.n_channels = COCHLEA_CHANNELS;
+  subject.population = chosen->population;
+  subject.centre_hz = all->basilar.centre_hz;
+  subject.n_frames = all->course.frames;
+  subject.frame_length = plan_time(&all->course, all->sound.rate, 1);
+  live_start(&all->view, &subject, stderr, terminal_is_watched() && terminal_fits(LIVE_WIDTH + 1, LIVE_ROWS + 1));
 }
 
 /* Where the replays ran, for the title of the latency picture. */
@@ -91,6 +109,8 @@ static bool run(parts *all, const options *chosen) {
   heard.picture = writes ? &all->picture : NULL;
   heard.file = writes ? &all->file : NULL;
   heard.times = timed ? &all->times : NULL;
+  heard.view = chosen->live ? &all->view : NULL;
+  if (chosen->live) open_view(all, chosen);
   if (!listen(&heard)) return false;
 
   latency_sort(&all->replays);
@@ -120,6 +140,7 @@ int main(int argc, char **argv) {
     case OPTIONS_RUN:
       break;
   }
+  if (chosen.words != NULL) return words_run(&chosen) ? EXIT_SUCCESS : EXIT_FAILURE;
   good = run(&all, &chosen);
   npy_abandon(&all.file);
   raster_free(&all.picture);

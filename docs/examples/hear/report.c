@@ -29,7 +29,7 @@ static const char *fallback_text(int32_t reason) {
   }
 }
 
-static void print_device(const synfire_context_properties *properties) {
+void report_device(const synfire_context_properties *properties) {
   if (properties->backend == SYNFIRE_BACKEND_CUDA)
     printf("backend           cuda: %s (device %ld)\n", properties->name, (long)properties->device);
   else
@@ -39,7 +39,7 @@ static void print_device(const synfire_context_properties *properties) {
     printf("why not a GPU     %s\n", fallback_text(properties->fallback_reason));
 }
 
-static void print_percentiles(const char *label, const latency *sorted) {
+void report_percentiles(const char *label, const latency *sorted) {
   printf("%-17s p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us\n", label, latency_percentile(sorted, 0.5),
          latency_percentile(sorted, 0.99), latency_percentile(sorted, 0.999), latency_percentile(sorted, 1.0));
 }
@@ -54,16 +54,14 @@ static void print_learning(const listener *heard) {
   putchar('\n');
 }
 
-/* Percentiles of one part of the frames' times. Sorts all frames by it. */
-static bool print_times(const listener *heard, const char *label, size_t offset) {
-  const timeline *const times = heard->times;
+bool report_times(const timeline *times, const char *label, size_t offset) {
   latency sorted;
   size_t i;
   if (!latency_init(&sorted, times->count)) return false;
   for (i = 0; i < times->count; ++i)
     latency_add(&sorted, *(const int64_t *)(const void *)((const char *)&times->moments[i] + offset));
   latency_sort(&sorted);
-  print_percentiles(label, &sorted);
+  report_percentiles(label, &sorted);
   latency_free(&sorted);
   return true;
 }
@@ -74,7 +72,7 @@ bool report_print(const listener *heard) {
   const double frame_ms = 1000.0 * course->frame_samples / heard->sound->rate;
   const double sound_s = (double)course->frames * frame_ms / 1000.0;
   const double elapsed_s = (double)heard->elapsed / 1e9;
-  print_device(&ears->properties);
+  report_device(&ears->properties);
   printf("sound             %s%s%s%s: %lu Hz, %s, %.3f s\n", heard->chosen->sound,
          heard->sound->title[0] != '\0' ? ", \"" : "", heard->sound->title, heard->sound->title[0] != '\0' ? "\"" : "",
          (unsigned long)heard->sound->rate, heard->sound->channels == 1 ? "mono" : "stereo",
@@ -88,9 +86,9 @@ bool report_print(const listener *heard) {
   printf("spikes            %llu\n", (unsigned long long)heard->spikes);
   printf("mean rate         %.2f Hz a neuron\n", (double)heard->spikes / (double)ears->n_neurons / sound_s);
   if (heard->teacher != NULL) print_learning(heard);
-  print_percentiles("launch->done", heard->replays);
-  if (heard->chosen->realtime && (!print_times(heard, "due->done", offsetof(moment, whole)) ||
-                                  !print_times(heard, "woke up late", offsetof(moment, woke))))
+  report_percentiles("launch->done", heard->replays);
+  if (heard->chosen->realtime && (!report_times(heard->times, "due->done", offsetof(moment, whole)) ||
+                                  !report_times(heard->times, "woke up late", offsetof(moment, woke))))
     return false;
   printf("missed deadlines  %llu of %llu (deadline: %.3f ms after the frame)\n", (unsigned long long)heard->missed,
          (unsigned long long)course->frames, frame_ms);

@@ -19,6 +19,8 @@
 #include <windows.h>
 
 #include <direct.h>
+#include <fcntl.h>
+#include <io.h>
 #include <shellapi.h>
 
 /* The caller frees it; null if the text is no UTF-8 or there is no memory, and errno says which. */
@@ -67,6 +69,10 @@ FILE *files_open(const char *path, const char *mode) {
   return file;
 }
 
+void files_read_bytes(void) {
+  _setmode(_fileno(stdin), _O_BINARY);
+}
+
 bool files_make_folder(const char *path) {
   wchar_t *const name = wide(path);
   const bool made = name != NULL && _wmkdir(name) == 0;
@@ -95,6 +101,8 @@ char **files_arguments(int argc, char **argv) {
 FILE *files_open(const char *path, const char *mode) {
   return fopen(path, mode);
 }
+
+void files_read_bytes(void) {}
 
 bool files_make_folder(const char *path) {
   return mkdir(path, 0777) == 0;

@@ -18,6 +18,9 @@ char **files_arguments(int argc, char **argv);
 /* fopen() for a name in UTF-8. */
 FILE *files_open(const char *path, const char *mode);
 
+/* Lets standard input give its bytes as they are. */
+void files_read_bytes(void);
+
 /* Creates a folder, whose parent must exist. On failure returns false, and errno says why. */
 bool files_make_folder(const char *path);
 

@@ -65,6 +65,7 @@ static bool ends_word(namer *self, bool loud) {
          (self->frame + 1 - self->end >= PAUSE_FRAMES || self->frame + 1 - self->begin >= LONGEST_FRAMES);
 }
 
+/* [frame] */
 bool namer_hear(namer *self, const uint32_t *spikes, bool *found, named *word) {
   uint64_t ticket = 0;
   uint32_t c, best = 0;
@@ -73,6 +74,7 @@ bool namer_hear(namer *self, const uint32_t *spikes, bool *found, named *word) {
   memcpy(self->input, spikes, NERVE_WORDS * sizeof *spikes);
   CHECK(synfire_graph_launch(self->graph, NULL, &ticket));
   CHECK(synfire_graph_wait(self->graph, ticket, SYNFIRE_WAIT_SPIN, -1));
+  /* [frame] */
   ends = ends_word(self, count(spikes) >= LOUD_SPIKES);
   for (c = 0; c < self->n_words; ++c) {
     self->sums[c] += self->output[c];

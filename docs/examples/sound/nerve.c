@@ -22,27 +22,44 @@ void nerve_init(nerve *self, uint32_t rate) {
   self->loudest = QUIET;
 }
 
-void nerve_hear(nerve *self, const float *samples, uint32_t *bits) {
+/* Makes spikes of the frame that has been heard. */
+static void fire(nerve *self, uint32_t *bits) {
   const size_t pairs = COCHLEA_CHANNELS / NERVE_FIBRES;
-  float response[COCHLEA_CHANNELS], mean[NERVE_FIBRES] = {0.0F};
-  size_t n, c;
-  for (n = 0; n < self->frame_samples; ++n) {
-    cochlea_hear(&self->basilar, samples + n, 1, response);
-    for (c = 0; c < COCHLEA_CHANNELS; ++c) mean[c / pairs] += response[c];
-  }
+  const float n_responses = (float)(self->frame_samples * pairs);
+  size_t c;
   self->loudest *= DECAY;
   self->level = 0.0F;
   if (self->loudest < QUIET) self->loudest = QUIET;
   for (c = 0; c < NERVE_FIBRES; ++c) {
-    mean[c] /= (float)(self->frame_samples * pairs);
-    self->level += mean[c] / (float)NERVE_FIBRES;
-    if (mean[c] > self->loudest) self->loudest = mean[c];
+    self->sums[c] /= n_responses;
+    self->level += self->sums[c] / (float)NERVE_FIBRES;
+    if (self->sums[c] > self->loudest) self->loudest = self->sums[c];
   }
   memset(bits, 0, NERVE_WORDS * sizeof *bits);
   for (c = 0; c < NERVE_FIBRES; ++c) {
-    self->potential[c] += DRIVE * mean[c] / self->loudest;
+    self->potential[c] += DRIVE * self->sums[c] / self->loudest;
     if (self->potential[c] < 1.0F) continue;
     self->potential[c] -= 1.0F;
     bits[c / 32] |= (uint32_t)1 << c % 32;
   }
+  memset(self->sums, 0, sizeof self->sums);
+  self->heard = 0;
+}
+
+size_t nerve_take(nerve *self, const float *samples, size_t n_samples, uint32_t *bits) {
+  const size_t pairs = COCHLEA_CHANNELS / NERVE_FIBRES, left = self->frame_samples - self->heard;
+  const size_t n_taken = n_samples < left ? n_samples : left;
+  float response[COCHLEA_CHANNELS];
+  size_t n, c;
+  for (n = 0; n < n_taken; ++n) {
+    cochlea_hear(&self->basilar, samples + n, 1, response);
+    for (c = 0; c < COCHLEA_CHANNELS; ++c) self->sums[c / pairs] += response[c];
+  }
+  self->heard += n_taken;
+  if (self->heard == self->frame_samples) fire(self, bits);
+  return n_taken;
+}
+
+void nerve_hear(nerve *self, const float *samples, uint32_t *bits) {
+  nerve_take(self, samples, self->frame_samples, bits);
 }

@@ -27,14 +27,20 @@ enum {
 
 typedef struct nerve {
   cochlea basilar;
-  size_t frame_samples; /* samples per frame: the rate / 100, rounded */
-  float loudest;        /* the largest response of a fibre; decays */
-  float level;          /* the mean response of the fibres in the last frame */
+  size_t frame_samples;     /* samples per frame: the rate / 100, rounded */
+  size_t heard;             /* samples of the frame that is being heard */
+  float sums[NERVE_FIBRES]; /* of the responses to them */
+  float loudest;            /* the largest response of a fibre; decays */
+  float level;              /* the mean response of the fibres in the last frame */
   float potential[NERVE_FIBRES];
 } nerve;
 
 /* A nerve at rest, for sound of `rate` samples per second, from NERVE_SMALLEST_RATE to NERVE_LARGEST_RATE. */
 void nerve_init(nerve *self, uint32_t rate);
+
+/* Hears samples [n_samples], but none behind the end of a frame. Returns how many; self->heard is 0 behind the last
+ * sample of a frame, and then bits [NERVE_WORDS] are written, as nerve_hear() does. */
+size_t nerve_take(nerve *self, const float *samples, size_t n_samples, uint32_t *bits);
 
 /* Hears one frame, samples [frame_samples], and writes bits [NERVE_WORDS]: bit i of word w is fibre 32 w + i. The
  * fibres ascend in frequency. */

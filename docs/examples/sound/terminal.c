@@ -1,8 +1,8 @@
 /* terminal.c - see terminal.h.
  *
  * SPDX-License-Identifier: MIT */
-#if !defined(_WIN32)
-#define _POSIX_C_SOURCE 200809L
+#if defined(__linux__)
+#define _GNU_SOURCE /* the size of a terminal is no part of POSIX */
 #endif
 
 #include "terminal.h"
@@ -10,6 +10,7 @@
 #if defined(_WIN32)
 #include <windows.h>
 #else
+#include <sys/ioctl.h>
 #include <unistd.h>
 #endif
 
@@ -20,5 +21,21 @@ bool terminal_is_watched(void) {
   return GetConsoleMode(console, &mode) && SetConsoleMode(console, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
 #else
   return isatty(STDERR_FILENO) != 0;
+#endif
+}
+
+bool terminal_fits(int columns, int rows) {
+#if defined(_WIN32)
+  CONSOLE_SCREEN_BUFFER_INFO found;
+  if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_ERROR_HANDLE), &found)) return true;
+  return found.srWindow.Right - found.srWindow.Left + 1 >= columns &&
+         found.srWindow.Bottom - found.srWindow.Top + 1 >= rows;
+#elif defined(TIOCGWINSZ)
+  struct winsize found;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &found) != 0 || found.ws_col == 0 || found.ws_row == 0) return true;
+  return found.ws_col >= columns && found.ws_row >= rows;
+#else
+  (void)columns, (void)rows;
+  return true;
 #endif
 }

@@ -1,4 +1,4 @@
-/* terminal.h - whether somebody watches: progress bars are for terminals, lines for logs.
+/* terminal.h - whether somebody watches, and how much fits: progress bars are for terminals, lines for logs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SOUND_TERMINAL_H
@@ -12,6 +12,9 @@ extern "C" {
 
 /* Whether stderr is a terminal that understands escape sequences. */
 bool terminal_is_watched(void);
+
+/* Whether so many columns and rows fit; true if the terminal does not say how large it is. */
+bool terminal_fits(int columns, int rows);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,4 @@
-#include "arguments_of.hpp"
-#include "kernels.hpp"
+#include "launch_of.hpp"
 
 #include <cuda/launcher.hpp>
 
@@ -12,11 +11,6 @@ using namespace synfire::core;
 using namespace synfire::cuda;
 
 namespace {
-
-// Each thread has four classes, as long as a warp suffices.
-int32_t threads_of_a_sample(int64_t n_classes) {
-  return static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>((n_classes + 3) / 4, 32))));
-}
 
 // Long tiles sum rarely; short ones keep every multiprocessor busy.
 int64_t samples_of_a_tile(int64_t n_samples, int32_t group, int n_multiprocessors) {
@@ -32,7 +26,7 @@ Hints hints(const Loss&, const GpuShape&) {
 }
 
 void enqueue(const Loss& op, Launcher& launcher) {
-  LossLaunch launch = {arguments_of(op), threads_of_a_sample(op.extents.n_neurons), model::reduction_chunk};
+  LossLaunch launch = loss_launch_of(op);
   if (op.scratch.bytes == 0) {
     launcher.launch(loss_block_kernel(op.source.dtype), {1, static_cast<uint32_t>(loss_block_threads)}, launch);
     return;

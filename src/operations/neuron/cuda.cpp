@@ -17,14 +17,14 @@ template <class R>
 void forward(const Forward& op, Launcher& launcher) {
   const Plan plan = plan_of(op, launcher.gpu());
   launcher.launch(kernel_for(op, plan), grid_of(plan),
-                  ForwardLaunch<R>{arguments_of<R>(op), plan.lanes, launcher.next_begins_early()});
+                  ForwardLaunch<R>{arguments_of<R>(op), plan.tiles, launcher.next_begins_early()});
 }
 
 template <class R>
 void backward(const Backward& op, Launcher& launcher) {
   const Plan plan = plan_of(op, launcher.gpu());
   launcher.launch(kernel_for(op, plan), grid_of(plan),
-                  BackwardLaunch<R>{arguments_of<R>(op), plan.lanes, launcher.next_begins_early()});
+                  BackwardLaunch<R>{arguments_of<R>(op), plan.tiles, launcher.next_begins_early()});
 }
 
 // The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").

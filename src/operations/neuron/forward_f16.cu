@@ -1,4 +1,5 @@
 // FPTT kernels that store f16.
 #include "forward.cuh"
 
-template const void* synfire::cuda::forward_kernel<synfire::cuda::F16>(int32_t, int, synfire::cuda::ForwardOutputs);
+template const void* synfire::cuda::forward_kernel<synfire::cuda::F16>(int32_t, synfire::cuda::Ownership,
+                                                                       synfire::cuda::ForwardOutputs);

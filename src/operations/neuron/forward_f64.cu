@@ -1,4 +1,5 @@
 // FPTT kernels in f64.
 #include "forward.cuh"
 
-template const void* synfire::cuda::forward_kernel<double>(int32_t, int, synfire::cuda::ForwardOutputs);
+template const void* synfire::cuda::forward_kernel<double>(int32_t, synfire::cuda::Ownership,
+                                                           synfire::cuda::ForwardOutputs);

@@ -26,36 +26,64 @@ constexpr int64_t backward_weight = 4;
 constexpr int64_t far_bytes = int64_t{4} << 20;
 constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // a lower bound, without packed spikes
 
-// Divides the rows [B, N] of a layer into tiles. Batch rows are divided one by one if a tile must not cross from one to
-// the next: per-neuron constants, and packed words when N is not a multiple of 32. Otherwise [B, N] is one long row.
+// The most whole words of packed rows that hold at most this many neurons, wherever the first of them is.
+int64_t words_of_tile(const Extents& extents, int tile_size) {
+  const int64_t n = extents.n_neurons, per_row = extents.words_per_row();
+  if (n < 32) return tile_size / n;
+  int64_t words = tile_size / 32;
+  while ((words + 1) / per_row * n + (words + 1) % per_row * 32 <= tile_size) ++words;
+  return words;
+}
+
+// Divides the rows [B, N] of a layer into tiles. They are one long row, but in two cases. Tiles that read per-neuron
+// constants do not cross from one batch row to the next. Tiles that write packed words of rows whose N is no multiple
+// of 32 begin and end with such a word, so that two tiles never write the same.
 class Tiling {
  public:
-  Tiling(const Extents& extents, bool keep_rows, int tile_size, int64_t bytes_per_element)
-      : row_length_(keep_rows ? extents.n_neurons : extents.row()),
+  enum Cut { anywhere, at_rows, at_words };
+
+  Tiling(const Extents& extents, Cut cut, int tile_size, int64_t bytes_per_element)
+      : extents_(extents),
+        cut_(cut),
+        row_length_(cut == at_rows ? extents.n_neurons : extents.row()),
         tiles_per_row_((row_length_ + tile_size - 1) / tile_size),
-        n_tiles_(tiles_per_row_ * (keep_rows ? extents.batch : 1)),
-        words_per_row_((row_length_ + 31) / 32),
-        end_(extents.row()),
+        tile_words_(cut == at_words ? words_of_tile(extents, tile_size) : 0),
         tile_size_(tile_size),
         far_(extents.n_steps > 1 && extents.n_steps * extents.row() * bytes_per_element > far_bytes) {}
 
-  int64_t n_tiles() const { return n_tiles_; }
+  int64_t n_tiles() const {
+    if (cut_ == at_words) return (extents_.batch * extents_.words_per_row() + tile_words_ - 1) / tile_words_;
+    return tiles_per_row_ * (cut_ == at_rows ? extents_.batch : 1);
+  }
   Tile operator[](int64_t index) const {
+    if (cut_ == at_words) return of_words(index * tile_words_);
     const int64_t row = index / tiles_per_row_;
     const int64_t neuron = index % tiles_per_row_ * tile_size_;
     const int64_t element = row * row_length_ + neuron, count = std::min<int64_t>(tile_size_, row_length_ - neuron);
-    return {element,
-            neuron,
-            row * words_per_row_ + neuron / 32,
-            static_cast<int>(count),
-            static_cast<int>(std::min<int64_t>(tile_size_, end_ - element - count)),
-            far_};
+    return tile(element, neuron, row * ((row_length_ + 31) / 32) + neuron / 32, (count + 31) / 32, count);
   }
 
  private:
-  int64_t row_length_, tiles_per_row_, n_tiles_, words_per_row_, end_;
-  int tile_size_;
-  bool far_;
+  // The element with which a word begins.
+  int64_t element_of(int64_t word) const {
+    const int64_t per_row = extents_.words_per_row();
+    return word / per_row * extents_.n_neurons + word % per_row * 32;
+  }
+  Tile of_words(int64_t first) const {
+    const int64_t last = std::min(first + tile_words_, extents_.batch * extents_.words_per_row());
+    const int64_t element = element_of(first);
+    return tile(element, element % extents_.n_neurons, first, last - first, element_of(last) - element);
+  }
+  Tile tile(int64_t element, int64_t neuron, int64_t word, int64_t words, int64_t count) const {
+    const int64_t next = std::min<int64_t>(tile_size_, extents_.row() - element - count);
+    return {element, neuron, word, static_cast<int>(words), static_cast<int>(count), static_cast<int>(next), far_};
+  }
+
+  const Extents extents_;
+  const Cut cut_;
+  const int64_t row_length_, tiles_per_row_, tile_words_;
+  const int tile_size_;
+  const bool far_;
 };
 
 // Without the inactive batch rows.
@@ -63,9 +91,10 @@ Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
 }
 
-// Neuron-steps.
+// Neuron-steps, of whole rows of 128 neurons and of whole groups of 8 steps: a shape is divided among threads as the
+// next larger round one, so that it does not take longer.
 int64_t work_of(const Extents& extents) {
-  return extents.n_steps * extents.row();
+  return (extents.n_steps + 7) / 8 * 8 * ((extents.row() + 127) / 128 * 128);
 }
 
 // Calls f(tile) for every tile; `work` is in neuron-steps of a forward.
@@ -86,10 +115,12 @@ template <class R>
 void forward(const Forward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
   const auto arguments = arguments_of<R>(op);
-  const bool rows = arguments.parameters->per_neuron || (arguments.spike_bits && spec.extents.n_neurons % 32 != 0);
+  const Tiling::Cut cut = arguments.parameters->per_neuron                           ? Tiling::at_rows
+                          : arguments.spike_bits && spec.extents.n_neurons % 32 != 0 ? Tiling::at_words
+                                                                                     : Tiling::anywhere;
   const Extents active = active_of(spec.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
-  for_each_tile(launcher, Tiling(active, rows, host::forward_tile, forward_sequences * int64_t{sizeof(R)}),
+  for_each_tile(launcher, Tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)}),
                 work_of(active), [&](const Tile& tile) { kernels.forward(spec.model->kernel_id(), arguments, tile); });
 }
 
@@ -102,11 +133,11 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   const host::SurrogateRow<R> surrogate_row =
       kernels_of(spec.loaded_surrogate.get())
           .surrogate_row<R>(arguments.surrogate, arguments.parameters->per_neuron != nullptr);
-  for_each_tile(
-      launcher,
-      Tiling(active, arguments.parameters->per_neuron, host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-      backward_weight * work_of(active),
-      [&](const Tile& tile) { kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile); });
+  for_each_tile(launcher,
+                Tiling(active, arguments.parameters->per_neuron ? Tiling::at_rows : Tiling::anywhere,
+                       host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
+                backward_weight * work_of(active),
+                [&](const Tile& tile) { kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile); });
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 // code.
 #include "host_kernels.hpp"
 
-#include <host/storage.hpp>
+#include <host/padded_rows.hpp>
+#include <host/row_words.hpp>
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {
@@ -34,6 +35,22 @@ struct Constants {
   }
 };
 
+// The numbers of a tile's rows that loops compute: whole vectors, or exactly the tile's neurons where each has its own
+// constants. What is computed beyond the tile's neurons is never stored.
+template <class R, bool PerNeuron>
+int computed(const Tile& tile) {
+  return PerNeuron ? tile.count : whole_vectors<R>(tile.count);
+}
+
+// A row of a sequence that is read, as long as what is computed. `alone`: no output lies over it.
+template <class R, bool PerNeuron>
+SYNFIRE_MODEL_FN const R* input_row(const Sequence& sequence, const core::Extents& extents, const Tile& tile, int64_t t,
+                                    bool alone, R* scratch, const Row<R>& absent = zeros<R>) {
+  if constexpr (PerNeuron) return read_row(sequence, t, tile.element, tile.count, scratch, absent);
+  const int64_t behind = alone ? elements_behind(sequence, extents, t, tile.element, tile.count) : 0;
+  return read_padded(sequence, t, tile.element, tile.count, behind, scratch, absent);
+}
+
 // Rows of the further variables; those that the model does not have are not read. Functions whose loops must be
 // vectorised take the rows one by one, because compilers heed __restrict on parameters only.
 template <class R>
@@ -56,6 +73,39 @@ SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restric
   if constexpr (Model::n_states > 1) w[i] = state.w[0];
   if constexpr (Model::n_states > 2) third[i] = state.w[1];
   if constexpr (Model::n_states > 3) fourth[i] = state.w[2];
+}
+
+// Steps of a backward that are taken together: one of a long row, up to 32 of a short one, whose step takes less time
+// than the calls for it. Their rows are `stride` apart and take `most` numbers at most. It divides checkpoint_interval.
+inline int steps_together(int stride, int most) {
+  int steps = 1;
+  while (2 * steps * stride <= most && 2 * steps <= checkpoint_interval) steps *= 2;
+  return steps;
+}
+
+// Rows of consecutive steps, `step` numbers apart.
+template <class R>
+struct Rows {
+  const R* first;
+  int64_t step;
+};
+
+// Consecutive rows of a sequence that is read: in place if they can be, else in `scratch`, `stride` apart.
+template <class R, bool PerNeuron>
+Rows<R> input_rows(const Sequence& sequence, const core::Extents& extents, const Tile& tile, int64_t t, int steps,
+                   int stride, bool alone, R* scratch, const Row<R>& absent = zeros<R>) {
+  if (!sequence) return {absent.values, 0};
+  if (steps == 1) return {input_row<R, PerNeuron>(sequence, extents, tile, t, alone, scratch, absent), 0};
+  const int lanes = computed<R, PerNeuron>(tile);
+  const int64_t behind = alone ? elements_behind(sequence, extents, t + steps - 1, tile.element, tile.count) : 0;
+  if (holds(sequence, R()) && lanes - tile.count <= behind)
+    return {element<const R>(sequence, t, tile.element), sequence.pitch};
+  for (int s = 0; s < steps; ++s) {
+    R* const to = scratch + s * stride;
+    const R* const from = input_row<R, PerNeuron>(sequence, extents, tile, t + s, alone, to);
+    if (from != to) copy_exactly(to, from, lanes);
+  }
+  return {scratch, stride};
 }
 
 // One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
@@ -118,20 +168,57 @@ SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Ti
   }
 }
 
-// The spikes of one step, dense or packed; `words` are time-packed, of up to 32 steps.
+// Writes the spikes of a tile, step by step, dense or packed. Rows are as long as forward_tile, and zero behind what
+// was computed.
 template <class R>
-SYNFIRE_MODEL_FN void write_spikes(const ForwardArguments<R>& a, const Tile& tile, int64_t t, const R* spikes,
-                                   uint32_t* words) {
-  const int64_t element = tile.element;
-  const int count = tile.count;
-  write_row(a.spikes, t, element, count, spikes);
-  if (a.spike_bits) pack_row(a.spike_bits.data + t * a.spike_bits.pitch + tile.word, spikes, count);
-  if (!a.spike_time_bits && !a.tape_spikes) return;
-  pack_step(words, spikes, static_cast<int>(t % 32), count);
-  if (t % 32 != 31 && t != a.extents.n_steps - 1) return;
-  if (a.spike_time_bits) copy_row(a.spike_time_bits.data + t / 32 * a.spike_time_bits.pitch + element, words, count);
-  if (a.tape_spikes) copy_row(a.tape_spikes + t / 32 * a.extents.row() + element, words, count);
-}
+class SpikeWriter {
+ public:
+  SpikeWriter(const ForwardArguments<R>& a, const Tile& tile)
+      : a_(a),
+        tile_(tile),
+        crosses_rows_(a.extents.n_neurons % 32 != 0 && tile.neuron + tile.count > a.extents.n_neurons) {
+    if (a.spike_bits && crosses_rows_) rows_.set(a.extents.n_neurons, tile.neuron, tile.words);
+  }
+
+  void write(int64_t t, const R* spikes) {
+    write_exactly(a_.spikes, t, tile_.element, tile_.count, spikes);
+    if (a_.spike_bits) write_bits(a_.spike_bits.data + t * a_.spike_bits.pitch + tile_.word, spikes);
+    if (a_.spike_time_bits || a_.tape_spikes) write_time_bits(t, spikes);
+  }
+
+ private:
+  void write_bits(uint32_t* words, const R* spikes) {
+    const int packed_words = (tile_.count + 31) / 32, rest = tile_.count % 32;
+    if (crosses_rows_) {
+      pack_words(packed_, spikes, packed_words);
+      rows_.write(words, packed_);
+    } else if (rest == 0) {
+      pack_words(words, spikes, packed_words);
+    } else {
+      pack_words(words, spikes, packed_words - 1);
+      uint32_t last = 0;
+      pack_words(&last, spikes + tile_.count - rest, 1);
+      words[packed_words - 1] = last & ((uint32_t{1} << rest) - 1);
+    }
+  }
+
+  // Of up to 32 steps.
+  void write_time_bits(int64_t t, const R* spikes) {
+    const int64_t element = tile_.element;
+    pack_step(time_words_, spikes, static_cast<int>(t % 32), whole_vectors<R>(tile_.count));
+    if (t % 32 != 31 && t != a_.extents.n_steps - 1) return;
+    if (a_.spike_time_bits)
+      copy_row(a_.spike_time_bits.data + t / 32 * a_.spike_time_bits.pitch + element, time_words_, tile_.count);
+    if (a_.tape_spikes) copy_row(a_.tape_spikes + t / 32 * a_.extents.row() + element, time_words_, tile_.count);
+  }
+
+  const ForwardArguments<R>& a_;
+  const Tile& tile_;
+  const bool crosses_rows_;
+  RowWords rows_;
+  uint32_t packed_[forward_tile / 32 + RowWords::group + 1] = {};
+  uint32_t time_words_[forward_tile];
+};
 
 template <class Model, class R, bool PerNeuron>
 void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
@@ -139,12 +226,17 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
-  const int count = tile.count;
-  R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
-  R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
-  uint32_t words[forward_tile];  // time-packed, of up to 32 steps
+  const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
+  alignas(64) R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
+  alignas(64) R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
+  SpikeWriter<R> spike_writer(a, tile);
   copy_row(v, a.v_in + element, count);
-  for (int k = 0; k < n_further; ++k) copy_row(w[k], a.w_in[k] + element, count);
+  fill_row(v + count, R(0), lanes - count);
+  for (int k = 0; k < n_further; ++k) {
+    copy_row(w[k], a.w_in[k] + element, count);
+    fill_row(w[k] + count, R(0), lanes - count);
+  }
+  fill_row(spikes + lanes, R(0), (lanes + 31) / 32 * 32 - lanes);
   if (tile.far) prefetch_next_state<Model>(a, tile);
 
   for (int64_t t = 0; t < a.extents.n_steps; ++t) {
@@ -154,14 +246,14 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
       copy_row(checkpoint, v, count);
       for (int k = 0; k < n_further; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
     }
-    forward_row<Model, R, PerNeuron>(source, a.rules, read_row(a.x, t, element, count, scratch), v, w[0], w[1], w[2], h,
-                                     spikes, count);
-    if constexpr (!never_fires<Model>) write_spikes(a, tile, t, spikes, words);
-    write_row(a.h_seq, t, element, count, h);
-    if (a.tape_h) keep_finite(h, a.tape_h.dtype, count);
-    write_row(a.tape_h, t, element, count, h);
-    write_row(a.v_seq, t, element, count, v);
-    for (int k = 0; k < n_further; ++k) write_row(a.w_seq[k], t, element, count, w[k]);
+    const R* const x = input_row<R, PerNeuron>(a.x, a.extents, tile, t, a.x.data != a.tape_h.data, scratch);
+    forward_row<Model, R, PerNeuron>(source, a.rules, x, v, w[0], w[1], w[2], h, spikes, lanes);
+    if constexpr (!never_fires<Model>) spike_writer.write(t, spikes);
+    write_exactly(a.h_seq, t, element, count, h);
+    if (a.tape_h) keep_finite(h, a.tape_h.dtype, lanes);
+    write_exactly(a.tape_h, t, element, count, h);
+    write_exactly(a.v_seq, t, element, count, v);
+    for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
   }
   if (a.v_out) copy_row(a.v_out + element, v, count);
   if (a.v_final) copy_row(a.v_final + element, v, count);
@@ -206,9 +298,9 @@ struct Slopes {
 // H of one step from the tape; `step` counts from the start of the sequence.
 template <class R, bool PerNeuron>
 void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
-  const int count = tile.count;
-  const R* const stored = read_row(a.tape_h, step, tile.element, count, h);
-  if (stored != h) copy_row(h, stored, count);
+  const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
+  const R* const stored = input_row<R, PerNeuron>(a.tape_h, a.extents, tile, step, true, h);
+  if (stored != h) copy_row(h, stored, lanes);
   if constexpr (sizeof(R) == 4) {
     if (!a.tape_spikes) return;
     const Constants<R, 1, PerNeuron> thresholds(*a.parameters, constant_v_threshold, a.extents.n_neurons, tile);
@@ -250,7 +342,10 @@ class BackwardTile {
         source_(*a.parameters, 0, a.extents.n_neurons, tile),
         row_(a.extents.row()),
         element_(tile.element),
-        count_(tile.count) {}
+        count_(tile.count),
+        lanes_(computed<R, PerNeuron>(tile)),
+        // Sums of gradients need what a step carried back before the step before it is computed.
+        together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {}
 
   void run() {
     for (int q = 0; q < a_.gradients.count; ++q) fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
@@ -258,7 +353,11 @@ class BackwardTile {
       copy_row(carried_v_, a_.grad_v_final + element_, count_);
     else
       fill_row(carried_v_, R(0), count_);
+    fill_row(carried_v_ + count_, R(0), lanes_ - count_);
+    fill_row(v_before_ + count_, R(0), lanes_ - count_);
     for (int k = 0; k < n_further; ++k) {
+      fill_row(carried_w_[k] + count_, R(0), lanes_ - count_);
+      fill_row(w_before_[k] + count_, R(0), lanes_ - count_);
       if (a_.grad_w_final[k])
         copy_row(carried_w_[k], a_.grad_w_final[k] + element_, count_);
       else
@@ -269,17 +368,17 @@ class BackwardTile {
       const int64_t left = a_.extents.n_steps - first;
       const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
       const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
-      copy_row(v_before_[0], checkpoint, count_);
-      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][0], checkpoint + (k + 1) * row_, count_);
-      for (int s = 0; s < length; ++s) find_h(first + s, s);
+      copy_row(v_before_, checkpoint, count_);
+      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k], checkpoint + (k + 1) * row_, count_);
+      for (int s = 0; s < length; s += together_) find_h(first + s, s, steps_of(s, length));
       const Stretch next = after(interval);
       if (tile_.far) prefetch_checkpoint(next);
-      for (int s = length - 1; s >= 0; --s) {
-        const int done = length - 1 - s;
+      for (int s = (length - 1) / together_ * together_; s >= 0; s -= together_) {
+        const int steps = steps_of(s, length), done = length - s - steps;
         if (tile_.far)
-          for (int pass = next.length * done / length; pass < next.length * (done + 1) / length; ++pass)
+          for (int pass = next.length * done / length; pass < next.length * (done + steps) / length; ++pass)
             prefetch(next, pass);
-        step(first + s, s);
+        go_back(first + s, s, steps);
       }
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
@@ -330,61 +429,89 @@ class BackwardTile {
   // Whether a step needs X beside H.
   bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
 
+  // Steps that are computed together, from step s of an interval.
+  int steps_of(int s, int length) const { return length - s < together_ ? length - s : together_; }
+
+  Rows<R> read(const Sequence& sequence, int64_t t, int steps, R* scratch, const Row<R>& absent = zeros<R>) const {
+    return input_rows<R, PerNeuron>(sequence, a_.extents, tile_, t, steps, lanes_, sequence.data != a_.grad_x.data,
+                                    scratch, absent);
+  }
+
   // The further variables before step s of the interval.
   FurtherRows<R> further_before(int s) {
     if constexpr (n_further == 0) return {};
-    return {w_before_[0][s], n_further > 1 ? w_before_[n_further > 1 ? 1 : 0][s] : nullptr,
-            n_further > 2 ? w_before_[n_further > 2 ? 2 : 0][s] : nullptr};
+    return {w_before_[0] + s * lanes_, n_further > 1 ? w_before_[n_further > 1 ? 1 : 0] + s * lanes_ : nullptr,
+            n_further > 2 ? w_before_[n_further > 2 ? 2 : 0] + s * lanes_ : nullptr};
   }
 
-  // H of one step, and the state before the next.
-  void find_h(int64_t t, int s) {
-    copy_row(v_before_[s + 1], v_before_[s], count_);
-    for (int k = 0; k < n_further; ++k) copy_row(w_before_[k][s + 1], w_before_[k][s], count_);
-    const FurtherRows<R> next = further_before(s + 1);
-    if (a_.tape_h) {
-      stored_row<R, PerNeuron>(a_, tile_, t, h_[s]);
-      advance_row<Model, R, PerNeuron>(source_, a_.rules, h_[s], v_before_[s + 1], next.w, next.third, next.fourth,
-                                       count_);
-    } else {
-      forward_row<Model, R, PerNeuron>(source_, a_.rules, read_row(a_.x, t, element_, count_, x_), v_before_[s + 1],
-                                       next.w, next.third, next.fourth, h_[s], unwanted_, count_);
+  // H of some steps, and the states before the next of each.
+  void find_h(int64_t t, int s, int steps) {
+    const Rows<R> x = a_.tape_h ? Rows<R>{} : read(a_.x, t, steps, x_);
+    for (int k = 0; k < steps; ++k) {
+      R* const h = h_ + (s + k) * lanes_;
+      R* const next = v_before_ + (s + k + 1) * lanes_;
+      copy_exactly(next, next - lanes_, lanes_);
+      for (int q = 0; q < n_further; ++q)
+        copy_exactly(w_before_[q] + (s + k + 1) * lanes_, w_before_[q] + (s + k) * lanes_, lanes_);
+      const FurtherRows<R> further = further_before(s + k + 1);
+      if (a_.tape_h) {
+        stored_row<R, PerNeuron>(a_, tile_, t + k, h);
+        advance_row<Model, R, PerNeuron>(source_, a_.rules, h, next, further.w, further.third, further.fourth, lanes_);
+      } else {
+        forward_row<Model, R, PerNeuron>(source_, a_.rules, x.first + k * x.step, next, further.w, further.third,
+                                         further.fourth, h, unwanted_, lanes_);
+      }
     }
   }
 
-  void step(int64_t t, int s) {
-    if constexpr (!never_fires<Model>)
-      surrogate_row_(g_, h_[s], *a_.parameters, n_constants, a_.extents.n_neurons, tile_);
-    const R* const x = reads_x() ? read_row(a_.x, t, element_, count_, x_) : zeros<R>.values;
-    const R* const grad_spike = read_row(a_.grad_spike, t, element_, count_, grad_spike_);
-    const R* const grad_v = read_row(a_.grad_v_seq, t, element_, count_, grad_v_, negative_zeros<R>);
-    const R* grad_w[max_further_states] = {};
-    for (int k = 0; k < n_further; ++k)
-      grad_w[k] = read_row(a_.grad_w_seq[k], t, element_, count_, grad_w_[k], negative_zeros<R>);
+  // The adjoint of some steps, the last one first.
+  void go_back(int64_t t, int s, int steps) {
+    const R* const h = h_ + s * lanes_;
+    const R* const v = v_before_ + s * lanes_;
+    if constexpr (!never_fires<Model>) {
+      Tile all = tile_;
+      all.count = steps * lanes_;
+      surrogate_row_(g_, h, *a_.parameters, n_constants, a_.extents.n_neurons, all);
+    }
+    const Rows<R> x = reads_x() ? read(a_.x, t, steps, x_) : Rows<R>{zeros<R>.values, 0};
+    const Rows<R> grad_spike = read(a_.grad_spike, t, steps, grad_spike_);
+    const Rows<R> grad_v = read(a_.grad_v_seq, t, steps, grad_v_, negative_zeros<R>);
+    Rows<R> grad_w[max_further_states] = {};
+    for (int k = 0; k < n_further; ++k) grad_w[k] = read(a_.grad_w_seq[k], t, steps, grad_w_[k], negative_zeros<R>);
     const FurtherRows<R> w = further_before(s);
-    const FurtherRows<const R> incoming = {grad_w[0], grad_w[1], grad_w[2]};
-    for (int q = 0; q < a_.gradients.count; ++q)
-      add_gradient(q, v_before_[s], w, h_[s], x, grad_spike, grad_v, incoming);
+    if (a_.gradients.count > 0) {
+      const FurtherRows<const R> incoming = {grad_w[0].first, grad_w[1].first, grad_w[2].first};
+      for (int q = 0; q < a_.gradients.count; ++q)
+        add_gradient(q, v, w, h, x.first, grad_spike.first, grad_v.first, incoming);
+    }
     // Where grad_x lies over grad_spike, a row is read whole before it is written.
-    const bool direct = a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
+    const bool direct = lanes_ == count_ && a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
     R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
-    adjoint_row(v_before_[s], w.w, w.third, w.fourth, h_[s], x, grad_spike, grad_v, incoming.w, incoming.third,
-                incoming.fourth, grad_x);
-    if (!direct) write_row(a_.grad_x, t, element_, count_, grad_x);
+    const int64_t grad_x_step = direct ? a_.grad_x.pitch : lanes_;
+    for (int k = steps - 1; k >= 0; --k) {
+      const int at = k * lanes_;
+      adjoint_row(v + at, n_further > 0 ? w.w + at : nullptr, n_further > 1 ? w.third + at : nullptr,
+                  n_further > 2 ? w.fourth + at : nullptr, h + at, g_ + at, x.first + k * x.step,
+                  grad_spike.first + k * grad_spike.step, grad_v.first + k * grad_v.step,
+                  n_further > 0 ? grad_w[0].first + k * grad_w[0].step : nullptr,
+                  n_further > 1 ? grad_w[1].first + k * grad_w[1].step : nullptr,
+                  n_further > 2 ? grad_w[2].first + k * grad_w[2].step : nullptr, grad_x + k * grad_x_step, carried_v_,
+                  n_further > 0 ? carried_w_[0] : nullptr, n_further > 1 ? carried_w_[n_further > 1 ? 1 : 0] : nullptr,
+                  n_further > 2 ? carried_w_[n_further > 2 ? 2 : 0] : nullptr);
+    }
+    if (!direct)
+      for (int k = 0; k < steps; ++k) write_exactly(a_.grad_x, t + k, element_, count_, grad_x + k * lanes_);
   }
 
   [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
-                                     const R* __restrict fourth, const R* __restrict h, const R* __restrict x,
-                                     const R* __restrict grad_spike, const R* __restrict grad_v,
+                                     const R* __restrict fourth, const R* __restrict h, const R* __restrict g,
+                                     const R* __restrict x, const R* __restrict grad_spike, const R* __restrict grad_v,
                                      const R* __restrict grad_w, const R* __restrict grad_third,
-                                     const R* __restrict grad_fourth, R* __restrict grad_x) {
-    R* __restrict carried_v = carried_v_;
-    R* __restrict carried_w = carried_w_[0];
-    R* __restrict carried_third = carried_w_[n_further > 1 ? 1 : 0];
-    R* __restrict carried_fourth = carried_w_[n_further > 2 ? 2 : 0];
-    const R* __restrict g = g_;
+                                     const R* __restrict grad_fourth, R* __restrict grad_x, R* __restrict carried_v,
+                                     R* __restrict carried_w, R* __restrict carried_third,
+                                     R* __restrict carried_fourth) {
     const Rules rules = a_.rules;
-    for (int i = 0; i < count_; ++i) {
+    for (int i = 0; i < lanes_; ++i) {
       R c[n_constants];
       source_.load(c, i);
       StateOf<Model, R> before = {v[i], {}};
@@ -435,12 +562,12 @@ class BackwardTile {
   const SurrogateRow<R> surrogate_row_;
   const Constants<R, n_constants, PerNeuron> source_;
   const int64_t row_, element_;
-  const int count_;
-  R carried_v_[row_length], carried_w_[rows_w][w_tile], g_[row_length], unwanted_[row_length];
-  R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[rows_w][w_tile];
-  R h_[checkpoint_interval][row_length];             // H of one interval
-  R v_before_[checkpoint_interval + 1][row_length];  // V before each of its steps, and after the last
-  R w_before_[rows_w][w_interval][w_tile];           // the further variables, likewise
+  const int count_, lanes_, together_;
+  alignas(64) R carried_v_[row_length], carried_w_[rows_w][w_tile], g_[row_length], unwanted_[row_length];
+  alignas(64) R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[rows_w][w_tile];
+  alignas(64) R h_[checkpoint_interval * row_length];               // H of one interval, rows lanes_ apart
+  alignas(64) R v_before_[(checkpoint_interval + 1) * row_length];  // V before each of its steps, and after the last
+  alignas(64) R w_before_[rows_w][w_interval * w_tile];             // the further variables, likewise
 };
 
 // The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
@@ -449,20 +576,26 @@ template <class Model, class R, bool PerNeuron>
 class LinearBackwardTile {
  public:
   LinearBackwardTile(const BackwardArguments<R>& a, const Tile& tile)
-      : a_(a), tile_(tile), source_(*a.parameters, 0, a.extents.n_neurons, tile), count_(tile.count) {}
+      : a_(a),
+        tile_(tile),
+        source_(*a.parameters, 0, a.extents.n_neurons, tile),
+        count_(tile.count),
+        lanes_(computed<R, PerNeuron>(tile)) {}
 
   void run() {
     if (a_.grad_v_final)
       copy_row(carried_, a_.grad_v_final + tile_.element, count_);
     else
       fill_row(carried_, R(0), count_);
+    fill_row(carried_ + count_, R(0), lanes_ - count_);
     for (int64_t t = a_.extents.n_steps - 1; t >= 0; --t) {
       if (tile_.far) prefetch(t - prefetch_ahead);
-      const R* const grad_v = read_row(a_.grad_v_seq, t, tile_.element, count_, grad_v_, negative_zeros<R>);
-      const bool direct = a_.grad_x && holds(a_.grad_x, R());
+      const R* const grad_v =
+          input_row<R, PerNeuron>(a_.grad_v_seq, a_.extents, tile_, t, true, grad_v_, negative_zeros<R>);
+      const bool direct = lanes_ == count_ && a_.grad_x && holds(a_.grad_x, R());
       R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, tile_.element) : grad_x_;
       adjoint_row(grad_v, grad_x);
-      if (!direct) write_row(a_.grad_x, t, tile_.element, count_, grad_x);
+      if (!direct) write_exactly(a_.grad_x, t, tile_.element, count_, grad_x);
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + tile_.element, carried_, count_);
   }
@@ -485,7 +618,7 @@ class LinearBackwardTile {
     R* __restrict carried = carried_;
     const Rules rules = a_.rules;
     const State<R> before = {R(0), {R(0)}};
-    for (int i = 0; i < count_; ++i) {
+    for (int i = 0; i < lanes_; ++i) {
       R c[n_constants];
       source_.load(c, i);
       const Incoming<R> incoming = {R(0), grad_v[i] + carried[i], {R(0)}};
@@ -498,8 +631,8 @@ class LinearBackwardTile {
   const BackwardArguments<R>& a_;
   const Tile& tile_;
   const Constants<R, n_constants, PerNeuron> source_;
-  const int count_;
-  R carried_[backward_tile<R>], grad_v_[backward_tile<R>], grad_x_[backward_tile<R>];
+  const int count_, lanes_;
+  alignas(64) R carried_[backward_tile<R>], grad_v_[backward_tile<R>], grad_x_[backward_tile<R>];
 };
 
 template <class R>

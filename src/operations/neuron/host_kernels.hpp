@@ -9,7 +9,7 @@
 
 namespace synfire::host {
 
-// The most neurons of a tile; a multiple of 32, so that tiles share no packed word. The constants of this file were
+// The most neurons of a tile. The constants of this file were
 // measured with LIF, f32, T = 16 on an AMD EPYC of family 26 with AVX-512; milliseconds are for N = 1,048,576 with two
 // threads. forward_tile: 256 took 1.85 ms, 512 1.83; in the cache 115 and 103 ps per neuron-step, 1024 112.
 // backward_tile: 256 took 7.0 ms, 512 8.5; with one thread 128 took 15.7, 256 13.1, 512 14.3. The H of one checkpoint
@@ -24,6 +24,7 @@ struct Tile {
   int64_t element;  // first element within a row [B, N]
   int64_t neuron;   // first neuron within its batch row: indexes per-neuron constants
   int64_t word;     // first packed word within a step
+  int words;        // packed words, of which no other tile writes one
   int count;        // neurons
   int next;         // neurons of the tile that follows in memory, whoever computes it
   bool far;         // the sequences are larger than the nearer caches: rows are asked for early

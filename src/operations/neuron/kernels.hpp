@@ -13,12 +13,24 @@ namespace synfire::cuda {
 // Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
 inline constexpr int backward_threads = 64;
 
-// How a thread finds its neurons. Thread p owns `width` neighbouring elements of a row [B, N] from p·width on. Where
-// packed words must not cross batch rows (N not a multiple of 32), lanes are counted over rows padded to whole words:
-// lane p is neuron p mod padded of batch row p / padded.
-struct Lanes {
-  int64_t count;           // lanes, a multiple of the width
-  int64_t padded_neurons;  // lanes per batch row, or 0: lanes are elements
+// Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart
+// (tiles.cuh).
+struct Ownership {
+  int width;
+  bool adjacent = false;
+
+  friend bool operator==(const Ownership&, const Ownership&) = default;
+};
+
+// How the warps of a pass share a row [B, N]: tile k is warp k's. By elements, it is the 32·width ones from 32·width·k
+// on. Where batch rows end within a packed word, a tile consists of whole words instead. If that leaves few lanes
+// without a neuron, each batch row has tiles of its own, of `width` words; else all words are dealt out, `words` to
+// each tile, wherever batch rows end.
+struct Tiles {
+  int64_t elements;  // of a row
+  int64_t count;
+  int64_t of_batch_row;  // tiles of their own; 0: none
+  int32_t words;         // at most 32; 0: not dealt out
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
@@ -39,35 +51,45 @@ constexpr bool has_own_backward(int32_t surrogate) {
 template <class R>
 struct ForwardLaunch {
   operations::ForwardArguments<R> arguments;
-  Lanes lanes;
+  Tiles tiles;
   bool next_begins_early = false;  // let_next_begin()
 };
 
 template <class R>
 struct BackwardLaunch {
   operations::BackwardArguments<R> arguments;
-  Lanes lanes;
+  Tiles tiles;
   bool next_begins_early = false;
 };
 
-// Addresses to launch; null if there is no such instance. Widths are elements per thread. E is float, double, F16 or
+// Addresses to launch; null if there is no such instance. E is float, double, F16 or
 // Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
 template <class E>
-const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs);
+const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
-const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs);
+const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
 
-// The widest instances. Forward: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a thread are as fast
-// on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Backward: two neurons a thread,
-// where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142 instead of 135 in
-// f16: H200, LIF, N = 2,097,152, T = 32).
+// The instances with several neurons per thread.
+//
+// Adjacent ones, for rows that are aligned: in a forward 16-byte accesses, 8-byte ones with 16-bit storage (eight
+// neurons a thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128); in a
+// backward two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32,
+// 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). A pass of a model that never fires stores nothing
+// between its steps. 1: there is none.
 template <class E>
-inline constexpr int forward_width = is_double<E> ? 2 : 4;
+inline constexpr int forward_adjacent = is_double<E> ? 1 : 4;
+template <>
+inline constexpr int forward_adjacent<AnyStorage> = 1;
 template <class E>
-inline constexpr int backward_width = is_double<E> ? 1 : 2;
-// The backward of a model that never fires stores nothing between its steps, so it accesses memory as forward does.
+inline constexpr int backward_adjacent = is_double<E> ? 1 : 2;
+template <>
+inline constexpr int backward_adjacent<AnyStorage> = 1;
+// Strided ones, for any rows. In f32 four took 44.3 us instead of 40.1 (H200, LIF, forward, T = 16, N = 2,097,152);
+// with 16-bit storage fewer, larger blocks matter more.
 template <class E>
-inline constexpr int linear_backward_width = forward_width<E>;
+inline constexpr int forward_strided = sizeof(E) == 2 ? 4 : 2;
+template <class E>
+inline constexpr int backward_strided = is_double<E> ? 1 : 2;
 
 // Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory
 // than a kernel has without asking.
@@ -75,12 +97,16 @@ constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }
 
+// A backward of one neuron per thread computes whole intervals if there are more steps than this (backward.cuh).
+inline constexpr int deep_from = 16;
+
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and
 // the further variables before each step where a derivative depends on them. One f64 per gradient of a parameter comes
 // on top.
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
-  const int64_t steps = n_steps < model::checkpoint_interval ? n_steps : model::checkpoint_interval;
+  const bool whole = n_steps >= model::checkpoint_interval || (width == 1 && n_steps > deep_from);
+  const int64_t steps = whole ? model::checkpoint_interval : n_steps;
   return backward_block(n_variables, arithmetic_bytes) *
          (steps * n_variables * width * arithmetic_bytes + n_gradients * static_cast<int64_t>(sizeof(double)));
 }

@@ -295,7 +295,9 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
     op.w_seq[k] = check.sequence(w_seq.of[k], w_seq.names[k].c_str());
     if (!op.v_in.data == !op.w_in[k].data) continue;
     const std::string own =
-        k == 0 ? "desc.w_init" : std::string("\"").append(spec.model->states[k + 1]).append("\" of desc.state_init");
+        k == 0
+            ? "desc.w_init"
+            : std::string("\"").append(spec.model->states[static_cast<size_t>(k) + 1]).append("\" of desc.state_init");
     fail_argument("SYN-FORWARD-INIT", "%s is given and %s is null; a forward begins from %s or from the layer's state",
                   op.v_in.data ? "desc.v_init" : own.c_str(), op.v_in.data ? own.c_str() : "desc.v_init",
                   n_further == 1 ? "both" : "all variables");

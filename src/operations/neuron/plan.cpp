@@ -16,31 +16,22 @@ bool aligned(const void* data, uint64_t bytes) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-uint32_t blocks_for(int64_t threads, int block_threads, const Extents& extents) {
-  const int64_t blocks = (threads + block_threads - 1) / block_threads;
-  if (blocks > 0x7FFFFFFF)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
-         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
-         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
-         static_cast<long long>(blocks));
-  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
-}
-
-// A width requires that every row of every array begins at a multiple of the access, each with its own element size.
-bool can_widen(const View& array, int width) {
+// Adjacent neurons require that every row of every array begins at a multiple of the access, each with its own element
+// size.
+bool allows_adjacent(const View& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
   return !array.data ||
          (aligned(array.data, std::min<uint64_t>(access, 16)) &&
           (array.pitch * static_cast<int64_t>(bytes_of_dtype(array.dtype))) % static_cast<int64_t>(access) == 0);
 }
 template <size_t n>
-bool can_widen(const View (&arrays)[n], int width) {
-  return std::all_of(arrays, arrays + n, [&](const View& array) { return can_widen(array, width); });
+bool allows_adjacent(const View (&arrays)[n], int width) {
+  return std::all_of(arrays, arrays + n, [&](const View& array) { return allows_adjacent(array, width); });
 }
 // A thread's neurons belong to one batch row, so that all of them are active or none is.
 template <class... Arrays>
-bool can_widen(const Extents& extents, int width, const Arrays&... arrays) {
-  return extents.n_neurons % width == 0 && (can_widen(arrays, width) && ...);
+bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays) {
+  return extents.n_neurons % width == 0 && (allows_adjacent(arrays, width) && ...);
 }
 
 // Sequences of one type take the instances for that type.
@@ -141,8 +132,10 @@ bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
          spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
 }
 
+// A tile must not be longer than a row.
 bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
-  return row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
+  return row >= int64_t{width} * 32 &&
+         row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
 }
 
 void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
@@ -159,57 +152,111 @@ void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
 
 }  // namespace
 
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int64_t word_bits = 32, most_words = 32;  // a lane of a warp writes each word of its tile
+
+Tiles tiles_by_elements(const Extents& e, int width) {
+  const int64_t elements = width * word_bits;
+  return {e.row(), (e.row() + elements - 1) / elements, 0, 0};
+}
+
+// Where packed words end with their batch row. Three quarters of the lanes with a neuron are as fast as all of them,
+// and words that are the votes of 32 lanes take fewer instructions.
+Tiles tiles_by_words(const Extents& e, int width) {
+  const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
+  const int64_t tiles = (per_row + width - 1) / width;
+  if (4 * e.n_neurons >= 3 * tiles * lanes) return {e.row(), e.batch * tiles, tiles, 0};
+  // As many words as fit wherever a tile begins.
+  const int64_t shorter = per_row * word_bits - e.n_neurons;  // bits that the last word of a batch row lacks
+  int64_t words = width;
+  while (words < most_words && (words + 1) * word_bits - (words + 1) / per_row * shorter <= lanes) ++words;
+  return {e.row(), (e.batch * per_row + words - 1) / words, 0, static_cast<int32_t>(words)};
+}
+
+// The neurons of a tile by the lanes it has.
+double filled_lanes(const Tiles& tiles, int width) {
+  return static_cast<double>(tiles.elements) / static_cast<double>(tiles.count * width * word_bits);
+}
+
+uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extents) {
+  const int64_t warps = block_threads / 32, blocks = (tiles.count + warps - 1) / warps;
+  if (blocks > 0x7FFFFFFF)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-GRID",
+         "batch %lld times n_neurons %lld needs %lld blocks; a grid has at most 2^31 - 1",
+         static_cast<long long>(extents.batch), static_cast<long long>(extents.n_neurons),
+         static_cast<long long>(blocks));
+  return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
+}
+
+// One neuron per thread, or as many as keep every multiprocessor busy, adjacent ones if the rows of these arrays allow
+// them. 1: there is no such instance.
+template <class... Arrays>
+Ownership ownership_of(const Extents& e, const GpuShape& gpu, int adjacent, int strided, const Arrays&... arrays) {
+  if (adjacent > 1 && worth_widening(e.row(), adjacent, gpu) && allows_adjacent(e, adjacent, arrays...))
+    return {adjacent, true};
+  if (strided > 1 && worth_widening(e.row(), strided, gpu)) return {strided};
+  return {1};
+}
+
+}  // namespace
+
 // ---- passes ---------------------------------------------------------------------------------------------------------
 
 Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
   const Extents& e = spec.extents;
-  const int64_t row = e.row();
   const bool bits = op.spike_format == SpikeFormat::bits;
+  const bool by_words = bits && e.batch > 1 && e.n_neurons % word_bits != 0;
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
-  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
-  // Packed words end with their batch row: lanes are counted over rows of whole words.
-  if (bits && e.batch > 1 && e.n_neurons % 32 != 0) {
-    const int64_t padded = e.words_per_row() * 32;
-    plan.lanes = {e.batch * padded, padded};
-    plan.n_blocks = blocks_for(plan.lanes.count, threads, e);
-    return plan;
-  }
+  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
-  const int wide = with_storage(spec, any, [](auto s) { return forward_width<decltype(s)>; });
-  if (worth_widening(row, wide, gpu) &&
-      can_widen(e, wide, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out, op.v_final, op.v_seq, op.h_seq, op.tape_h,
-                op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes))
-    plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, threads, e);
-  if (plan.width > 1 && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
+  const int adjacent = by_words ? 1 : with_storage(spec, any, [](auto s) { return forward_adjacent<decltype(s)>; });
+  // With very few neurons in a batch row, a wide tile has more lanes than words.
+  const int strided = with_storage(spec, any, [](auto s) { return forward_strided<decltype(s)>; });
+  const bool sparse =
+      by_words && filled_lanes(tiles_by_words(e, strided), strided) < 0.75 * filled_lanes(tiles_by_words(e, 1), 1);
+  plan.ownership =
+      ownership_of(e, gpu, adjacent, sparse ? 1 : strided, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out,
+                   op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes);
+  const int width = plan.ownership.width;
+  plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
+  plan.n_blocks = blocks_for(plan.tiles, threads, e);
+  if (plan.ownership.adjacent && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
     fill_waves(plan, policy_of(gpu).forward, gpu);
   return plan;
 }
 
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
-  const int64_t row = spec.extents.row();
+  const Extents& e = spec.extents;
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
   const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
-  Plan plan = {1, {row, 0}, 0, static_cast<uint32_t>(threads), 0};
+  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
-    const int wide = with_storage(spec, false, [](auto s) { return linear_backward_width<decltype(s)>; });
-    if (inputs_of(spec, op) == BackwardInputs::potential && worth_widening(row, wide, gpu) &&
-        can_widen(spec.extents, wide, op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init))
-      plan.width = wide;
-    plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+    if (inputs_of(spec, op) == BackwardInputs::potential)
+      plan.ownership =
+          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_adjacent<decltype(s)>; }),
+                       with_storage(spec, false, [](auto s) { return forward_strided<decltype(s)>; }), op.grad_v_seq,
+                       op.grad_v_final, op.grad_x, op.grad_v_init);
+    plan.tiles = tiles_by_elements(e, plan.ownership.width);
+    plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
-  const int wide = with_storage(spec, false, [](auto s) { return backward_width<decltype(s)>; });
-  if (wide > 1 && variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes && worth_widening(row, wide, gpu) &&
-      can_widen(spec.extents, wide, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init))
-    plan.width = wide;
-  plan.n_blocks = blocks_for(row / plan.width, threads, spec.extents);
+  if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes)
+    plan.ownership =
+        ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return backward_adjacent<decltype(s)>; }),
+                     with_storage(spec, false, [](auto s) { return backward_strided<decltype(s)>; }), op.x, op.tape_h,
+                     op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
+  const int width = plan.ownership.width;
+  plan.tiles = tiles_by_elements(e, width);
+  plan.n_blocks = blocks_for(plan.tiles, threads, e);
   plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
-      spec.extents.n_steps, plan.width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
-  if (plan.width > 1 && gains_by_full_waves(spec, gpu) &&
+      spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
+  if (width > 1 && gains_by_full_waves(spec, gpu) &&
       (spec.loaded() || has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, policy_of(gpu).backward, gpu);
   return plan;
@@ -223,7 +270,7 @@ namespace {
 struct LoadedInstance {
   bool is_forward;
   int storage;  // 0 to 4, as names of types below
-  int width;
+  Ownership ownership;
   int array;  // ForwardOutputs or BackwardInputs
 };
 
@@ -232,8 +279,12 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
                                      "synfire::cuda::AnyStorage"};
   constexpr const char* outputs[] = {"bits", "time_bits", "dense", "bytes", "any", "potential"};
   constexpr const char* inputs[] = {"spikes", "any", "parameters", "potential"};
-  const std::string model = "synfire::model::LoadedModelType", width = std::to_string(instance.width);
-  const std::string of = std::string(", ").append(storage[instance.storage]).append(", ").append(width);
+  const std::string model = "synfire::model::LoadedModelType",
+                    ownership = std::string("synfire::cuda::")
+                                    .append(instance.ownership.adjacent ? "Adjacent<" : "Strided<")
+                                    .append(std::to_string(instance.ownership.width))
+                                    .append(">");
+  const std::string of = std::string(", ").append(storage[instance.storage]).append(", ").append(ownership);
   if (instance.is_forward)
     return "synfire::cuda::forward<" + model + of + ", synfire::cuda::ForwardOutputs::" + outputs[instance.array] + ">";
   if (never_fires && static_cast<BackwardInputs>(instance.array) != BackwardInputs::parameters)
@@ -245,8 +296,9 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
 
 const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance) {
   const uint32_t key = (instance.is_forward ? 0u : 512u) + static_cast<uint32_t>(instance.storage) * 64u +
-                       static_cast<uint32_t>(instance.width) * 8u + static_cast<uint32_t>(instance.array);
-  static_assert(512 + 4 * 64 + 4 * 8 + 7 < KernelRequest::most_kernels);
+                       (instance.ownership.adjacent ? 32u : 0u) +
+                       static_cast<uint32_t>(instance.ownership.width - 1) * 8u + static_cast<uint32_t>(instance.array);
+  static_assert(512 + 4 * 64 + 32 + 3 * 8 + 7 < KernelRequest::most_kernels);  // at most four neurons a thread
   const auto expression = [&] { return text_of(instance, spec.model->never_fires); };
   return spec.loaded()->kernel(
       {key, instance.is_forward ? "operations/neuron/forward.cuh" : "operations/neuron/backward.cuh", expression,
@@ -270,10 +322,10 @@ const void* kernel_for(const Forward& op, const Plan& plan) {
   // A forward does not depend on the surrogate.
   if (spec.loaded_model)
     return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
-      return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.width, static_cast<int>(outputs)});
+      return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.ownership, static_cast<int>(outputs)});
     });
   return with_storage(spec, outputs == ForwardOutputs::any,
-                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.width, outputs); });
+                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, outputs); });
 }
 
 const void* kernel_for(const Backward& op, const Plan& plan) {
@@ -282,10 +334,10 @@ const void* kernel_for(const Backward& op, const Plan& plan) {
   const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
   if (spec.loaded())
     return with_storage(spec, any, [&](auto e) {
-      return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.width, static_cast<int>(inputs)});
+      return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.ownership, static_cast<int>(inputs)});
     });
   return with_storage(spec, any, [&](auto e) {
-    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.width, inputs);
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, inputs);
   });
 }
 

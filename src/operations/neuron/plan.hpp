@@ -11,8 +11,8 @@
 namespace synfire::cuda {
 
 struct Plan {
-  int width;  // elements per thread
-  Lanes lanes;
+  Ownership ownership;
+  Tiles tiles;
   uint32_t n_blocks;
   uint32_t n_threads;  // of one block
   uint32_t shared_bytes;

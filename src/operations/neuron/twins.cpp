@@ -15,9 +15,11 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;
   const int64_t words = (e.n_neurons + 31) / 32;
   for (int64_t row = 0; row < arguments.parameters->active / e.n_neurons; ++row)
-    for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile)
-      body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32,
-                      static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron)), 0, false});
+    for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile) {
+      const int count = static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron));
+      body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32, (count + 31) / 32, count, 0,
+                      false});
+    }
 }
 
 const host::NeuronKernels& passes() {
@@ -27,35 +29,38 @@ const host::NeuronKernels& passes() {
 }  // namespace
 
 template <class E>
-const void* forward_kernel(int32_t model, int width, ForwardOutputs outputs) {
+const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
   using Launch = ForwardLaunch<Arithmetic<E>>;
-  return twin<Launch>({model, width, static_cast<int64_t>(outputs)}, [model](const Launch& launch) {
-    for_each_tile(launch.arguments, host::forward_tile,
-                  [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
-  });
+  return twin<Launch>({model, ownership.width, ownership.adjacent, static_cast<int64_t>(outputs)},
+                      [model](const Launch& launch) {
+                        for_each_tile(launch.arguments, host::forward_tile,
+                                      [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
+                      });
 }
 
 template <class E>
-const void* backward_kernel(int32_t model, int32_t surrogate, int width, BackwardInputs inputs) {
+const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs) {
   using R = Arithmetic<E>;
   using Launch = BackwardLaunch<R>;
-  return twin<Launch>({model, surrogate, width, static_cast<int64_t>(inputs)}, [model](const Launch& launch) {
-    const host::SurrogateRow<R> surrogate_row =
-        passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-    for_each_tile(launch.arguments, host::backward_tile<R>,
-                  [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
-  });
+  return twin<Launch>({model, surrogate, ownership.width, ownership.adjacent, static_cast<int64_t>(inputs)},
+                      [model](const Launch& launch) {
+                        const host::SurrogateRow<R> surrogate_row = passes().surrogate_row<R>(
+                            launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
+                        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
+                          passes().backward(model, surrogate_row, launch.arguments, tile);
+                        });
+                      });
 }
 
-template const void* forward_kernel<float>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<double>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<F16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<Bf16>(int32_t, int, ForwardOutputs);
-template const void* forward_kernel<AnyStorage>(int32_t, int, ForwardOutputs);
-template const void* backward_kernel<float>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<double>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<F16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<Bf16>(int32_t, int32_t, int, BackwardInputs);
-template const void* backward_kernel<AnyStorage>(int32_t, int32_t, int, BackwardInputs);
+template const void* forward_kernel<float>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<double>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<F16>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<Bf16>(int32_t, Ownership, ForwardOutputs);
+template const void* forward_kernel<AnyStorage>(int32_t, Ownership, ForwardOutputs);
+template const void* backward_kernel<float>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<double>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<F16>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<Bf16>(int32_t, int32_t, Ownership, BackwardInputs);
+template const void* backward_kernel<AnyStorage>(int32_t, int32_t, Ownership, BackwardInputs);
 
 }  // namespace synfire::cuda

@@ -1,6 +1,6 @@
 // The launches of synapses on a GPU.
-#include "kernels.hpp"
-#include "synapse.hpp"
+#include "arguments_of.hpp"
+#include "few_rows.hpp"
 
 #include <cuda/launcher.hpp>
 #include <operations/elementwise/fill.hpp>
@@ -18,8 +18,8 @@ using namespace synfire::cuda;
 namespace {
 
 // The instructions of tensor.cuh exist from compute capability 8.0 on, in code that was compiled for it.
-bool has_tensor_cores(const Launcher& launcher) {
-  return launcher.gpu().compute_major >= 8 && launcher.gpu().code_version >= 80;
+bool has_tensor_cores(const GpuShape& gpu) {
+  return gpu.compute_major >= 8 && gpu.code_version >= 80;
 }
 
 int64_t pieces(int64_t count, int64_t length) {
@@ -29,26 +29,6 @@ int64_t pieces(int64_t count, int64_t length) {
 // A block for each piece; kernels loop in case that there are more.
 Grid one_each(int64_t n_pieces, int n_threads) {
   return {static_cast<uint32_t>(std::clamp<int64_t>(n_pieces, 1, int64_t{1} << 30)), static_cast<uint32_t>(n_threads)};
-}
-
-template <class E>
-E* data_of(const View& view) {
-  return static_cast<E*>(view.data);
-}
-template <class E>
-RowArray<E> rows_of(const View& sequence, int64_t length) {
-  return {data_of<E>(sequence), sequence.pitch, length};
-}
-
-template <class Op>
-SequenceRows rows_of(const Op& op) {
-  return {op.extents.n_steps, op.extents.batch, data_of<const uint32_t>(op.n_active),
-          data_of<const int64_t>(op.layer_active), op.synapse->spec().n_outputs};
-}
-
-template <class R>
-KeptArray<R> kept_of(const Kept& kept, const Extents& e) {
-  return {data_of<const uint32_t>(kept.mask), e.words_per_row(), data_of<const R>(kept.scale)};
 }
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
@@ -195,7 +175,7 @@ constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
 // where each multiprocessor has 64 x 64 outputs at least; with fewer, loading the planes takes longer than the
 // products.
 SpikeProduct product_of(const SynapseSpec& spec, int64_t n_rows, const Launcher& launcher) {
-  if (!has_tensor_cores(launcher) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
+  if (!has_tensor_cores(launcher.gpu()) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
   if (n_rows <= 64 || spec.n_outputs <= small_tile) return SpikeProduct::small;
   const bool many = spec.n_outputs > tile_columns &&
                     pieces(n_rows, 64) * pieces(spec.n_outputs, group_columns) >= launcher.gpu().n_multiprocessors;
@@ -220,19 +200,7 @@ Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t sh
 void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_rows = op.extents.n_steps * op.extents.batch, n_outputs = spec.n_outputs;
-  const SpikeProductLaunch launch = {rows_of(op),
-                                     spec.n_inputs,
-                                     n_outputs,
-                                     as_bits(op.input, op.converted, op.extents, launcher),
-                                     data_of<const int32_t>(op.table),
-                                     spec.table_pitch(),
-                                     data_of<const uint8_t>(op.planes),
-                                     SynapseSpec::even_words(spec.n_inputs),
-                                     data_of<const int32_t>(op.grid),
-                                     data_of<const int32_t>(op.bias_on_grid),
-                                     rows_of<float>(op.output, n_outputs),
-                                     kept_of<float>(op.kept, op.extents),
-                                     data_of<const float>(op.bias)};
+  const SpikeProductLaunch launch = spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher));
   const SpikeProduct product = product_of(spec, n_rows, launcher);
   const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr);
   switch (product) {
@@ -252,28 +220,33 @@ void enqueue_exact(const SynapseForward& op, Launcher& launcher) {
   }
 }
 
-// Up to this many rows, one launch takes less time than the eight that many rows need.
+// Without tensor cores, up to this many rows one launch takes less time than the eight that many rows need.
 constexpr int64_t few_rows = 256;
+
+FewRowsLaunch few_rows_of(const SynapseWeightGradient& op, Launcher& launcher) {
+  const SynapseSpec& spec = op.synapse->spec();
+  return {rows_of(op),
+          spec.n_inputs,
+          rows_of<const float>(op.grad_output, spec.n_outputs),
+          as_bits(op.input, op.converted, op.extents, launcher),
+          data_of<const uint32_t>(op.mask),
+          data_of<float>(op.weight_gradient),
+          data_of<float>(op.bias_gradient),
+          spec.gradient_bits == 32,
+          op.add,
+          kept_of<float>(op.kept, op.extents)};
+}
 
 void enqueue_few_rows(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_tiles = pieces(spec.n_outputs, few_rows_outputs) * pieces(spec.n_inputs, few_rows_inputs);
-  const FewRowsLaunch launch = {rows_of(op),
-                                spec.n_inputs,
-                                rows_of<const float>(op.grad_output, spec.n_outputs),
-                                as_bits(op.input, op.converted, op.extents, launcher),
-                                data_of<const uint32_t>(op.mask),
-                                data_of<float>(op.weight_gradient),
-                                data_of<float>(op.bias_gradient),
-                                spec.gradient_bits == 32,
-                                op.add,
-                                kept_of<float>(op.kept, op.extents)};
-  launcher.launch(few_rows_kernel(), one_each(n_tiles, few_rows_threads), launch);
+  launcher.launch(few_rows_kernel(), one_each(n_tiles, few_rows_threads), few_rows_of(op, launcher));
 }
 
 void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op);
+  if (has_held_rows(op, launcher.gpu())) return enqueue_held_rows({&op, 1}, launcher);
   if (rows.count() <= few_rows) return enqueue_few_rows(op, launcher);
   const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
   const int n_planes = spec.gradient_bits / 8;
@@ -298,7 +271,7 @@ void enqueue_exact(const SynapseWeightGradient& op, Launcher& launcher) {
   pack_rows(op, pitch, launcher);
 
   // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
-  const bool tensor_cores = has_tensor_cores(launcher), groups = launcher.gpu().has_warpgroups && n_planes == 3;
+  const bool tensor_cores = has_tensor_cores(launcher.gpu()), groups = launcher.gpu().has_warpgroups && n_planes == 3;
   const BytesProduct product = groups         ? BytesProduct::groups
                                : tensor_cores ? BytesProduct::warps
                                               : BytesProduct::integers;
@@ -324,12 +297,22 @@ void enqueue_exact(const SynapseInputGradient& op, Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op);
   const int64_t n_words = spec.table_pitch() / 32, row_groups = SynapseSpec::padded_columns(rows.count()) / 16;
+  if (has_tensor_cores(launcher.gpu()) && rows.count() <= most_held_rows && spec.n_outputs <= most_held_outputs) {
+    launcher.launch(held_input_kernel(),
+                    one_each(pieces(rows.count(), 16) * pieces(spec.n_inputs, input_tile), planes_threads),
+                    HeldInputLaunch{rows_of<const float>(op.grad_output, spec.n_outputs),
+                                    data_of<const int32_t>(op.grid),
+                                    {rows, spec.n_inputs, spec.n_outputs, nullptr, data_of<const uint8_t>(op.planes),
+                                     n_words, 0, nullptr, rows_of<float>(op.grad_input, spec.n_inputs), op.add,
+                                     kept_of<float>(op.kept, op.extents)}});
+    return;
+  }
   auto* const planes = data_of<uint8_t>(op.grad_on_grid);
   auto* const row_grid = data_of<int32_t>(op.row_grid);
   launcher.launch(input_planes_kernel(), one_each(pieces(rows.count(), 16), planes_threads),
                   InputPlanesLaunch{rows, rows_of<const float>(op.grad_output, spec.n_outputs),
                                     data_of<const int32_t>(op.grid), row_grid, planes, n_words, row_groups});
-  const bool tensor_cores = has_tensor_cores(launcher) && spec.n_outputs <= most_tensor_outputs;
+  const bool tensor_cores = has_tensor_cores(launcher.gpu()) && spec.n_outputs <= most_tensor_outputs;
   const int64_t shared_bytes = group_bytes(n_words) + input_ring_bytes;
   const bool groups = tensor_cores && launcher.gpu().has_warpgroups && shared_bytes <= most_shared_bytes;
   const BytesProduct product = groups         ? BytesProduct::groups
@@ -375,6 +358,22 @@ void enqueue_planes(const PrepareSynapse& op, Launcher& launcher) {
 }
 
 }  // namespace
+
+bool has_held_rows(const SynapseWeightGradient& op, const GpuShape& gpu) {
+  return op.synapse->spec().is_exact() && has_tensor_cores(gpu) && rows_of(op).count() <= most_held_rows;
+}
+
+void enqueue_held_rows(std::span<const SynapseWeightGradient> operations, Launcher& launcher) {
+  HeldRowsLaunch launch = {};
+  for (const SynapseWeightGradient& op : operations) {
+    const SynapseSpec& spec = op.synapse->spec();
+    const int64_t n_tiles = pieces(spec.n_outputs, held_rows_outputs) * pieces(spec.n_inputs, held_rows_inputs);
+    launch.gradients[launch.n_gradients] = few_rows_of(op, launcher);
+    launch.first_tiles[launch.n_gradients + 1] = launch.first_tiles[launch.n_gradients] + n_tiles;
+    ++launch.n_gradients;
+  }
+  launcher.launch(held_rows_kernel(), one_each(launch.first_tiles[launch.n_gradients], held_rows_threads), launch);
+}
 
 Hints hints(const PrepareSynapse&, const GpuShape&) {
   return {};

@@ -235,6 +235,18 @@ struct FewRowsLaunch {
 };
 const void* few_rows_kernel();
 
+// The same by tensor cores, for more rows and several gradients at once: a block has 16 outputs and 32 inputs of one of
+// them.
+inline constexpr int64_t most_held_rows = 1024;
+inline constexpr int held_rows_threads = 512, held_rows_outputs = 16, held_rows_inputs = 32;
+inline constexpr int most_held_gradients = 8;
+struct HeldRowsLaunch {
+  int32_t n_gradients;
+  int64_t first_tiles[most_held_gradients + 1];  // of each gradient; the last is the number of all
+  FewRowsLaunch gradients[most_held_gradients];
+};
+const void* held_rows_kernel();
+
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
 inline constexpr int32_t not_finite = INT32_MAX;  // in place of a row's grid
@@ -267,6 +279,15 @@ struct InputProductLaunch {
   bool add;
   KeptArray<float> kept;
 };
+// Grids, planes and product in one launch, for few rows. A block has 16 rows and 64 inputs.
+inline constexpr int64_t most_held_outputs = 512;
+struct HeldInputLaunch {
+  RowArray<const float> gradients;
+  const int32_t* grid;
+  InputProductLaunch product;  // without the left operand and the grids of the rows
+};
+const void* held_input_kernel();
+
 // Of the warpgroups' dynamic shared memory, behind the planes: a ring of a word of the left operand for each thread.
 inline constexpr int input_group_stages = 4;
 inline constexpr int64_t input_ring_bytes = int64_t{input_group_stages} * 3 * 16 * input_group_threads;

@@ -71,17 +71,11 @@ struct WeightPiece {
 // The results of one row.
 class ResultRow {
  public:
-  __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m) : launch_(launch) {
-    const RowIndex at = row_index(m, launch.rows.batch);
-    counts_ = at.b < launch.rows.active();
-    row_ = launch.grad_input.row(at);
-    grid_ = counts_ ? launch.row_grid[m] : 0;
-    plain_ = counts_ && !launch.add && !launch.kept.mask && grid_ != not_finite &&
-             reinterpret_cast<uintptr_t>(row_) % sizeof(float2) == 0;
-    if (!launch.kept.mask) return;
-    mask_ = launch.kept.row(at.b);
-    scale_ = static_cast<double>(*launch.kept.scale);
-  }
+  __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m)
+      : ResultRow(launch, row_index(m, launch.rows.batch), [&] { return launch.row_grid[m]; }) {}
+  // With a grid that is not in memory.
+  __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m, s32 grid)
+      : ResultRow(launch, row_index(m, launch.rows.batch), [=] { return grid; }) {}
   // Columns k, which is even, and k + 1.
   __device__ __forceinline__ void write_pair(int64_t k, const s64 (&sums)[2]) const {
     if (plain_ && k + 1 < launch_.n_inputs) {
@@ -103,6 +97,17 @@ class ResultRow {
   }
 
  private:
+  template <class Grid>
+  __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, RowIndex at, Grid grid) : launch_(launch) {
+    counts_ = at.b < launch.rows.active();
+    row_ = launch.grad_input.row(at);
+    grid_ = counts_ ? grid() : 0;
+    plain_ = counts_ && !launch.add && !launch.kept.mask && grid_ != not_finite &&
+             reinterpret_cast<uintptr_t>(row_) % sizeof(float2) == 0;
+    if (!launch.kept.mask) return;
+    mask_ = launch.kept.row(at.b);
+    scale_ = static_cast<double>(*launch.kept.scale);
+  }
   __device__ __forceinline__ float of_kept(int64_t k, s64 sum) const {
     if (mask_ && (mask_[k / 32] >> (k % 32) & 1u) == 0) return 0;
     if (grid_ == not_finite) return from_bits(0x7FC00000u);

@@ -273,6 +273,13 @@ const void* few_rows_kernel() {
   });
 }
 
+const void* held_rows_kernel() {
+  return twin<HeldRowsLaunch>({}, [](const HeldRowsLaunch& launch) {
+    for (int32_t i = 0; i < launch.n_gradients; ++i)
+      static_cast<const Twin*>(few_rows_kernel())->run(&launch.gradients[i]);
+  });
+}
+
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
 const void* input_planes_kernel() {
@@ -321,6 +328,22 @@ const void* input_product_kernel(BytesProduct product) {
                 : model::from_wide_grid(sums[static_cast<size_t>(k)], launch.row_grid[m], factor_of(launch.kept.scale)),
             launch.add);
     }
+  });
+}
+
+const void* held_input_kernel() {
+  return twin<HeldInputLaunch>({}, [](const HeldInputLaunch& launch) {
+    InputProductLaunch product = launch.product;
+    const int64_t n_rows = product.rows.count();
+    product.row_groups = (n_rows + 15) / 16;
+    std::vector<uint8_t> planes(static_cast<size_t>(3 * product.n_words * 32 * product.row_groups * 16));
+    std::vector<int32_t> row_grid(static_cast<size_t>(n_rows));
+    product.left = planes.data();
+    product.row_grid = row_grid.data();
+    const InputPlanesLaunch of_planes = {product.rows,  launch.gradients, launch.grid,       row_grid.data(),
+                                         planes.data(), product.n_words,  product.row_groups};
+    static_cast<const Twin*>(input_planes_kernel())->run(&of_planes);
+    static_cast<const Twin*>(input_product_kernel(BytesProduct::warps))->run(&product);
   });
 }
 

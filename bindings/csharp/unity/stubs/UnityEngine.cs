@@ -11,6 +11,11 @@ namespace UnityEngine
     {
     }
 
+    public class TextAsset
+    {
+        public byte[] bytes { get; set; }
+    }
+
     public static class Debug
     {
         public static void Log(object message) { Console.WriteLine(message); }

@@ -35,10 +35,31 @@ function library_names()
     return ["$base.so.$(SYNFIRE_ABI_MAJOR)", "$base.so"]
 end
 
-# What SYNFIRE_LIBRARY names, a file or a folder, and nothing else when it is set; else what the system's loader finds.
+# The library that Pkg has installed with this package: a published one has an Artifacts.toml, the repository's has none. Read here,
+# because Julia's own reader is a standard library only from 1.6 on.
+function installed_with_package(file=joinpath(dirname(@__DIR__), "Artifacts.toml"))
+    isfile(file) || return String[]
+    system = Sys.iswindows() ? "windows" : Sys.isapple() ? "macos" : "linux"
+    for entry in split(read(file, String), "[[synfire]]")
+        value(key) = (found = match(Regex("^\\s*$key\\s*=\\s*\"([^\"]*)\"", "m"), entry); found === nothing ? "" : found.captures[1])
+        (value("os") == system && value("arch") == string(Sys.ARCH)) || continue
+        for depot in DEPOT_PATH
+            folder = joinpath(depot, "artifacts", value("git-tree-sha1"), Sys.iswindows() ? "bin" : "lib")
+            found = filter(isfile, [joinpath(folder, name) for name in library_names()])
+            isempty(found) || return found
+        end
+    end
+    return String[]
+end
+
+# What SYNFIRE_LIBRARY names, a file or a folder, and nothing else when it is set; else what came with the package; else what the
+# system's loader finds.
 function candidates()
     wanted = get(ENV, "SYNFIRE_LIBRARY", "")
-    isempty(wanted) && return library_names()
+    if isempty(wanted)
+        installed = installed_with_package()
+        return isempty(installed) ? library_names() : installed
+    end
     isdir(wanted) && return [joinpath(wanted, name) for name in library_names()]
     return [wanted]
 end

@@ -139,6 +139,43 @@ end
     end
 end
 
+# The file with another header, in which a text stands for another.
+function with_header(file, change)
+    last = 8 + Int(reinterpret(UInt64, file[1:8])[1])
+    header = String(file[9:last])
+    changed = replace(header, change; count=1)
+    @test changed != header
+    return vcat(collect(reinterpret(UInt8, [UInt64(sizeof(changed))])), codeunits(changed), file[last+1:end])
+end
+
+@testset "bad files change nothing" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        train!(network, 1)
+        file = save_to_memory(network)
+        other = Network(context; steps=4, batch=3)
+        add_input!(other, :rates, :rates, 5)
+        says(problem, name, word) = status_name(problem.status) == name && occursin(word, sprint(showerror, problem))
+        early, wrong = "SYNFIRE_ERROR_WRONG_ORDER", "SYNFIRE_ERROR_INVALID_ARGUMENT"
+        # Stages that do not chain.
+        @test says(failure(() -> add_neurons!(other, :hidden, :lif)), early, "rates")
+        @test says(failure(() -> add_loss!(other, :loss, :cross_entropy)), early, "SYN-NETWORK")
+        add_synapse!(other, :first, 7)
+        add_neurons!(other, :hidden, :lif)
+        build!(other)
+        for (bytes, rule) in ((save_to_memory(other), "SYN-NETWORK-OTHER"), (file[1:end-1], "SYN-FILE-"),
+                              (file[1:100], "SYN-FILE-"), (vcat(fill(0xff, 8), file[9:end]), "SYN-FILE-LENGTH"),
+                              (with_header(file, "\"shape\":[6,5]" => "\"shape\":[4611686018427387904,4]"), "SYN-FILE-"),
+                              (with_header(file, "kind=neurons" => "kind=words"), "SYN-NETWORK-FILE"))
+            @test says(failure(() -> load_from_memory!(network, bytes)), wrong, rule)
+            @test save_to_memory(network) == file
+            rule == "SYN-NETWORK-OTHER" || @test says(failure(() -> Network(context, bytes)), wrong, rule)
+        end
+        # The list of words that a network names is that after which its last neurons are called.
+        @test says(failure(() -> Layer(network, :digits)), wrong, "potentials")
+    end
+end
+
 @testset "two tasks" begin
     Context(backend=:host) do context
         network = built_network(context)

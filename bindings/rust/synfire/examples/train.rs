@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     write_noise(&mut x.map_mut()?);
     let teacher: Vec<f64> = (0..N).map(|n| 0.6 + 0.8 * n as f64 / N as f64).collect();
     layer.set_parameter("v_threshold", &teacher)?;
-    layer.forward(forward)?;
+    layer.forward(forward.clone())?;
     wanted.write(&spikes.map()?)?;
 
     let mut learning_rate = 0.04;

@@ -218,12 +218,15 @@ impl Graph {
     }
     /// Appends a forward.
     pub fn forward(&mut self, layer: &Layer, forward: Forward<'_>) -> Result<Operation> {
-        // SAFETY: live handles; the library checks that they fit.
+        let (_init_names, init) = forward.state_init_list()?;
+        let (_final_names, last) = forward.state_final_list()?;
+        let (_seq_names, seq) = forward.state_seq_list()?;
+        let desc = forward.desc(&init, &last, &seq);
+        // SAFETY: live handles; the library checks that they fit. Names and lists live for the call.
         let mut held = forward.held();
         held.push(&layer.core.held);
-        hold_all(held).and_then(|_held| {
-            check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &forward.desc()) })
-        })?;
+        hold_all(held)
+            .and_then(|_held| check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &desc) }))?;
         self.keep_layer(layer);
         if let Some(synapse) = forward.synapse {
             self.keep_object(synapse.core.clone());
@@ -255,10 +258,15 @@ impl Graph {
     /// the one that was recorded or run last.
     pub fn backward(&mut self, layer: &Layer, backward: &Backward<'_>) -> Result<Operation> {
         let (_names, gradients) = backward.parameter_gradients_list()?;
+        let (_seq_names, seq) = backward.grad_state_seq_list()?;
+        let (_final_names, last) = backward.grad_state_final_list()?;
+        let (_init_names, init) = backward.grad_state_init_list()?;
+        let desc = backward.desc(&gradients, &seq, &last, &init);
         // SAFETY: as above; names and descriptions live for the call.
-        layer.core.held.during(|| {
-            check(unsafe { sys::synfire_graph_record_backward(self.raw, layer.core.raw, &backward.desc(&gradients)) })
-        })?;
+        layer
+            .core
+            .held
+            .during(|| check(unsafe { sys::synfire_graph_record_backward(self.raw, layer.core.raw, &desc) }))?;
         self.keep_layer(layer);
         backward.buffers().for_each(|core| self.keep(core));
         if !self.forwards.iter().any(|forward| Arc::ptr_eq(&forward.layer, &layer.core)) {

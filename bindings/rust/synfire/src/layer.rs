@@ -380,9 +380,13 @@ impl Layer {
         held.push(&self.core.held);
         held.extend(forward.buffers().map(|core| &core.held));
         let left = forward.left();
+        let (_init_names, init) = forward.state_init_list()?;
+        let (_final_names, last) = forward.state_final_list()?;
+        let (_seq_names, seq) = forward.state_seq_list()?;
+        let desc = forward.desc(&init, &last, &seq);
         self.now(held, || {
-            // SAFETY: live handles, held for the call.
-            let status = unsafe { sys::synfire_layer_forward(self.core.raw, &forward.desc(), std::ptr::null_mut()) };
+            // SAFETY: live handles, held for the call, as are names and lists.
+            let status = unsafe { sys::synfire_layer_forward(self.core.raw, &desc, std::ptr::null_mut()) };
             if status >= 0 {
                 let tapes = &self.core.tapes;
                 if left.is_some() {
@@ -402,10 +406,12 @@ impl Layer {
         let mut held = used.held();
         held.extend(backward.buffers().map(|core| &core.held));
         let (_names, gradients) = backward.parameter_gradients_list()?;
-        // SAFETY: live handles, held for the call.
-        self.now(held, || unsafe {
-            sys::synfire_layer_backward(self.core.raw, &backward.desc(&gradients), std::ptr::null_mut())
-        })
+        let (_seq_names, seq) = backward.grad_state_seq_list()?;
+        let (_final_names, last) = backward.grad_state_final_list()?;
+        let (_init_names, init) = backward.grad_state_init_list()?;
+        let desc = backward.desc(&gradients, &seq, &last, &init);
+        // SAFETY: live handles, held for the call, as are names and lists.
+        self.now(held, || unsafe { sys::synfire_layer_backward(self.core.raw, &desc, std::ptr::null_mut()) })
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}

@@ -930,8 +930,8 @@ impl Network {
     /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
     /// file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
     /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
-    /// after a failure the network is as it was, unless the device is lost, or memory that has run out in between stays
-    /// so.
+    /// after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for
+    /// it.
     pub fn load(&self, path: &str) -> Result<()> {
         let path = Name::new(path)?;
         // SAFETY: live handles; what is pointed to lives for the call.

@@ -222,6 +222,52 @@ fn files() -> Result<()> {
     network.load_from_memory(&file)
 }
 
+/// The file with another header, in which a text stands for another.
+fn with_header(file: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&file[8..end]).unwrap();
+    assert!(header.contains(from), "{header}");
+    let header = header.replacen(from, to, 1);
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &file[end..]].concat()
+}
+
+#[test]
+fn bad_files_change_nothing() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    network.train(1)?;
+    let file = network.save_to_memory()?;
+    let other = Network::builder(Steps(4)).batch(3).create(&context)?;
+    other.add_input("rates", NetworkInput::Rates, INPUTS as i64)?;
+    // Stages that do not chain.
+    refused(other.add_neurons("hidden", Model::Lif), Status::WrongOrder, &["SYN-NETWORK", "rates"]);
+    refused(other.add_loss("loss", LossKind::CrossEntropy), Status::WrongOrder, &["SYN-NETWORK"]);
+    other.add_synapse("first", 7)?;
+    other.add_neurons("hidden", Model::Lif)?;
+    other.build()?;
+    let wraps = [&u64::MAX.to_le_bytes(), &file[8..]].concat();
+    let huge = with_header(&file, "\"shape\":[6,5]", "\"shape\":[4611686018427387904,4]");
+    let unknown = with_header(&file, "kind=neurons", "kind=words");
+    let cases: [(&[u8], &str); 6] = [
+        (&other.save_to_memory()?, "SYN-NETWORK-OTHER"),
+        (&file[..file.len() - 1], "SYN-FILE-"),
+        (&file[..100], "SYN-FILE-"),
+        (&wraps, "SYN-FILE-LENGTH"),
+        (&huge, "SYN-FILE-"),
+        (&unknown, "SYN-NETWORK-FILE"),
+    ];
+    for (bytes, rule) in cases {
+        refused(network.load_from_memory(bytes), Status::InvalidArgument, &[rule]);
+        assert!(network.save_to_memory()? == file, "{rule}");
+        if rule != "SYN-NETWORK-OTHER" {
+            refused(NetworkFile::new().load_from_memory(&context, bytes), Status::InvalidArgument, &[rule]);
+        }
+    }
+    // The list of words that a network names is that after which its last neurons are called.
+    refused(network.layer("digits"), Status::InvalidArgument, &["digits", "potentials"]);
+    Ok(())
+}
+
 // Calls of two threads meet nowhere: each is done, or refused.
 #[test]
 fn two_threads() -> Result<()> {

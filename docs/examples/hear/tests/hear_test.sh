@@ -115,11 +115,101 @@ case_threads() {
   cmp "$work/1/spikes.npy" "$work/2/spikes.npy" || fail "one thread and two differ"
 }
 
+# A network that `digits` has learnt names the digits of a voice that it never heard. EXTRA is that network.
+case_names() {
+  network=$extra
+  digits=$(dirname "$sound")/digits.wav
+  run_well "$digits" --words "$network" --backend host
+  sed -n 's/^ *[0-9.]* s to [0-9.]* s  //p' "$work/out" | tr -d '\r' >"$work/words"
+  [ "$(tr '\n' ' ' <"$work/words")" = 'seven three zero nine ' ] || fail "other words: $(cat "$work/words")"
+  has out '^network  *.*: 64 fibres in, 10 words out (digits), a frame of 160 samples'
+  has out '^words  *4'
+  grep ' s to ' "$work/out" >"$work/lines"
+  # A stream of its samples, whose last one lacks a byte, has the same words at the same times. The header has 44 bytes.
+  tail -c +45 "$digits" | head -c -1 | "$hear" - --words "$network" --backend host >"$work/out" 2>"$work/err" ||
+    fail "standard input"
+  grep ' s to ' "$work/out" | cmp - "$work/lines" || fail "other words in a stream"
+  has out '^sound  *standard input: 16000 Hz'
+  has out '^missed deadlines  *[0-9]* of '
+  # Twice in a row, and only its beginning.
+  run_well "$digits" --words "$network" --backend host --loop 9
+  [ "$(grep -c ' s  seven' "$work/out")" -ge 2 ] || fail "not twice"
+  run_well "$digits" --words "$network" --backend host --frames 1000
+  has out '^words  *1'
+
+  run_well "$digits" --words "$network" --backend host --realtime --loop 1 --csv "$work/times.csv" --svg "$work/times.svg"
+  has out '^frames  *1000 of 1.000 ms: .*paced'
+  has out '^due->done  *p50'
+  has out '^missed deadlines  *[0-9]* of 1000'
+  [ "$(wc -l <"$work/times.csv")" -eq 1001 ] || fail "not a line for every frame"
+  [ -s "$work/times.svg" ] || fail "no picture"
+}
+
+unnamed() { # MESSAGE FILE: a network that is refused
+  run "$sound" --words "$2" --backend host
+  [ "$status" -eq 1 ] || fail "exit status $status, not 1, for $2"
+  has err "$1"
+  grep -q ' s to ' "$work/out" && fail "names words with $2"
+}
+
+# Files that are no network of words, and options that do not go together.
+case_unnamed() {
+  network=$extra
+  unnamed 'SYN-FILE-OPEN' "$work/none.safetensors"
+  unnamed 'SYN-FILE-' "$sound"
+  : >"$work/bad"
+  unnamed 'SYN-FILE-' "$work/bad"
+  head -c 3000 "$network" >"$work/bad"
+  unnamed 'SYN-FILE-LENGTH' "$work/bad"
+  head -c -1 "$network" >"$work/bad"
+  unnamed 'SYN-FILE-' "$work/bad"
+  # Lengths that wrap: of the header, 2^64 - 1, and of a tensor.
+  { printf '\377\377\377\377\377\377\377\377' && tail -c +9 "$network"; } >"$work/bad"
+  unnamed 'SYN-FILE-LENGTH' "$work/bad"
+  LC_ALL=C sed 's/"shape":\[127,64\],"data_offsets":\[\([0-9]*\),[0-9]*\]/"shape":[9223372036854775807,4],"data_offsets":[\1,\1]/' \
+    "$network" >"$work/bad"
+  unnamed 'SYN-FILE-' "$work/bad"
+  # Words that nobody knows: the list has another name.
+  LC_ALL=C sed 's/name=digits /name=letter /; s/"digits\./"letter./g' "$network" >"$work/bad"
+  unnamed 'unknown list of words' "$work/bad"
+  # The right words, but a network that hears something else.
+  LC_ALL=C sed 's/kind=input name=nerve width=64 choice=0/kind=input name=nerve width=64 choice=1/' "$network" >"$work/bad"
+  unnamed 'SYN-\|reads [0-9]* and writes' "$work/bad"
+
+  wrong_usage 'standard input is for --words' -
+  wrong_usage '--realtime, --svg and --csv need a WAV file' - --words "$network" --realtime
+  wrong_usage 'not together with --learn' "$sound" --words "$network" --learn
+  wrong_usage 'only for standard input' "$sound" --words "$network" --rate 16000
+  wrong_usage '--rate 8000: allowed: an integer from 16000 to 192000' - --words "$network" --rate 8000
+  wrong_usage '--words: allowed: the name of a file' "$sound" --words ''
+}
+
 case_realtime() {
   run_well "$sound" --backend host --realtime --loop 0.5
   has out 'frames  *500 of 1.000 ms: 0.500 s of sound'
   sed -n 's/^frames .* in \([0-9.]*\) s .*paced.*/\1/p' "$work/out" | awk '{ good = $1 >= 0.5 } END { exit !good }' ||
     fail "500 frames of 1 ms took less than half a second"
+}
+
+# Where stderr is no terminal: lines without escape sequences, one picture a second. Watching changes no spike.
+case_live() {
+  run_well "$sound" --backend host --live --loop 1.2 --output "$work/watched"
+  grep -q "$(printf '\033')" "$work/err" && fail "an escape sequence where no terminal is"
+  [ "$(grep -c '^   Hz |spikes' "$work/err")" -eq 2 ] || fail "not two pictures"
+  has err '^1\.[0-9]* of 1.200 s  speech.wav, "sound in, spikes out"'
+  has err '^ *80 |.*| *#* *|'
+  has err '^latency [0-9.]* us, p50 [0-9.]* us, p99 [0-9.]* us, max [0-9.]* us; [0-9]* of 1200 late'
+  has err "^$(number spikes) spikes of 128 neurons, on "
+  has out 'real time, paced'
+  run_well "$sound" --backend host --frames 1200 --output "$work/result"
+  cmp "$work/watched/spikes.npy" "$work/result/spikes.npy" || fail "other spikes when somebody watches"
+  run_well "$sound" --backend host --live --population 3 --frames 10
+  has err ' spikes of 384 neurons, on '
+}
+
+case_terminal() {
+  find_python pty
+  "$python" "$extra" "$hear" "$sound" || fail "the picture on a terminal"
 }
 
 # Short, and possibly on a busy machine: tests what is printed and written, not how late it was.
@@ -249,6 +339,25 @@ case_full_disk() {
   run "$sound" --backend host --output "$work/no/such"
   [ "$status" -eq 1 ] || fail "a folder in no folder"
   has err 'cannot be created'
+}
+
+# A folder in which nothing may be written, also by root if it can become somebody else.
+case_read_only() {
+  mkdir "$work/locked" && chmod 555 "$work/locked"
+  if [ "$(id -u)" -eq 0 ]; then
+    command -v setpriv >/dev/null || { echo "skipped: root may write everywhere, and there is no setpriv"; exit 77; }
+    set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$hear"
+    "$@" --help >/dev/null 2>&1 || { echo "skipped: another user cannot run $hear"; exit 77; }
+  else
+    set -- "$hear"
+  fi
+  for output in --output --svg --csv; do
+    "$@" "$sound" --backend host --frames 20 "$output" "$work/locked/new" >"$work/out" 2>"$work/err" &&
+      fail "$output in a folder that is read-only"
+    has err 'locked/new: cannot be \(created\|written\): Permission denied'
+  done
+  "$@" "$sound" --backend host --frames 20 --output "$work/locked" >"$work/out" 2>"$work/err" && fail "a read-only folder"
+  has err 'locked/spikes.npy: cannot be written: Permission denied'
 }
 
 rm -rf "$work"

@@ -169,6 +169,7 @@ int main(void) {
   config.n_channels = 32;
   config.population = 2;
   config.learn = true;
+  config.watch = false;
   expect(ear_open(&ears, &config), "opens");
   expect(ears.n_neurons == 64 && ears.n_words == 2, "64 neurons are 2 words");
   test_deadlines(&ears);

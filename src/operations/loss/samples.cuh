@@ -1,0 +1,296 @@
+// What the kernels of losses share. A group of up to 32 threads computes a sample: each has four classes, which up to
+// 128 classes stay in registers. The order of sums over classes is that of 128 lanes: lane l is class l of every 128,
+// and in a group of G threads, thread i has the lanes i, i + G, i + 2G and i + 3G; lanes without classes would only add
+// +0.
+#ifndef SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
+#define SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
+
+#include "arithmetic.hpp"
+#include "kernels.hpp"
+
+#include <cuda/storage.cuh>
+
+namespace synfire::cuda {
+namespace {
+
+using namespace synfire::operations;
+using model::reduction_chunk;
+using model::reduction_lanes;
+
+__device__ __forceinline__ float decode(uint32_t stored) {
+  return __uint2float_rn(stored);
+}
+
+// ---- sums of a block ------------------------------------------------------------------------------------------------
+
+// The sum of the first reduction_lanes threads' numbers by a binary tree, returned in all threads.
+__device__ double tree_sum(double lane, double* lanes) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread < reduction_lanes) lanes[thread] = lane;
+  for (int half = reduction_lanes / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (thread < half) lanes[thread] += lanes[thread + half];
+  }
+  __syncthreads();
+  const double sum = lanes[0];
+  __syncthreads();
+  return sum;
+}
+
+// The sum of f(first) to f(end - 1) in lanes.
+template <class F>
+__device__ __forceinline__ double lane_sum(int64_t first, int64_t end, double* lanes, F f) {
+  double lane = 0;
+  if (threadIdx.x < reduction_lanes)
+    for (int64_t i = first + threadIdx.x; i < end; i += reduction_lanes) lane += f(i);
+  return tree_sum(lane, lanes);
+}
+
+__device__ __forceinline__ int64_t chunk_end(int64_t chunk, int64_t count) {
+  return (chunk + 1) * reduction_chunk < count ? (chunk + 1) * reduction_chunk : count;
+}
+
+__device__ double all_class_weights(const LossArguments& a, double* lanes) {
+  if (!a.squared || !a.class_weights) return static_cast<double>(a.n_classes);
+  double lane = 0;
+  const int64_t n_chunks = (static_cast<int64_t>(a.n_classes) + reduction_chunk - 1) / reduction_chunk;
+  for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
+    const double sum = lane_sum(chunk * reduction_chunk, chunk_end(chunk, a.n_classes), lanes,
+                                [&](int64_t c) { return static_cast<double>(a.class_weights[c]); });
+    if (threadIdx.x == static_cast<unsigned>(chunk % reduction_lanes)) lane += sum;
+  }
+  return tree_sum(lane, lanes);
+}
+
+struct Weighed {
+  double weight, count;
+};
+__device__ Weighed weigh_chunk(const LossArguments& a, int64_t chunk, double* lanes) {
+  double weight = 0, count = 0;
+  const int64_t end = chunk_end(chunk, a.n_samples);
+  if (threadIdx.x < reduction_lanes)
+    for (int64_t i = chunk * reduction_chunk + threadIdx.x; i < end; i += reduction_lanes) {
+      const LossSample s = sample_at(a, i);
+      weight += divisor_share(a, s);
+      count += s.counts ? 1 : 0;
+    }
+  const double weights = is_weighted(a) ? tree_sum(weight, lanes) : 0;
+  return {weights, tree_sum(count, lanes)};
+}
+
+// ---- the threads of a sample ----------------------------------------------------------------------------------------
+
+struct Group {
+  int size, rank;
+  unsigned mask;
+};
+
+__device__ __forceinline__ Group group_of(int size) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const unsigned ones = size == 32 ? 0xFFFFFFFFu : (1u << size) - 1;
+  return {size, lane % size, ones << (lane / size * size)};
+}
+
+// The sum of four lanes of each thread, returned in all threads.
+template <class R>
+__device__ __forceinline__ R group_sum(const R (&lane)[4], const Group& group) {
+  R sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+  for (int half = group.size / 2; half > 0; half /= 2) sum += __shfl_xor_sync(group.mask, sum, half);
+  return sum;
+}
+
+template <class R>
+__device__ __forceinline__ Largest<R> group_largest(Largest<R> most, const Group& group) {
+  for (int half = group.size / 2; half > 0; half /= 2) {
+    Largest<R> other;
+    other.value = __shfl_xor_sync(group.mask, most.value, half);
+    other.at = __shfl_xor_sync(group.mask, most.at, half);
+    most = larger(most, other);
+  }
+  return most;
+}
+
+// Calls f(classes of a pass, x) for all passes of a thread over the predictions of a sample. A pass is four classes of
+// each thread; if one suffices, it is read once. A chunk has whole passes.
+template <class E, class R>
+struct Classes {
+  const E* row;
+  uint32_t n_classes;
+  Group group;
+  R x[4];
+
+  __device__ __forceinline__ uint32_t pass() const { return 4 * static_cast<uint32_t>(group.size); }
+  __device__ __forceinline__ bool held() const { return n_classes <= pass(); }
+  __device__ __forceinline__ uint32_t at(uint32_t first, int j) const {
+    return first + static_cast<uint32_t>(group.rank + j * group.size);
+  }
+  __device__ __forceinline__ void load(uint32_t first) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) x[j] = at(first, j) < n_classes ? static_cast<R>(decode(row[at(first, j)])) : R(0);
+  }
+  // f(c, x) for the classes of this thread.
+  template <class F>
+  __device__ __forceinline__ void for_each(F f) {
+    for (uint32_t first = 0; first < n_classes; first += pass()) {
+      if (!held()) load(first);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (at(first, j) < n_classes) f(at(first, j), x[j]);
+    }
+  }
+  // The sum of f(c, x) over all classes.
+  template <class F>
+  __device__ __forceinline__ R sum(F f) {
+    if (held()) {
+      R lane[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) lane[j] = at(0, j) < n_classes ? R(0) + f(at(0, j), x[j]) : R(0);
+      return group_sum(lane, group);
+    }
+    R chunks[4] = {}, total = 0;
+    uint32_t chunk = 0;
+    for (uint32_t begin = 0; begin < n_classes; begin += reduction_chunk, ++chunk) {
+      R lane[4] = {};
+      for (uint32_t first = begin; first < begin + reduction_chunk && first < n_classes; first += pass()) {
+        load(first);
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (at(first, j) < n_classes) lane[j] += f(at(first, j), x[j]);
+      }
+      total = group_sum(lane, group);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (static_cast<uint32_t>(group.rank + 32 * j) == chunk % reduction_lanes) chunks[j] += total;
+    }
+    return chunk == 1 ? total : group_sum(chunks, group);
+  }
+};
+
+template <class R>
+__device__ __forceinline__ R* gradient_of(const LossArguments& a, const LossSample& s) {
+  return static_cast<R*>(a.gradient) + s.step * a.gradient_pitch + s.row * static_cast<int64_t>(a.n_classes);
+}
+
+template <class R>
+__device__ __forceinline__ void clear_gradient(const LossArguments& a, const LossSample& s, const Group& group) {
+  if (!a.gradient || a.add_gradient) return;
+  R* const to = gradient_of<R>(a, s);
+  for (uint32_t c = static_cast<uint32_t>(group.rank); c < a.n_classes; c += static_cast<uint32_t>(group.size))
+    to[c] = R(0);
+}
+
+template <class E, class R>
+__device__ __forceinline__ R cross_entropy(const LossArguments& a, const LossConstants<R>& k, const LossSample& s,
+                                           Classes<E, R>& classes, R most, float weight) {
+  const R sum = classes.sum([&](uint32_t, R x) { return model::exponential(x - most); });
+  const R log_sum = log_of_sum(sum);
+  const LossMass kind = mass_of(a, k);
+  R loss, mass = R(1);
+  if (a.labels && !k.smooths) {
+    const R x = static_cast<R>(decode(classes.row[s.label]));
+    loss = entropy_term(share_of<R>(a, k, s, s.label), log_sum, x - most);
+  } else {
+    loss = classes.sum([&](uint32_t c, R x) { return entropy_term(share_of<R>(a, k, s, c), log_sum, x - most); });
+  }
+  if (!a.gradient || weight == 0.0f) return loss;
+  if (kind == LossMass::label) mass = static_cast<R>(class_weight(a, s.label));
+  if (kind == LossMass::summed) mass = classes.sum([&](uint32_t c, R) { return share_of<R>(a, k, s, c); });
+  const R factor = gradient_factor(a, k, weight), reciprocal = reciprocal_of_sum(sum);
+  R* const to = gradient_of<R>(a, s);
+  classes.for_each([&](uint32_t c, R x) {
+    const R probability = model::exponential(x - most) * reciprocal;
+    const R gradient = entropy_gradient(factor, mass, probability, share_of<R>(a, k, s, c));
+    to[c] = a.add_gradient ? to[c] + gradient : gradient;
+  });
+  return loss;
+}
+
+template <class E, class R>
+__device__ __forceinline__ R squared_error(const LossArguments& a, const LossConstants<R>& k, const LossSample& s,
+                                           Classes<E, R>& classes, float weight) {
+  const R loss = classes.sum(
+      [&](uint32_t c, R x) { return squared_term(static_cast<R>(class_weight(a, c)), x - target_of<R>(a, s, c)); });
+  if (!a.gradient || weight == 0.0f) return loss;
+  const R factor = gradient_factor(a, k, weight);
+  R* const to = gradient_of<R>(a, s);
+  classes.for_each([&](uint32_t c, R x) {
+    const R gradient = squared_gradient(factor, static_cast<R>(class_weight(a, c)), x - target_of<R>(a, s, c));
+    to[c] = a.add_gradient ? to[c] + gradient : gradient;
+  });
+  return loss;
+}
+
+template <class R>
+struct Outcome {
+  R loss;
+  bool correct;
+};
+
+// All threads of the group return the same.
+template <class E, class R>
+__device__ Outcome<R> sample(const LossArguments& a, const LossConstants<R>& k, int64_t index, const Group& group) {
+  const LossSample s = sample_at(a, index);
+  Largest<R> most = {R(0), 0};
+  R loss = uncounted_loss<R>(s);
+  const float weight = s.counts ? sample_weight(a, s) : 0.0f;
+  if (s.active) {
+    const int64_t n_classes = a.n_classes;
+    Classes<E, R> classes = {
+        static_cast<const E*>(a.source) + s.step * a.source_pitch + s.row * n_classes, a.n_classes, group, {}};
+    if (classes.held()) classes.load(0);
+    if (!a.squared || a.predictions || a.n_correct) {
+      most = largest_of_none<R>();
+      classes.for_each([&](uint32_t c, R x) { most = larger(most, Largest<R>{x, c}); });
+      most = group_largest(most, group);
+    }
+    if (s.counts)
+      loss = weighted_loss(weight, a.squared ? squared_error(a, k, s, classes, weight)
+                                             : cross_entropy(a, k, s, classes, most.value, weight));
+  }
+  if (weight == 0.0f) clear_gradient<R>(a, s, group);
+  if (group.rank == 0) {
+    if (a.losses) static_cast<R*>(a.losses)[s.step * a.losses_pitch + s.row] = loss;
+    if (a.predictions) a.predictions[s.step * a.predictions_pitch + s.row] = most.at;
+  }
+  return {loss, s.counts && most.at == s.label};
+}
+
+// The samples of a tile, shared by the groups of the block. The first thread of each group counts.
+template <class E, class R>
+__device__ __forceinline__ unsigned samples_of(const LossArguments& a, const LossConstants<R>& k, int64_t first,
+                                               int64_t end, const Group& group, R* losses) {
+  unsigned n_correct = 0;
+  const int n_groups = static_cast<int>(blockDim.x) / group.size;
+  for (int64_t i = first + static_cast<int>(threadIdx.x) / group.size; i < end; i += n_groups) {
+    const Outcome<R> outcome = sample<E, R>(a, k, i, group);
+    if (group.rank != 0) continue;
+    losses[i] = outcome.loss;
+    n_correct += outcome.correct ? 1 : 0;
+  }
+  return n_correct;
+}
+
+// ---- all of a loss, by one block ------------------------------------------------------------------------------------
+
+template <class E>
+__device__ __forceinline__ void whole_loss(const LossLaunch& launch) {
+  using R = Arithmetic<E>;
+  __shared__ double lanes[reduction_lanes];
+  __shared__ R losses[reduction_chunk];
+  __shared__ unsigned n_correct;
+  const LossArguments& a = launch.loss;
+  if (threadIdx.x == 0) n_correct = 0;
+  const Weighed weighed = weigh_chunk(a, 0, lanes);
+  const double divisor = divisor_of(a, weighed.weight, weighed.count, all_class_weights(a, lanes));
+  const LossConstants<R> k = constants_of<R>(a, factor_of(a, divisor));
+  const unsigned correct = samples_of<E, R>(a, k, 0, a.n_samples, group_of(launch.group), losses);
+  if (correct != 0) atomicAdd(&n_correct, correct);
+  __syncthreads();
+  const double total = lane_sum(0, a.n_samples, lanes, [&](int64_t i) { return static_cast<double>(losses[i]); });
+  if (threadIdx.x == 0) write_results(a, total, divisor, n_correct, static_cast<uint64_t>(weighed.count));
+}
+
+}  // namespace
+}  // namespace synfire::cuda
+
+#endif

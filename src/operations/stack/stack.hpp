@@ -1,0 +1,72 @@
+// Stacks: small layers one behind the other, joined. No program records them: a GPU joins recorded operations
+// (find.cpp), because small networks wait for their launches.
+#ifndef SYNFIRE_OPERATIONS_STACK_STACK_HPP
+#define SYNFIRE_OPERATIONS_STACK_STACK_HPP
+
+#include <graph/join.hpp>
+#include <operations/loss/loss.hpp>
+#include <operations/neuron/forward.hpp>
+#include <operations/reduce/reduce.hpp>
+#include <operations/synapse/synapse.hpp>
+
+namespace synfire::operations {
+
+// Layers, each with the synapse before it, in one launch. Batch rows do not depend on each other. So a block has one of
+// them through all layers and all steps; the spikes between the layers stay in its shared memory.
+struct StackLink {
+  SynapseForward product;
+  Forward pass;  // of its output
+};
+
+struct Stack {
+  std::vector<StackLink> links;
+
+  static constexpr const char* name = "stack";
+  static void operands(Stack& op, OperandVisitor visit) {
+    for (StackLink& link : op.links) {
+      SynapseForward::operands(link.product, visit);
+      Forward::operands(link.pass, visit);
+    }
+  }
+};
+
+// Their gradients: those of the weights, for which nothing waits, come last and in one launch.
+struct StackBackward {
+  core::OperationList operations;              // passes, and gradients of inputs
+  std::vector<SynapseWeightGradient> weights;  // over few rows, of inputs that are bits
+
+  static constexpr const char* name = "stack, backward";
+  static void operands(StackBackward& op, OperandVisitor visit) {
+    for (core::Operation& operation : op.operations) operation.kind().operands(operation.data(), visit);
+    for (SynapseWeightGradient& gradient : op.weights) SynapseWeightGradient::operands(gradient, visit);
+  }
+};
+
+// What is between them: sums or means of spikes over the steps, their loss, and the gradient of the sums; by one block.
+struct Readout {
+  core::OperationList operations;  // Reduce, Loss and, if it is there, ReduceBackward
+
+  static constexpr const char* name = "readout";
+  static void operands(Readout& op, OperandVisitor visit) {
+    for (core::Operation& operation : op.operations) operation.kind().operands(operation.data(), visit);
+  }
+};
+
+#define SYNFIRE_STACK_FUNCTIONS(Kind)                       \
+  OperationLabel label(const Kind& op);                     \
+  bool wants_threads(const Kind& op);                       \
+  void run(const Kind& op, host::Launcher& launcher);       \
+  cuda::Hints hints(const Kind& op, const cuda::GpuShape&); \
+  void enqueue(const Kind& op, cuda::Launcher& launcher)
+SYNFIRE_STACK_FUNCTIONS(Stack);
+SYNFIRE_STACK_FUNCTIONS(StackBackward);
+SYNFIRE_STACK_FUNCTIONS(Readout);
+#undef SYNFIRE_STACK_FUNCTIONS
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(Stack);
+SYNFIRE_DECLARE_KIND(StackBackward);
+SYNFIRE_DECLARE_KIND(Readout);
+
+#endif

@@ -1,0 +1,85 @@
+// How many kernels small layers take: those of the graph with joined operations, as long as all of them are switched
+// on.
+#include "../capi/recording_support.hpp"
+#include "../capi/trained_network.hpp"
+#include "fake_cuda.hpp"
+
+namespace synfire_test {
+namespace {
+
+class StackLaunches : public testing::Test {
+ protected:
+  Context context;
+
+  void SetUp() override {
+    fake::install();
+    context = make_context();
+  }
+  void TearDown() override { fake::release(); }
+
+  // How many graphs one of the library's becomes: a second one where operations are joined.
+  uint64_t captures_of(const NetworkPlan& plan) const {
+    fake::reset_calls();
+    const TrainedNetwork network(context, plan, [](synfire_status status) { EXPECT_OK(status); });
+    return fake::calls("cudaStreamEndCapture");
+  }
+};
+
+NetworkPlan classifier() {
+  NetworkPlan plan;
+  plan.sizes = {64, 128, 128, 8};
+  plan.n_steps = 16;
+  return plan;
+}
+
+TEST_F(StackLaunches, AStepOfSmallLayersIsCapturedTwice) {
+  EXPECT_EQ(captures_of(classifier()), 2u);
+  NetworkPlan large = classifier();
+  large.sizes = {900, 900, 900, 8};
+  large.n_steps = 200;
+  large.batch = large.active = 8;
+  EXPECT_EQ(captures_of(large), 1u) << "nothing of it gains";
+}
+
+// Three layers in one kernel, and the one that counts replays.
+TEST_F(StackLaunches, ThreeLayersAreOneKernel) {
+  const auto buffer = [&](int32_t dtype, uint64_t count) { return make_buffer(context, dtype, count); };
+  std::vector<Buffer> buffers;
+  std::vector<Synapse> synapses;
+  std::vector<Layer> layers;
+  const Graph graph = make_graph(context);
+  const std::vector<int64_t> sizes = {64, 128, 128, 8};
+  buffers.push_back(buffer(SYNFIRE_DTYPE_BITS, 16 * 2));
+  std::vector<int32_t> operations;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+    synfire_synapse_desc synapse = SYNFIRE_SYNAPSE_DESC_INIT;
+    synapse.n_inputs = sizes[i];
+    synapse.n_outputs = sizes[i + 1];
+    synfire_synapse made = nullptr;
+    EXPECT_OK(synfire_synapse_create(context, &synapse, &made));
+    synapses.emplace_back(made);
+    layers.push_back(make_layer(context, describe(Shape{16, 1, sizes[i + 1]}, SYNFIRE_DTYPE_F32)));
+    const synfire_buffer input = buffers.back();
+    buffers.push_back(buffer(SYNFIRE_DTYPE_BITS, 16 * static_cast<uint64_t>((sizes[i + 1] + 31) / 32)));
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.synapse = synapses.back();
+    forward.synapse_input = input;
+    forward.spikes = buffers.back();
+    forward.tape = SYNFIRE_TAPE_NONE;
+    EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
+    operations.push_back(last_operation(graph));
+  }
+  fake::reset_calls();
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  EXPECT_EQ(fake::captured_kernels().size(), 6u + 1 + 1 + 1);
+  // Switching one off and on is a matter of which graph is launched.
+  for (const int32_t enabled : {1, 0, 1}) {
+    EXPECT_OK(synfire_graph_set_enabled(graph, operations[1], enabled));
+    fake::reset_calls();
+    replay(graph);
+    EXPECT_EQ(fake::calls(), fake::calls("cuGraphLaunch") + fake::calls("cuStreamIsCapturing"));
+  }
+}
+
+}  // namespace
+}  // namespace synfire_test
