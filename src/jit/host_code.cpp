@@ -119,6 +119,7 @@ std::string run_compiler(const std::string& path, const std::vector<std::string>
   // Without these, gcc leaves loops of several variables as they are (src/operations/CMakeLists.txt).
   if (!is_clang(path, folder, progress))
     arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"});
+  if (!extra.empty()) std::erase(arguments, "-w");  // clang would leave out its remarks with the warnings
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
@@ -289,7 +290,7 @@ Vectorized vectorized_loops(const ModelText& text) {
   folder.write(source_name, source_of(text).text());
   // One remark for each loop: gcc's loops for what is left over would have others.
   const std::vector<std::string> extra =
-      clang ? std::vector<std::string>{"-Rpass=loop-vectorize"}
+      clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize"}
             : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
   const std::string output = run_compiler(path, extra, folder, text, progress);
   for (const Loop& loop : loops) {
