@@ -49,13 +49,6 @@ constexpr const char* object_name = "model.so";
        "SYNFIRE_CXX");
 }
 
-// Whether it is clang, which has other options; `c++` may be either.
-[[maybe_unused]] bool is_clang(const std::string& path) {
-  const ProcessResult result =
-      run_process({path, "--version"}, {"LC_ALL=C"}, std::chrono::seconds(10), [] { return false; });
-  return result.output.find("clang") != std::string::npos;
-}
-
 // As src/operations/CMakeLists.txt compiles the kernels of this level.
 std::vector<std::string> options() {
   std::vector<std::string> all = {"-std=c++20",
@@ -101,33 +94,38 @@ Key key_of(const std::string& compiler_path, const std::string& source) {
   return key;
 }
 
+// What every run of the compiler has in common. Throws unless it ends by itself.
+ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::string>& arguments, Progress& progress) {
+  const ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
+                                           [&] { return progress.is_cancelled(); });
+  if (result.end == ProcessResult::End::out_of_time) progress.fail_late();
+  if (result.end == ProcessResult::End::cancelled) Progress::fail_cancelled();
+  if (result.end == ProcessResult::End::not_started)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s could not be started: %s",
+         arguments.front().c_str(), std::generic_category().message(result.code).c_str());
+  return result;
+}
+
+// Whether it is clang, which has other options; `c++` may be either.
+bool is_clang(const std::string& path, const TemporaryFolder& folder, Progress& progress) {
+  return run_in(folder, {path, "--version"}, progress).output.find("clang") != std::string::npos;
+}
+
 // Runs the compiler in the folder; returns what it says. Throws unless it succeeds.
 std::string run_compiler(const std::string& path, const std::vector<std::string>& extra, const TemporaryFolder& folder,
                          const ModelText& text, Progress& progress) {
   std::vector<std::string> arguments = {path};
   for (std::string& option : options()) arguments.push_back(std::move(option));
   // Without these, gcc leaves loops of several variables as they are (src/operations/CMakeLists.txt).
-  if (!is_clang(path))
+  if (!is_clang(path, folder, progress))
     arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"});
+  if (!extra.empty()) std::erase(arguments, "-w");  // clang would leave out its remarks with the warnings
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
-  const ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
-                                           [&] { return progress.is_cancelled(); });
-  using End = ProcessResult::End;
-  switch (result.end) {
-    case End::exited:
-      break;
-    case End::signalled:
-      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s was ended by signal %d: %.700s",
-           path.c_str(), result.code, errors_in(result.output, text.known_as).c_str());
-    case End::out_of_time:
-      progress.fail_late();
-    case End::cancelled:
-      Progress::fail_cancelled();
-    case End::not_started:
-      fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s could not be started: %s", path.c_str(),
-           std::generic_category().message(result.code).c_str());
-  }
+  const ProcessResult result = run_in(folder, arguments, progress);
+  if (result.end == ProcessResult::End::signalled)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s was ended by signal %d: %.700s",
+         path.c_str(), result.code, errors_in(result.output, text.known_as).c_str());
   if (result.code == 0) return result.output;
   const std::string errors = errors_in(result.output, text.known_as);
   if (result.output.find("internal compiler error") != std::string::npos || result.code >= 126)
@@ -286,13 +284,13 @@ Vectorized vectorized_loops(const ModelText& text) {
   for (const EmbeddedFile& each : embedded_files())
     if (each.path == kernels) file = each.text;
   const std::string path = compiler();
-  const bool clang = is_clang(path);
   Progress progress(nullptr, nullptr, 0);
   const TemporaryFolder folder;
+  const bool clang = is_clang(path, folder, progress);
   folder.write(source_name, source_of(text).text());
   // One remark for each loop: gcc's loops for what is left over would have others.
   const std::vector<std::string> extra =
-      clang ? std::vector<std::string>{"-Rpass=loop-vectorize"}
+      clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize"}
             : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
   const std::string output = run_compiler(path, extra, folder, text, progress);
   for (const Loop& loop : loops) {

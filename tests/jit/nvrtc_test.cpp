@@ -44,13 +44,17 @@ class Nvrtc : public testing::Test {
   }
 };
 
+// Instances in which a thread has one neuron, or several adjacent ones.
+std::string owning(int width) {
+  return "synfire::cuda::Adjacent<" + std::to_string(width) + ">";
+}
 std::string forward(const char* storage, int width, const char* outputs) {
-  return std::string("synfire::cuda::forward<synfire::model::LoadedModelType, ") + storage + ", " +
-         std::to_string(width) + ", synfire::cuda::ForwardOutputs::" + outputs + ">";
+  return std::string("synfire::cuda::forward<synfire::model::LoadedModelType, ") + storage + ", " + owning(width) +
+         ", synfire::cuda::ForwardOutputs::" + outputs + ">";
 }
 std::string backward(const char* storage, int width, const char* inputs) {
   return std::string("synfire::cuda::backward<synfire::model::LoadedModelType, synfire::model::LoadedSurrogateType, ") +
-         storage + ", " + std::to_string(width) + ", synfire::cuda::BackwardInputs::" + inputs + ">";
+         storage + ", " + owning(width) + ", synfire::cuda::BackwardInputs::" + inputs + ">";
 }
 
 TEST_F(Nvrtc, CompilesEveryBuiltInModel) {
