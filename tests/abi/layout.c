@@ -599,6 +599,8 @@ static void print_types(void) {
   TYPE(synfire_graph);
   TYPE(synfire_synapse);
   TYPE(synfire_optimizer);
+  TYPE(synfire_model);
+  TYPE(synfire_surrogate);
   TYPE(synfire_network);
 }
 

@@ -79,13 +79,13 @@ TEST(FurtherStates, AreResetCopiedAndSnapshot) {
   ASSERT_OK(synfire_layer_copy_rows(b, &copy, nullptr));
   expect_state(b, false);
   uint64_t bytes = 0;
-  ASSERT_OK(synfire_layer_snapshot(a, 0, 0, nullptr, 0, &bytes));
+  ASSERT_OK(synfire_layer_snapshot(a, nullptr, nullptr, &bytes));
   std::vector<unsigned char> snapshot(bytes);
-  ASSERT_OK(synfire_layer_snapshot(a, 0, 0, snapshot.data(), bytes, nullptr));
+  ASSERT_OK(synfire_layer_snapshot(a, nullptr, snapshot.data(), &bytes));
   ASSERT_OK(synfire_layer_reset_state(a, nullptr));
   ASSERT_OK(synfire_context_synchronize(context));
   expect_state(a, true);
-  ASSERT_OK(synfire_layer_restore(a, 0, 0, snapshot.data(), bytes));
+  ASSERT_OK(synfire_layer_restore(a, nullptr, snapshot.data(), bytes));
   expect_state(a, false);
 }
 
