@@ -135,7 +135,7 @@ TEST(FurtherStates, RefuseBadLists) {
     f.w_final = other, f.state_final = list, f.n_state_final = 1;
   });
   refused(WORDS("SYN-FORWARD-INIT", "g_i"), [&](synfire_forward_desc& f) { f.v_init = row, f.w_init = other; });
-  refused(WORDS("SYN-BUFFER-SIZE|SYN-BUFFER-SHAPE", "state_seq"), [&](synfire_forward_desc& f) {
+  refused(WORDS("SYN-BUFFER-SIZE", "state_seq"), [&](synfire_forward_desc& f) {
     list[0] = {"g_i", row};
     f.state_seq = list, f.n_state_seq = 1;
   });
