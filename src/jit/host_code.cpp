@@ -25,7 +25,6 @@ namespace synfire::jit {
 namespace {
 
 using core::fail;
-using core::fail_argument;
 
 constexpr const char* source_name = "model.cpp";
 constexpr const char* object_name = "model.so";
@@ -96,8 +95,8 @@ Key key_of(const std::string& compiler_path, const std::string& source) {
 
 // What every run of the compiler has in common. Throws unless it ends by itself.
 ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::string>& arguments, Progress& progress) {
-  const ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
-                                           [&] { return progress.is_cancelled(); });
+  ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
+                                     [&] { return progress.is_cancelled(); });
   if (result.end == ProcessResult::End::out_of_time) progress.fail_late();
   if (result.end == ProcessResult::End::cancelled) Progress::fail_cancelled();
   if (result.end == ProcessResult::End::not_started)
@@ -180,7 +179,7 @@ HostCode::HostCode(const std::string& object) {
   if (table_ && table_->description->bytes == static_cast<int>(sizeof(model::Description))) return;
   const char* const error = library_ ? "it was made for another version of this library" : ::dlerror();
   const std::string text = error ? error : "unknown";
-  HostCode(std::move(*this));  // releases what there is
+  const HostCode released = std::move(*this);  // what there is, when this function ends
   fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-LOADED", "the compiled text cannot be loaded into this process: %s",
        text.c_str());
 }

@@ -13,8 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-extern char** environ;
-
 namespace synfire::jit {
 namespace {
 
@@ -166,7 +164,7 @@ std::string find_program(const std::string& name) {
     left = end == std::string::npos ? std::string() : left.substr(end + 1);
     // An empty entry is the current folder, from which no compiler is taken.
     if (folder.empty() || folder.front() != '/') continue;
-    if (std::string path = folder + "/" + name; usable(path)) return path;
+    if (std::string path = std::string(folder).append("/").append(name); usable(path)) return path;
   }
   return {};
 }

@@ -47,7 +47,7 @@ inline void fill(core::SurrogateRow& row, const ParameterSpecs& specs, const mod
 }
 
 // Writes what a check found.
-void report(const model::Description& of, const model::CheckResult& result, synfire_check_report& report);
+void report(const model::Description& of, const model::CheckResult& result, synfire_check_report& answer);
 
 }  // namespace synfire::jit
 

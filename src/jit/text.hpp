@@ -20,7 +20,7 @@ struct ModelText {
   std::string type;      // the struct
 
   // Reads and checks what a caller describes. Throws a Failure: SYN-MODEL-TEXT, SYN-MODEL-STRUCT, SYN-FILE-*.
-  ModelText(TextKind kind, const synfire_load_desc& desc);
+  ModelText(TextKind of, const synfire_load_desc& desc);
 };
 
 // Gives a source the file <synfire/loaded_models.hpp> with these; one of the two is null.
