@@ -76,6 +76,7 @@ Source source_of(const ModelText& text) {
   return source;
 }
 
+#if !defined(_WIN32)
 // A compiler that was replaced compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source) {
   Key key = key_of_library();
@@ -83,15 +84,14 @@ Key key_of(const std::string& compiler_path, const std::string& source) {
   key.add(source);
   for (const std::string& option : options()) key.add(option);
   key.add(compiler_path);
-#if !defined(_WIN32)
   struct stat status = {};
   if (::stat(compiler_path.c_str(), &status) == 0) {
     key.add(static_cast<uint64_t>(status.st_size));
     key.add(static_cast<uint64_t>(status.st_mtime));
   }
-#endif
   return key;
 }
+#endif
 
 // What every run of the compiler has in common. Throws unless it ends by itself.
 ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::string>& arguments, Progress& progress) {
