@@ -46,7 +46,7 @@ TEST(Added, AreListedByErrors) {
   const Context context = make_context();
   synfire_layer layer = nullptr;
   synfire_layer_desc desc = klif_desc();
-  desc.model = 1003;
+  desc.model = 1900;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("model", "klif"), synfire_layer_create(context, &desc, &layer));
   desc = klif_desc();
   desc.surrogate = 1001;
