@@ -1,6 +1,6 @@
-// What a library reports about the model and the surrogate that docs/examples/models adds: ids, names, parameters,
-// ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are tested in
-// tests/capi, as for every model of the library.
+// What a library reports about KLIF and the surrogate of docs/examples/models, which were added to it: ids, names,
+// parameters, ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are
+// tested in tests/capi, as for every model of the library.
 #include <cmath>
 #include <limits>
 

@@ -146,7 +146,8 @@ TEST(FurtherStates, RefuseBadLists) {
   // H does not tell the conductances, so it cannot replace X.
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x, forward.in_place = 1, forward.tape = SYNFIRE_TAPE_STORE;
-  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("in_place", "conductance_based_lif"), synfire_layer_forward(layer, &forward, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("in_place", "conductance_based_lif"),
+               synfire_layer_forward(layer, &forward, nullptr));
 }
 
 TEST(FurtherStates, CountInTheMemoryQuery) {
