@@ -177,7 +177,7 @@ static void run(synfire_context context, const char *folder, const Scene *scene,
   int i, t;
 
   desc.model = model_of(context, folder, scene->name, &model);
-  desc.n_steps = (uint64_t)scene->n_steps;
+  desc.n_steps = scene->n_steps;
   desc.n_neurons = 1;
   desc.dtype = SYNFIRE_DTYPE_F64;
   check(synfire_layer_create(context, &desc, &layer));
