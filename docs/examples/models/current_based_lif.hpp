@@ -1,6 +1,6 @@
 // A LIF neuron whose input is a synaptic current: each X adds to the current I, which decays by itself and charges the
-// membrane (Gerstner, Kistler, Naud and Paninski 2014, "Neuronal Dynamics", chapters 1 and 3; trained by Neftci, Mostafa
-// and Zenke 2019, "Surrogate gradient learning in spiking neural networks"; forward Euler, step 1):
+// membrane (Gerstner, Kistler, Naud and Paninski 2014, "Neuronal Dynamics", chapters 1 and 3; trained by Neftci,
+// Mostafa and Zenke 2019, "Surrogate gradient learning in spiking neural networks"; forward Euler, step 1):
 //
 //     I[t] = I[t−1] − I[t−1]/tau_syn + X[t]
 //     H[t] = V[t−1] + (I[t] − (V[t−1] − v_rest))/tau
