@@ -84,9 +84,10 @@ void* allocate_host(uint64_t bytes) {
       constexpr uint64_t most = host_alignment + sizeof(Header);
       allocation = static_cast<char*>(std::calloc(1, bytes + most));
       const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);
-      if (allocation) data = allocation + sizeof(Header) + (host_alignment - first % alignment) % alignment;
+      if (allocation) data = allocation + sizeof(Header) + (host_alignment - first % host_alignment) % host_alignment;
     } else {
-      allocation = static_cast<char*>(::operator new (bytes + host_alignment, std::align_val_t{alignment}, std::nothrow));
+      allocation =
+          static_cast<char*>(::operator new (bytes + host_alignment, std::align_val_t{host_alignment}, std::nothrow));
       if (allocation) data = allocation + host_alignment;
     }
     if (!data) fail_bytes(bytes, "they are not available");
