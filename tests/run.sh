@@ -155,7 +155,7 @@ build_preset() {
 thread_programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89)
 
 # build_and_test_threads NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME, of these programs; their tests.
-# The rest of the code is that of dev and clang.
+# The rest of the code is that of dev and clang, in fewer files.
 build_and_test_threads() {
   local name=$1
   shift
@@ -172,7 +172,7 @@ build_programs() {
     shift
   done
   shift
-  cmake -G "$(generator_of "$dir")" --preset "$preset" -B "$dir" -DSYNFIRE_CUDA=OFF "$@" &&
+  cmake -G "$(generator_of "$dir")" --preset "$preset" -B "$dir" -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON "$@" &&
     cmake --build "$dir" --parallel "$jobs" --target "${programs[@]}"
 }
 
@@ -340,7 +340,8 @@ step_thrust() {
   build_and_test_threads thrust -DSYNFIRE_HOST_PARALLEL=THRUST
 }
 step_openmp() { build_and_test_threads openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
-step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE; }
+# Its kernels are this machine's alone, as in the demo.
+step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE -DSYNFIRE_HOST_LEVELS=NATIVE; }
 
 # Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
 # cases, the floating-point control register, and gradients and graphs through the ABI.
@@ -439,7 +440,7 @@ step_bindings() {
   fi
   grep -qs '^CMAKE_CUDA_COMPILER:' build/dev/CMakeCache.txt || skip "the CUDA package: build/dev has no CUDA backend"
   [ -f build/windows/CMakeCache.txt ] || skip "what is packed for Windows: there is no build/windows (step windows)"
-  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
+  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
     -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" \
     "-DSYNFIRE_PACKAGED_CUDA=$root/build/dev" "-DSYNFIRE_PACKAGED_WINDOWS=$root/build/windows" &&
     run_ctest build/bindings -R '^(bindings|install)\.'

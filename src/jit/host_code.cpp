@@ -250,9 +250,9 @@ struct Loop {
   int n_instances;  // f32 and f64, shared constants and one set per neuron
   TextKind kind;
 };
-constexpr Loop loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
-                          {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
-                          {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
+constexpr Loop known_loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
+                                {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
+                                {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
 
 // The line of the first `for` behind the function's name, in the file that the library contains.
 int line_of(std::string_view file, std::string_view function) {
@@ -305,7 +305,7 @@ Vectorized vectorized_loops(const ModelText& text) {
       clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"}
             : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
   const std::string output = run_compiler(path, HostParts::formula_and_kernels, extra, folder, text, progress);
-  for (const Loop& loop : loops) {
+  for (const Loop& loop : known_loops) {
     const int line = line_of(file, loop.function);
     if (loop.kind != text.kind || line == 0) continue;
     const int found =
