@@ -1,7 +1,6 @@
 # One step of the tests of added models. CMakeLists.txt in this folder lists the variables that it receives.
 #
-#   build     builds a library with docs/examples/models added, the larger part of it only with ALL_EXAMPLES, and the
-#             programs that test it
+#   build     builds a library with docs/examples/models added, and the programs that test it
 #   refused   mistakes in the call and in the header: each is refused with a text that names it
 cmake_minimum_required(VERSION 3.22)
 
@@ -31,7 +30,7 @@ endfunction()
 
 if(STEP STREQUAL "build")
   execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/project" -B "${WORK_DIR}" -G "${GENERATOR}" ${compilers} ${library}
-    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DALL_EXAMPLES=${ALL_EXAMPLES}")
+    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DSYNFIRE_UNITY=ON")
   execute("${CMAKE_COMMAND}" --build "${WORK_DIR}" --parallel 2 --target fit added-tests added-bits)
   # Configuring again must not cause anything to be compiled.
   file(TIMESTAMP "${WORK_DIR}/models/synfire/added/synfire/added_models.hpp" before "%s")
