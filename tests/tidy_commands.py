@@ -23,6 +23,8 @@ LIKE = {
     "docs/examples/models/fit.c": "docs/examples/quickstart.c",
     "tests/abi/header_alone.c": "tests/abi/init_macros.c",
     "tests/added/added_test.cpp": "tests/capi/parameter_test.cpp",
+    "tests/added/examples_test.cpp": "tests/capi/parameter_test.cpp",
+    "tests/added/further_states_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
     "tests/install/consumer/main.c": "tests/abi/init_macros.c",
     "tests/install/consumer/main.cpp": "tests/hpp/wrapper_test.cpp",
