@@ -305,7 +305,7 @@ check_format() {
 # the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset test -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
+    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
 }
 # Without the lines that count warnings in headers of other projects.
 tidy_is_kept() (
