@@ -66,6 +66,15 @@ bool report_times(const timeline *times, const char *label, size_t offset) {
   return true;
 }
 
+void report_held_up(const listener *heard, FILE *out) {
+  if (heard->held_up == 0) return;
+  fprintf(out, "late by the system: %llu (", (unsigned long long)heard->held_up);
+  if (heard->held_up_preempted > 0)
+    fprintf(out, "it ran something else in %llu of these frames; ", (unsigned long long)heard->held_up_preempted);
+  fprintf(out, "the longest took %.1f us, its replay less than %.1f us)\n", (double)heard->longest_held_up / 1000.0,
+          1e6 * heard->course->frame_samples / heard->sound->rate);
+}
+
 bool report_print(const listener *heard) {
   const ear *const ears = heard->ears;
   const plan *const course = heard->course;
@@ -92,13 +101,7 @@ bool report_print(const listener *heard) {
     return false;
   printf("missed deadlines  %llu of %llu (deadline: %.3f ms after the frame)\n", (unsigned long long)heard->missed,
          (unsigned long long)course->frames, frame_ms);
-  if (heard->held_up > 0) {
-    printf("late by the system: %llu (", (unsigned long long)heard->held_up);
-    if (heard->held_up_preempted > 0)
-      printf("it ran something else in %llu of these frames; ", (unsigned long long)heard->held_up_preempted);
-    printf("the longest took %.1f us, its replay less than %.1f us)\n", (double)heard->longest_held_up / 1000.0,
-           frame_ms * 1000.0);
-  }
+  report_held_up(heard, stdout);
   if (heard->times != NULL) timeline_print_missed(heard->times, stdout, MOST_MISSED_SHOWN);
   if (heard->chosen->output != NULL)
     printf("written           %s/raster.svg, %s/spikes.npy\n", heard->chosen->output, heard->chosen->output);

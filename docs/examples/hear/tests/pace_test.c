@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "listen.h"
+#include "report.h"
 
 enum { FRAMES = 1000 };
 
@@ -181,8 +182,21 @@ static void check_files(const timeline *times, const char *folder) {
   expect(timeline_can_write(NULL), "nothing is wanted", 0);
 }
 
+static void check_held_up(const listener *heard, const char *folder, const char *line) {
+  char path[1024];
+  int lines = 0;
+  FILE *out;
+  snprintf(path, sizeof path, "%s/held_up.txt", folder);
+  out = fopen(path, "wb");
+  expect(out != NULL, "a file", 0);
+  if (out == NULL) return;
+  report_held_up(heard, out);
+  fclose(out);
+  expect(line == NULL ? !has_line(path, "", &lines) : has_line(path, line, &lines) && lines == 1, "its line", lines);
+}
+
 /* Without --realtime, frame 200 is late because the system ran something else, and frame 300 by its replay. */
-static void check_unpaced(listener *heard, options *chosen) {
+static void check_unpaced(listener *heard, options *chosen, const char *folder) {
   chosen->realtime = false;
   heard->times = NULL;
   heard->missed = 0;
@@ -192,6 +206,11 @@ static void check_unpaced(listener *heard, options *chosen) {
   expect(heard->missed == 1, "a slow replay misses its deadline", (double)heard->missed);
   expect(heard->held_up == 1 && heard->held_up_preempted == 1, "what the system made late", (double)heard->held_up);
   expect(heard->longest_held_up == 1005 * MICROSECOND, "how long it took", (double)heard->longest_held_up);
+  check_held_up(heard, folder,
+                "late by the system: 1 (it ran something else in 1 of these frames; the longest took 1005.0 us, its "
+                "replay less than 1000.0 us)\n");
+  heard->held_up_preempted = 0;
+  check_held_up(heard, folder, "late by the system: 1 (the longest took 1005.0 us, its replay less than 1000.0 us)\n");
 }
 
 int main(int argc, char **argv) {
@@ -258,9 +277,10 @@ int main(int argc, char **argv) {
   expect(latency_percentile(&replays, 0.5) == 5.0 && latency_percentile(&replays, 1.0) == 1500.0, "percentiles",
          latency_percentile(&replays, 1.0));
   expect(heard.held_up == 0, "in real time every late frame is a missed one", (double)heard.held_up);
+  check_held_up(&heard, argv[1], NULL);
   times.moments[FRAMES - 1].missed = true; /* one more than is printed */
   check_files(&times, argv[1]);
-  check_unpaced(&heard, &chosen);
+  check_unpaced(&heard, &chosen, argv[1]);
   timeline_free(&times);
   latency_free(&replays);
   expect(!timeline_init(&times, (size_t)-1 / 8, 1) && times.moments == NULL, "no memory is said", 0);
