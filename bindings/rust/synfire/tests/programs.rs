@@ -50,7 +50,7 @@ fn own_neuron() {
     let text = example("own_neuron", &[]);
     assert_eq!(text, c("bindings-own_neuron", &[]));
     let numbers: Vec<f64> = text.lines().filter_map(|line| line.split(' ').nth(2)?.parse().ok()).collect();
-    println!("own_neuron: tau_i goes from {} to {}", numbers[1], numbers[numbers.len() - 1]);
+    println!("own_neuron: tau_i goes from {} to {}", numbers[0], numbers[numbers.len() - 1]);
     assert!(text.lines().count() == 95 && numbers[numbers.len() - 1] > 4.0);
 }
 
