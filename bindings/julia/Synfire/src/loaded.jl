@@ -38,12 +38,8 @@ mutable struct LoadedModel <: Loaded
     is_open::Threads.Atomic{Int}
     context::Context
 
-    LoadedModel(context::Context, name::AbstractString, text::AbstractString; keywords...) =
-        adopt(new(load_text(LibSynfire.synfire_model_load, context; name=name, text=text, keywords...),
-                  Threads.Atomic{Int}(1), context))
-    LoadedModel(context::Context, path::AbstractString; keywords...) =
-        adopt(new(load_text(LibSynfire.synfire_model_load, context; file=path, keywords...),
-                  Threads.Atomic{Int}(1), context))
+    LoadedModel(context::Context, words::AbstractString...; keywords...) =
+        adopt(new(load_text(LoadedModel, context, words...; keywords...), Threads.Atomic{Int}(1), context))
 end
 
 """
@@ -59,18 +55,14 @@ mutable struct LoadedSurrogate <: Loaded
     is_open::Threads.Atomic{Int}
     context::Context
 
-    LoadedSurrogate(context::Context, name::AbstractString, text::AbstractString; keywords...) =
-        adopt(new(load_text(LibSynfire.synfire_surrogate_load, context; name=name, text=text, keywords...),
-                  Threads.Atomic{Int}(1), context))
-    LoadedSurrogate(context::Context, path::AbstractString; keywords...) =
-        adopt(new(load_text(LibSynfire.synfire_surrogate_load, context; file=path, keywords...),
-                  Threads.Atomic{Int}(1), context))
+    LoadedSurrogate(context::Context, words::AbstractString...; keywords...) =
+        adopt(new(load_text(LoadedSurrogate, context, words...; keywords...), Threads.Atomic{Int}(1), context))
 end
 
-LoadedModel(f, context::Context, arguments::AbstractString...; keywords...) =
-    with_handle(f, LoadedModel(context, arguments...; keywords...))
-LoadedSurrogate(f, context::Context, arguments::AbstractString...; keywords...) =
-    with_handle(f, LoadedSurrogate(context, arguments...; keywords...))
+LoadedModel(f, context::Context, words::AbstractString...; keywords...) =
+    with_handle(f, LoadedModel(context, words...; keywords...))
+LoadedSurrogate(f, context::Context, words::AbstractString...; keywords...) =
+    with_handle(f, LoadedSurrogate(context, words...; keywords...))
 
 destroy(::LoadedModel, handle) = LibSynfire.synfire_model_destroy(handle)
 destroy(::LoadedSurrogate, handle) = LibSynfire.synfire_surrogate_destroy(handle)
@@ -95,9 +87,16 @@ function hear(user::Ptr{Cvoid}, stage::Int32, nanoseconds::UInt64)::Int32
     end
 end
 
-# The handle of what `load` loads.
-function load_text(load, context::Context; name=nothing, text=nothing, file=nothing, cache::AbstractString="",
-                   cache_bytes::Integer=0, no_cache::Bool=false, timeout::Real=60, progress=nothing)
+call_load(::Type{LoadedModel}, arguments...) = LibSynfire.synfire_model_load(arguments...)
+call_load(::Type{LoadedSurrogate}, arguments...) = LibSynfire.synfire_surrogate_load(arguments...)
+
+# The handle of a text that was loaded, or of a file.
+load_text(T, context::Context, name::AbstractString, text::AbstractString; keywords...) =
+    load_text(T, context, text, nothing, name; keywords...)
+load_text(T, context::Context, path::AbstractString; keywords...) =
+    load_text(T, context, nothing, path, nothing; keywords...)
+function load_text(T, context::Context, text, file, name; cache::AbstractString="", cache_bytes::Integer=0,
+                   no_cache::Bool=false, timeout::Real=60, progress=nothing)
     timeout > 0 || throw(ArgumentError("timeout = $timeout; allowed: seconds above 0"))
     for (what, given) in (("name", name), ("path", file), ("cache", cache))
         given !== nothing && occursin('\0', given) && throw(ArgumentError("$what has a null character"))
@@ -105,7 +104,7 @@ function load_text(load, context::Context; name=nothing, text=nothing, file=noth
     # A C string of each; null for what was not given.
     texts = map(given -> given === nothing ? nothing : String(given), (text, file, name, isempty(cache) ? nothing : cache))
     hearing = Hearing(progress, nothing)
-    handle = Ref(Ptr{Cvoid}(C_NULL))
+    handle = Ref{fieldtype(T, :handle)}(C_NULL)
     GC.@preserve texts hearing begin
         of(text) = text === nothing ? Ptr{UInt8}(C_NULL) : pointer(text)
         desc = Ref(LibSynfire.synfire_load_desc(
@@ -114,7 +113,7 @@ function load_text(load, context::Context; name=nothing, text=nothing, file=noth
             cache=of(texts[4]), cache_bytes=cache_bytes,
             progress=progress === nothing ? C_NULL : @cfunction(hear, Int32, (Ptr{Cvoid}, Int32, UInt64)),
             user=pointer_from_objref(hearing)))
-        status = load(context, desc, handle)
+        status = call_load(T, context, desc, handle)
     end
     hearing.failure === nothing || throw(hearing.failure)
     check(status)

@@ -65,7 +65,7 @@ SYNFIRE_MODEL_END
         close(surrogate)
         add_readout!(network, :readout, :sum, true)
         build!(network)
-        @test length(parameters(Synfire.layer(network, :hidden))) == 5
+        @test length(parameters(Layer(network, :hidden))) == 5
 
         x, w = sequence_buffer(layer; memory=:pinned), state_buffer(layer; memory=:pinned)
         fill!(hostarray(x), 1)
@@ -102,16 +102,12 @@ end
         @test live_handles() == handles
 
         # From a file; in another context there is no such model.
-        mktempdir() do folder
-            path = joinpath(folder, "synaptic_lif.hpp")
-            write(path, neuron)
-            LoadedModel(context, path) do model
-                Context(backend=:host) do other
-                    elsewhere = failure(() -> Layer(other; model=model, steps=8, neurons=32))
-                    @test elsewhere.rule == "SYN-HANDLE-FOREIGN"
-                end
-                @test Layer(context; model=model, steps=8, neurons=32) isa Layer
+        klif = normpath(joinpath(@__DIR__, "..", "..", "..", "..", "docs", "examples", "models", "klif.hpp"))
+        LoadedModel(context, klif) do model
+            Context(backend=:host) do other
+                @test failure(() -> Layer(other; model=model, steps=8, neurons=32)).rule == "SYN-HANDLE-FOREIGN"
             end
+            @test Layer(context; model=model, steps=8, neurons=32) isa Layer
         end
     end
 end

@@ -124,16 +124,13 @@ fn mistakes_are_told() {
     assert_eq!(live_handles(), live);
 
     // From a file; in another context there is no such model, and after the last use there is none anywhere.
-    let folder = std::env::temp_dir().join(format!("synfire-loaded-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("synaptic_lif.hpp");
-    std::fs::write(&path, SYNAPTIC_LIF).unwrap();
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/examples/models");
+    let path = std::fs::canonicalize(models).unwrap().join("klif.hpp");
     let model = Text::file(path.to_str().unwrap()).load_model(&context).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
     let builder = Layer::builder(Steps(8), Neurons(32)).model(&model);
     assert_eq!(builder.create(&other).unwrap_err().rule, "SYN-HANDLE-FOREIGN");
     builder.create(&context).unwrap();
-    assert_eq!(format!("{model:?}"), "LoadedModel \"synaptic_lif\"");
+    assert_eq!(format!("{model:?}"), "LoadedModel \"klif\"");
     drop(model);
     reclaim().unwrap();
     assert_eq!(builder.create(&context).unwrap_err().rule, "SYN-LAYER-MODEL");
