@@ -15,9 +15,9 @@ synfire_synapse_desc read_synapse(const synfire_synapse_desc* desc) {
 }
 
 // The buffers of a product.
-class PinnedForward {
+class PinnedProduct {
  public:
-  PinnedForward(const synfire_synapse_forward_desc* descriptor, const core::Context& context)
+  PinnedProduct(const synfire_synapse_forward_desc* descriptor, const core::Context& context)
       : desc_(read_descriptor(descriptor, "desc")),
         input_(required(desc_.input, "desc.input", context)),
         output_(required(desc_.output, "desc.output", context)),
@@ -37,9 +37,9 @@ class PinnedForward {
 };
 
 // The buffers of its gradients.
-class PinnedBackward {
+class PinnedProductGradients {
  public:
-  PinnedBackward(const synfire_synapse_backward_desc* descriptor, const core::Context& context)
+  PinnedProductGradients(const synfire_synapse_backward_desc* descriptor, const core::Context& context)
       : desc_(read_descriptor(descriptor, "desc")),
         grad_output_(required(desc_.grad_output, "desc.grad_output", context)),
         input_(optional(desc_.input, "desc.input", context)),
@@ -124,7 +124,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse, con
   return guarded(__func__, [&] {
     const auto found = pinned(synapse);
     core::Context& owner = *found->context();
-    const PinnedForward product(desc, owner);
+    const PinnedProduct product(desc, owner);
     return run_or_captured(
         core::run_now(owner, operations::synapse_forward(*found, product.request(), owner.device().is_host()), stream));
   });
@@ -135,7 +135,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse, co
   return guarded(__func__, [&] {
     const auto found = pinned(synapse);
     core::Context& owner = *found->context();
-    const PinnedBackward gradients(desc, owner);
+    const PinnedProductGradients gradients(desc, owner);
     return run_or_captured(core::run_now(
         owner, operations::synapse_backward(*found, gradients.request(), owner.device().is_host()), stream));
   });
@@ -146,7 +146,7 @@ synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph g
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(synapse, "synapse", *target->context());
-    const PinnedForward product(desc, *target->context());
+    const PinnedProduct product(desc, *target->context());
     operations::record_synapse_forward(*target, *found, product.request());
     return SYNFIRE_OK;
   });
@@ -157,7 +157,7 @@ synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph 
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(synapse, "synapse", *target->context());
-    const PinnedBackward gradients(desc, *target->context());
+    const PinnedProductGradients gradients(desc, *target->context());
     operations::record_synapse_backward(*target, *found, gradients.request());
     return SYNFIRE_OK;
   });

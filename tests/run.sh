@@ -26,7 +26,7 @@ declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
   [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format, C and C++ code in every folder clang-tidy"
   [dev]="g++ build with warnings as errors, with CUDA if a toolkit is found; every test"
-  [clang]="clang build, host only; every test"
+  [clang]="clang build, host only; the tests of what the compiler computes and of texts that are loaded at run time"
   [thrust]="host-only build, thread pool through Thrust's algorithms; the tests of what runs on threads"
   [openmp]="host-only build with OpenMP instead of the thread pool; the tests of what runs on threads"
   [serial]="host-only build with one thread; the tests of what runs on threads"
@@ -34,7 +34,7 @@ declare -A step_text=(
   [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, the golden cases, synfire.hpp, hear"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
-  [tsan]="ThreadSanitizer; every test"
+  [tsan]="ThreadSanitizer; the tests of what runs on threads"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
   [bindings]="the bindings' generated files are up to date; the tests of each language pass; packages install from an empty folder"
@@ -151,34 +151,28 @@ build_preset() {
   grep -hE '^-- Synfire' "$logs/$step-build_${dir//[^A-Za-z0-9]/_}.log" | sed 's/^-- /    /'
 }
 
-# build_and_test_variant NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME; then its tests. Tests of
-# installation and documentation do not depend on compiler or threads, so only dev runs them.
-build_and_test_variant() {
-  local name=$1
-  shift
-  build_preset dev "$name" -DSYNFIRE_CUDA=OFF "$@" && run_ctest "build/$name" -LE '^(install|docs)$'
-}
+# Programs whose results could depend on how the library's threads are made.
+thread_programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89)
 
-# build_and_test_threads NAME CMAKE_ARGUMENTS...: the same build, of the programs whose results could depend on how the
-# library's threads are made; their tests. The rest of the code is that of dev and clang.
+# build_and_test_threads NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME, of these programs; their tests.
+# The rest of the code is that of dev and clang, in fewer files.
 build_and_test_threads() {
   local name=$1
   shift
-  local -a programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89 synfire-fork-test)
-  check "build build/$name" build_programs "$name" "${programs[@]}" -- "$@" &&
+  check "build build/$name" build_programs "$name" dev "${thread_programs[@]}" synfire-fork-test -- "$@" &&
     run_ctest "build/$name" -R '^(host\.(bits_|fork$)|core\.|capi\.|golden\.(f|b))'
 }
-# build_programs NAME PROGRAM... -- CMAKE_ARGUMENTS...
+# build_programs NAME PRESET PROGRAM... -- CMAKE_ARGUMENTS...
 build_programs() {
-  local name=$1 dir=build/$1
+  local name=$1 preset=$2 dir=build/$1
   local -a programs=()
-  shift
+  shift 2
   while [ "$1" != -- ]; do
     programs+=("$1")
     shift
   done
   shift
-  cmake -G "$(generator_of "$dir")" --preset dev -B "$dir" -DSYNFIRE_CUDA=OFF "$@" &&
+  cmake -G "$(generator_of "$dir")" --preset "$preset" -B "$dir" -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON "$@" &&
     cmake --build "$dir" --parallel "$jobs" --target "${programs[@]}"
 }
 
@@ -311,7 +305,7 @@ check_format() {
 # the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset test -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
+    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
 }
 # Without the lines that count warnings in headers of other projects.
 tidy_is_kept() (
@@ -331,9 +325,14 @@ check_tidy() {
 
 step_dev() { build_preset dev dev && run_ctest build/dev -LE '^install$'; }
 
+# clang's warnings about every file are findings of clang-tidy (step scripts).
 step_clang() {
   if ! command -v clang++ >/dev/null 2>&1; then skip "clang is not installed"; return; fi
-  build_and_test_variant clang -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++
+  check "build build/clang" build_programs clang dev "${thread_programs[@]}" synfire-fork-test synfire-model-tests synfire-jit-tests \
+    synfire-fuzz -- -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ &&
+    run_ctest build/clang \
+      -R '^(host\.(bits_|fork$)|core\.|model\.|capi\.|golden\.(f|b)|files\.fuzz_|jit\.(Loaded|LoadRefused\.(Members|Mistakes)))' \
+      -E '^jit\.Loaded\.(ACheckFindsMistakes|TakesEverySurrogate)'
 }
 
 step_thrust() {
@@ -341,7 +340,8 @@ step_thrust() {
   build_and_test_threads thrust -DSYNFIRE_HOST_PARALLEL=THRUST
 }
 step_openmp() { build_and_test_threads openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
-step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE; }
+# Its kernels are this machine's alone, as in the demo.
+step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE -DSYNFIRE_HOST_LEVELS=NATIVE; }
 
 # Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
 # cases, the floating-point control register, and gradients and graphs through the ABI.
@@ -399,15 +399,23 @@ step_bits() {
   [ -n "$reference" ] || skip "no builds to compare: run dev, clang, thrust, openmp, serial first"
 }
 
-step_asan() { build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$'; }
+# Kernels run with two threads, once at each instruction level. What texts compute, dev tests: they are compiled without
+# sanitizers.
+step_asan() {
+  build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$' \
+    -E '^(host\.bits_[a-z0-9]+_[14]_threads$|jit\.(Nvrtc|Loaded|LoadedSurrogate)\.)'
+}
 
+# Races do not depend on the instruction level, so only the library's own level is hashed.
 step_tsan() {
-  if clang_has_tsan; then
-    # Races do not depend on the instruction level, so only the library's own level is hashed.
-    build_preset tsan tsan && run_ctest build/tsan -LE '^(install|docs)$' -E '^host\.bits_(baseline|avx2|avx512)_'
-  else
+  if ! clang_has_tsan; then
     skip "clang with ThreadSanitizer is not installed"
+    return
   fi
+  check "build build/tsan" build_programs tsan tsan "${thread_programs[@]}" synfire-files-tests synfire-hpp-tests-20 \
+    frame-loop job-system -- &&
+    run_ctest build/tsan \
+      -R '^(host\.bits_default_|core\.|capi\.|files\.|golden\.(f|b)|hpp\.c\+\+20\.|examples\.(frame-loop|job-system)$)'
 }
 
 step_docs() {
@@ -432,7 +440,7 @@ step_bindings() {
   fi
   grep -qs '^CMAKE_CUDA_COMPILER:' build/dev/CMakeCache.txt || skip "the CUDA package: build/dev has no CUDA backend"
   [ -f build/windows/CMakeCache.txt ] || skip "what is packed for Windows: there is no build/windows (step windows)"
-  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
+  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
     -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" \
     "-DSYNFIRE_PACKAGED_CUDA=$root/build/dev" "-DSYNFIRE_PACKAGED_WINDOWS=$root/build/windows" &&
     run_ctest build/bindings -R '^(bindings|install)\.'

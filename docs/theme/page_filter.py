@@ -3,7 +3,8 @@ makes the same links work in the built documentation:
 
 - a link to a heading, page.md#some-heading or #some-heading: every heading gets that name as its label;
 - a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;
-- a picture, a program that draws pictures, a file of evidence: all of them lie beside the built pages.
+- a picture, a program that draws pictures, a file of evidence, an example of a model: all of them lie beside the built
+  pages.
 
 With --programs, it writes copies of programs of which the parts that pages show, between two marks such as [quickstart],
 begin at the left margin.
@@ -21,7 +22,7 @@ HEADING = re.compile(r"^(##+) (.*?)(?: \{#([\w-]+)\})?$")
 LINK = re.compile(r"\]\(([^)\s#]*)#([\w-]+)\)")
 CODE = re.compile(r"\[`([^`\]]+)`\]\(")
 MARK = re.compile(r"^\s*(?://|/\*|#)\S*\s*\[([\w ]+)\](?: \*/)?$")
-BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence)/")
+BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence|examples/models)/")
 
 
 def lines_of(page):

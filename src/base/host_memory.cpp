@@ -11,7 +11,7 @@
 namespace synfire::core {
 namespace {
 
-constexpr uint64_t alignment = 256;
+constexpr uint64_t host_alignment = 256;
 
 // A block of at least this size consists of fresh, untouched pages, and the limits are checked for each one. Smaller
 // blocks are touched at once, so that the frames of a control loop cause no page faults later, and the limits are
@@ -29,7 +29,7 @@ struct Header {
   void* allocation;
   uint64_t bytes;  // of a large block; else 0
 };
-static_assert(sizeof(Header) <= alignment);
+static_assert(sizeof(Header) <= host_alignment);
 
 Header* header_of(void* data) {
   return reinterpret_cast<Header*>(static_cast<char*>(data) - sizeof(Header));
@@ -81,13 +81,14 @@ void* allocate_host(uint64_t bytes) {
     if (is_due(bytes)) check_limits(bytes, earlier, Paging::pageable);
     if (large) {
       // calloc() does not touch pages that are fresh from the operating system.
-      constexpr uint64_t most = alignment + sizeof(Header);
+      constexpr uint64_t most = host_alignment + sizeof(Header);
       allocation = static_cast<char*>(std::calloc(1, bytes + most));
       const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);
-      if (allocation) data = allocation + sizeof(Header) + (alignment - first % alignment) % alignment;
+      if (allocation) data = allocation + sizeof(Header) + (host_alignment - first % host_alignment) % host_alignment;
     } else {
-      allocation = static_cast<char*>(::operator new (bytes + alignment, std::align_val_t{alignment}, std::nothrow));
-      if (allocation) data = allocation + alignment;
+      allocation =
+          static_cast<char*>(::operator new (bytes + host_alignment, std::align_val_t{host_alignment}, std::nothrow));
+      if (allocation) data = allocation + host_alignment;
     }
     if (!data) fail_bytes(bytes, "they are not available");
   } catch (...) {
@@ -104,7 +105,7 @@ void release_host(void* data) noexcept {
   Header header = {};
   std::memcpy(&header, header_of(data), sizeof header);
   if (header.bytes == 0) {
-    ::operator delete (header.allocation, std::align_val_t{alignment});
+    ::operator delete (header.allocation, std::align_val_t{host_alignment});
     return;
   }
   promised.fetch_sub(header.bytes, std::memory_order_relaxed);

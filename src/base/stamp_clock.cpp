@@ -83,7 +83,7 @@ StampClock StampClock::find() noexcept {
 namespace {
 
 enum : int { unknown, being_written, known };
-constinit std::atomic<int> found{unknown};
+constinit std::atomic<int> found_state{unknown};
 constinit StampClock the_clock;
 
 }  // namespace
@@ -91,12 +91,12 @@ constinit StampClock the_clock;
 // No thread waits for another one, which might not exist after a fork: two threads that get here at once both
 // calibrate.
 StampClock StampClock::of_this_machine() noexcept {
-  if (found.load(std::memory_order_acquire) == known) return the_clock;
+  if (found_state.load(std::memory_order_acquire) == known) return the_clock;
   const StampClock clock = find();
   int nothing = unknown;
-  if (found.compare_exchange_strong(nothing, being_written, std::memory_order_relaxed)) {
+  if (found_state.compare_exchange_strong(nothing, being_written, std::memory_order_relaxed)) {
     the_clock = clock;
-    found.store(known, std::memory_order_release);
+    found_state.store(known, std::memory_order_release);
   }
   return clock;
 }

@@ -19,17 +19,17 @@ namespace {
 
 constexpr size_t most_bytes = size_t{1} << 30;  // in one call; systems have limits just above
 
-std::string shown(const std::string& path) {
+std::string shown_path(const std::string& path) {
   return core::quoted(path, 400);
 }
 
 [[noreturn]] void fail_system(const char* rule, const std::string& path, const char* what, int error) {
-  core::fail_argument(rule, "%s cannot be %s: %s", shown(path).c_str(), what,
+  core::fail_argument(rule, "%s cannot be %s: %s", shown_path(path).c_str(), what,
                       std::generic_category().message(error).c_str());
 }
 
 [[noreturn]] void fail_kind(const char* rule, const std::string& path) {
-  core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown(path).c_str());
+  core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown_path(path).c_str());
 }
 
 // Calls a function of the system again if a signal interrupted it.
@@ -73,7 +73,7 @@ void InputFile::read(std::span<std::byte> to) {
     if (n_read < 0) fail_system("SYN-FILE-READ", path_, "read", errno);
     if (n_read == 0)
       core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
-                          shown(path_).c_str(), static_cast<unsigned long long>(size_));
+                          shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
     to = to.subspan(static_cast<size_t>(n_read));
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t most_bytes = size_t{1} << 30;  // in one call, which counts in 32 bits
 
-std::string shown(const std::string& path) {
+std::string shown_path(const std::string& path) {
   return core::quoted(path, 400);
 }
 
@@ -44,11 +44,11 @@ std::string text_of(DWORD error) {
 }
 
 [[noreturn]] void fail_system(const char* rule, const std::string& path, const char* what, DWORD error) {
-  core::fail_argument(rule, "%s cannot be %s: %s", shown(path).c_str(), what, text_of(error).c_str());
+  core::fail_argument(rule, "%s cannot be %s: %s", shown_path(path).c_str(), what, text_of(error).c_str());
 }
 
 [[noreturn]] void fail_kind(const char* rule, const std::string& path) {
-  core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown(path).c_str());
+  core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown_path(path).c_str());
 }
 
 // Empty, with the system's last error set, if the text is not UTF-8.
@@ -140,7 +140,7 @@ void InputFile::read(std::span<std::byte> to) {
       fail_system("SYN-FILE-READ", path_, "read", GetLastError());
     if (n_read == 0)
       core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
-                          shown(path_).c_str(), static_cast<unsigned long long>(size_));
+                          shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
     to = to.subspan(n_read);
   }
 }

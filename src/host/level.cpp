@@ -9,7 +9,12 @@ namespace {
 Level find_level() noexcept {
 #if SYNFIRE_HOST_X86_LEVELS
   const char* wanted = std::getenv("SYNFIRE_HOST_LEVEL");
-  const auto allowed = [wanted](Level level) { return !wanted || std::strcmp(wanted, name_of_level(level)) == 0; };
+  const auto allowed = [wanted](Level level) {
+#if defined(SYNFIRE_HOST_ONLY_LEVEL)
+    if (level != Level::SYNFIRE_HOST_ONLY_LEVEL) return false;
+#endif
+    return !wanted || std::strcmp(wanted, name_of_level(level)) == 0;
+  };
   __builtin_cpu_init();
   // The sets are those of the x86-64-v4 and x86-64-v3 levels that the kernels are compiled for.
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

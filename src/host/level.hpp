@@ -8,7 +8,8 @@ namespace synfire::host {
 
 enum class Level { baseline, avx2, avx512 };
 
-// The best level of this processor, or the one that SYNFIRE_HOST_LEVEL names if the processor has it.
+// The best level that this processor has of those that are compiled, or the one that SYNFIRE_HOST_LEVEL names if it is
+// among them.
 Level level() noexcept;
 const char* name_of_level(Level level) noexcept;
 
@@ -23,11 +24,18 @@ const char* name_of_level(Level level) noexcept;
   namespace avx512 {                      \
   extern const Table name;                \
   }
-// The table of the level that this processor has, by its name in host.
+// The table of the level that this processor has, by its name in host. A build for one machine
+// (SYNFIRE_HOST_ONLY_LEVEL) has that machine's level, and the baseline for all others.
+#if defined(SYNFIRE_HOST_ONLY_LEVEL)
+#define SYNFIRE_SELECT_LEVEL(name)                                                                \
+  (::synfire::host::level() == ::synfire::host::Level::baseline ? ::synfire::host::baseline::name \
+                                                                : ::synfire::host::SYNFIRE_HOST_ONLY_LEVEL::name)
+#else
 #define SYNFIRE_SELECT_LEVEL(name)                                                            \
   (::synfire::host::level() == ::synfire::host::Level::avx512 ? ::synfire::host::avx512::name \
    : ::synfire::host::level() == ::synfire::host::Level::avx2 ? ::synfire::host::avx2::name   \
                                                               : ::synfire::host::baseline::name)
+#endif
 #else
 #define SYNFIRE_LEVEL_TABLES(Table, name) \
   namespace baseline {                    \

@@ -65,6 +65,13 @@ std::string folder_of_environment() {
   return {};
 }
 
+// The system's own times of files advance by some milliseconds at once, in which several entries can be used.
+struct timespec now_exactly() {
+  struct timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
 // The bytes of a file of this user's that is no link; empty if there is none, or it cannot be read.
 std::string own_file(const std::string& path) {
   std::string bytes;
@@ -81,7 +88,8 @@ std::string own_file(const std::string& path) {
       n_read += static_cast<size_t>(n);
     }
     bytes.resize(n_read);
-    ::futimens(file, nullptr);  // it was used now
+    const struct timespec now = now_exactly(), times[2] = {now, now};
+    ::futimens(file, times);  // it was used now
   }
   ::close(file);
   return bytes;
@@ -133,6 +141,8 @@ void Cache::store(const Key& key, const std::string& bytes) const {
     file.write(std::as_bytes(std::span(&header, 1)));
     file.write(std::as_bytes(std::span(bytes.data(), bytes.size())));
     file.commit();
+    const struct timespec now = now_exactly(), times[2] = {now, now};
+    ::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
   } catch (core::Failure& failure) {
     if (!wanted_) return;
     failure.rule = "SYN-MODEL-CACHE";

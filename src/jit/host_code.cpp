@@ -49,9 +49,9 @@ constexpr const char* object_name = "model.so";
 }
 
 // As src/operations/CMakeLists.txt compiles the kernels of this level.
-std::vector<std::string> options() {
+std::vector<std::string> options(HostParts parts) {
   std::vector<std::string> all = {"-std=c++20",
-                                  "-O3",
+                                  parts == HostParts::formula ? "-O1" : "-O3",
                                   "-fPIC",
                                   "-shared",
                                   "-w",
@@ -68,21 +68,22 @@ std::vector<std::string> options() {
   return all;
 }
 
-Source source_of(const ModelText& text) {
+Source source_of(const ModelText& text, HostParts parts) {
   Source source(Source::Marks::lines, Source::Standard::kept);
   give_lists(source, text.kind == TextKind::model ? &text : nullptr,
              text.kind == TextKind::surrogate ? &text : nullptr);
-  source.add("operations/neuron/loaded_host.cpp");
+  source.add(parts == HostParts::formula ? "operations/neuron/loaded_formula.cpp"
+                                         : "operations/neuron/loaded_host.cpp");
   return source;
 }
 
 #if !defined(_WIN32)
 // A compiler that was replaced compiles again.
-Key key_of(const std::string& compiler_path, const std::string& source) {
+Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
   key.add("host");
   key.add(source);
-  for (const std::string& option : options()) key.add(option);
+  for (const std::string& option : options(parts)) key.add(option);
   key.add(compiler_path);
   struct stat status = {};
   if (::stat(compiler_path.c_str(), &status) == 0) {
@@ -111,12 +112,12 @@ bool is_clang(const std::string& path, const TemporaryFolder& folder, Progress& 
 }
 
 // Runs the compiler in the folder; returns what it says. Throws unless it succeeds.
-std::string run_compiler(const std::string& path, const std::vector<std::string>& extra, const TemporaryFolder& folder,
-                         const ModelText& text, Progress& progress) {
+std::string run_compiler(const std::string& path, HostParts parts, const std::vector<std::string>& extra,
+                         const TemporaryFolder& folder, const ModelText& text, Progress& progress) {
   std::vector<std::string> arguments = {path};
-  for (std::string& option : options()) arguments.push_back(std::move(option));
+  for (std::string& option : options(parts)) arguments.push_back(std::move(option));
   // Without these, gcc leaves loops of several variables as they are (src/operations/CMakeLists.txt).
-  if (!is_clang(path, folder, progress))
+  if (parts == HostParts::formula_and_kernels && !is_clang(path, folder, progress))
     arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"});
   if (!extra.empty()) std::erase(arguments, "-w");  // clang would leave out its remarks with the warnings
   arguments.insert(arguments.end(), extra.begin(), extra.end());
@@ -205,17 +206,18 @@ HostCode& HostCode::operator=(HostCode&& other) noexcept {
 
 // ---- both -----------------------------------------------------------------------------------------------------------
 
-CompiledHostCode compile_for_host(const ModelText& text, const Cache& cache, Progress& progress) {
+CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress) {
 #if defined(_WIN32)
   static_cast<void>(text);
+  static_cast<void>(parts);
   static_cast<void>(cache);
   static_cast<void>(progress);
   fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
        "models are not compiled at run time on Windows; add this one to a build of the library (synfire_add_model)");
 #else
   const std::string path = compiler();
-  const std::string source = source_of(text).text();
-  const Key key = key_of(path, source);
+  const std::string source = source_of(text, parts).text();
+  const Key key = key_of(path, source, parts);
   if (const std::optional<std::string> found = cache.find(key)) {
     progress.enter(SYNFIRE_LOAD_FINISH);
     try {
@@ -228,7 +230,7 @@ CompiledHostCode compile_for_host(const ModelText& text, const Cache& cache, Pro
   {
     const TemporaryFolder folder;
     folder.write(source_name, source);
-    run_compiler(path, {}, folder, text, progress);
+    run_compiler(path, parts, {}, folder, text, progress);
     object = folder.read(object_name);
   }
   progress.enter(SYNFIRE_LOAD_FINISH);
@@ -248,9 +250,9 @@ struct Loop {
   int n_instances;  // f32 and f64, shared constants and one set per neuron
   TextKind kind;
 };
-constexpr Loop loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
-                          {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
-                          {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
+constexpr Loop known_loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
+                                {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
+                                {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
 
 // The line of the first `for` behind the function's name, in the file that the library contains.
 int line_of(std::string_view file, std::string_view function) {
@@ -263,13 +265,24 @@ int line_of(std::string_view file, std::string_view function) {
   return 1 + static_cast<int>(std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(loop), '\n'));
 }
 
-int count_lines(const std::string& output, const std::string& beginning, std::string_view word) {
+// How many remarks say that the loop at this place, "file:line:", was vectorised. clang puts a remark at the loop's
+// function where it cannot find the loop's line again, and names the line in a note behind the remark.
+int count_vectorized(const std::string& output, const std::string& place) {
+  constexpr std::string_view unknown_place = "could not determine the original source location for ";
   int count = 0;
+  bool elsewhere = false;  // the last remark was at another place
   for (size_t at = 0; at < output.size();) {
     const size_t end = std::min(output.find('\n', at), output.size());
     const std::string_view line = std::string_view(output).substr(at, end - at);
-    if (line.starts_with(beginning) && line.find(word) != std::string_view::npos) ++count;
     at = end + 1;
+    if (line.find(": remark: vectorized loop") != std::string_view::npos ||
+        line.find(": optimized: loop vectorized") != std::string_view::npos) {
+      elsewhere = !line.starts_with(place);
+      if (!elsewhere) ++count;
+    } else if (const size_t note = line.find(unknown_place); note != std::string_view::npos) {
+      if (elsewhere && line.substr(note + unknown_place.size()).starts_with(place)) ++count;
+      elsewhere = false;
+    }
   }
   return count;
 }
@@ -286,17 +299,17 @@ Vectorized vectorized_loops(const ModelText& text) {
   Progress progress(nullptr, nullptr, 0);
   const TemporaryFolder folder;
   const bool clang = is_clang(path, folder, progress);
-  folder.write(source_name, source_of(text).text());
+  folder.write(source_name, source_of(text, HostParts::formula_and_kernels).text());
   // One remark for each loop: gcc's loops for what is left over would have others.
   const std::vector<std::string> extra =
-      clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize"}
+      clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"}
             : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
-  const std::string output = run_compiler(path, extra, folder, text, progress);
-  for (const Loop& loop : loops) {
+  const std::string output = run_compiler(path, HostParts::formula_and_kernels, extra, folder, text, progress);
+  for (const Loop& loop : known_loops) {
     const int line = line_of(file, loop.function);
     if (loop.kind != text.kind || line == 0) continue;
-    const int found = std::min(
-        loop.n_instances, count_lines(output, std::string(kernels) + ":" + std::to_string(line) + ":", "vectorized"));
+    const int found =
+        std::min(loop.n_instances, count_vectorized(output, std::string(kernels) + ":" + std::to_string(line) + ":"));
     result.n_loops += loop.n_instances;
     result.n_vectorized += found;
     if (found < loop.n_instances)

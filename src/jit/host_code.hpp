@@ -28,13 +28,17 @@ class HostCode {
   const operations::LoadedTable* table_ = nullptr;
 };
 
+// What of a text the host needs: everything for layers on the host; for layers on a GPU only its description and the
+// formula of its parameters, which take a fraction of the time to compile.
+enum class HostParts { formula, formula_and_kernels };
+
 struct CompiledHostCode {
   HostCode code;
   bool from_cache;
 };
 
 // Throws a Failure with the rules SYN-MODEL-*.
-CompiledHostCode compile_for_host(const ModelText& text, const Cache& cache, Progress& progress);
+CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress);
 
 // How many loops over neurons the compiler vectorises; none where it does not say.
 struct Vectorized {

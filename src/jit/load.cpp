@@ -143,7 +143,8 @@ Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind)
     kernels = std::make_unique<Kernels>(
         context.device(), KernelRules{cache, desc.time_out, properties.compute_major, properties.compute_minor});
   }
-  CompiledHostCode compiled = compile_for_host(text, cache, progress);
+  CompiledHostCode compiled =
+      compile_for_host(text, kernels ? HostParts::formula : HostParts::formula_and_kernels, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
   return new Loaded<Base>(context, {std::move(text), std::move(compiled.code), std::move(kernels)}, facts);
 }

@@ -15,7 +15,7 @@ struct ProcessResult {
   enum class End { exited, signalled, out_of_time, cancelled, not_started };
   End end;
   int code;            // the exit status, the signal, or errno
-  std::string output;  // standard output and error together, at most 64 KiB from the start
+  std::string output;  // standard output and error together, at most 256 KiB from the start
 };
 
 // The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this

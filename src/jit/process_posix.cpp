@@ -17,7 +17,7 @@ namespace synfire::jit {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t most_output = size_t{64} << 10;
+constexpr size_t most_output = size_t{256} << 10;
 // How often `cancelled` is asked.
 constexpr int poll_milliseconds = 100;
 

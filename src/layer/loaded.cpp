@@ -55,17 +55,17 @@ class Registry {
 };
 
 // Never destroyed, so that nothing runs at the end of the process.
-Registry<LoadedModel>& models() {
+Registry<LoadedModel>& model_registry() {
   static auto* const registry = new Registry<LoadedModel>;
   return *registry;
 }
-Registry<LoadedSurrogate>& surrogates() {
+Registry<LoadedSurrogate>& surrogate_registry() {
   static auto* const registry = new Registry<LoadedSurrogate>;
   return *registry;
 }
 
 template <class Found, class Loaded>
-Found found(Ref<Loaded> loaded) {
+Found found_of(Ref<Loaded> loaded) {
   Found result;
   if (!loaded) return result;
   result.row = &loaded->row();
@@ -78,26 +78,27 @@ Found found(Ref<Loaded> loaded) {
 FoundModel find_model(int32_t id) {
   if (const ModelRow* const row = find_listed_model(id)) return {row, {}};
   if (id < first_loaded_id) return {};
-  return found<FoundModel>(models().find([id](const LoadedModel& model, bool) { return model.row().id == id; }));
+  return found_of<FoundModel>(
+      model_registry().find([id](const LoadedModel& model, bool) { return model.row().id == id; }));
 }
 
 FoundSurrogate find_surrogate(int32_t id) {
   if (const SurrogateRow* const row = find_listed_surrogate(id)) return {row, {}};
   if (id < first_loaded_id) return {};
-  return found<FoundSurrogate>(
-      surrogates().find([id](const LoadedSurrogate& surrogate, bool) { return surrogate.row().id == id; }));
+  return found_of<FoundSurrogate>(
+      surrogate_registry().find([id](const LoadedSurrogate& surrogate, bool) { return surrogate.row().id == id; }));
 }
 
 FoundModel find_model(std::string_view name, const Context& context) {
   if (const ModelRow* const row = find_model(name)) return {row, {}};
-  return found<FoundModel>(models().find([&](const LoadedModel& model, bool named) {
+  return found_of<FoundModel>(model_registry().find([&](const LoadedModel& model, bool named) {
     return named && model.context() == &context && name == model.row().name;
   }));
 }
 
 FoundSurrogate find_surrogate(std::string_view name, const Context& context) {
   if (const SurrogateRow* const row = find_surrogate(name)) return {row, {}};
-  return found<FoundSurrogate>(surrogates().find([&](const LoadedSurrogate& surrogate, bool named) {
+  return found_of<FoundSurrogate>(surrogate_registry().find([&](const LoadedSurrogate& surrogate, bool named) {
     return named && surrogate.context() == &context && name == surrogate.row().name;
   }));
 }
@@ -106,28 +107,28 @@ int32_t enroll(LoadedModel& model) {
   if (find_model(std::string_view(model.row().name)))
     fail_argument("SYN-MODEL-EXISTS", "the text's `name` is \"%s\", which a model of this library has",
                   model.row().name);
-  return models().enroll(model, "SYN-MODEL-EXISTS");
+  return model_registry().enroll(model, "SYN-MODEL-EXISTS");
 }
 
 int32_t enroll(LoadedSurrogate& surrogate) {
   if (find_surrogate(std::string_view(surrogate.row().name)))
     fail_argument("SYN-MODEL-EXISTS", "the text's `name` is \"%s\", which a surrogate of this library has",
                   surrogate.row().name);
-  return surrogates().enroll(surrogate, "SYN-MODEL-EXISTS");
+  return surrogate_registry().enroll(surrogate, "SYN-MODEL-EXISTS");
 }
 
 void strike_off(const LoadedModel& model) noexcept {
-  models().strike_off(model);
+  model_registry().strike_off(model);
 }
 void strike_off(const LoadedSurrogate& surrogate) noexcept {
-  surrogates().strike_off(surrogate);
+  surrogate_registry().strike_off(surrogate);
 }
 
 void free_name(const LoadedModel& model) noexcept {
-  models().free_name(model);
+  model_registry().free_name(model);
 }
 void free_name(const LoadedSurrogate& surrogate) noexcept {
-  surrogates().free_name(surrogate);
+  surrogate_registry().free_name(surrogate);
 }
 
 void check_loaded(const LoadedCode* code, const Context& context, int32_t id, const char* field) {

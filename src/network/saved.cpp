@@ -21,7 +21,7 @@ constexpr std::string_view network_key = "synfire.network", stage_key = "synfire
 constexpr uint64_t format_version = 1;
 constexpr uint64_t most_stages = 4096;  // checks of names take time
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_name = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
+constexpr std::string_view seed_word = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
                            parameter_prefix = "parameter.", trained_prefix = "trained.";
 
 constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
@@ -53,14 +53,14 @@ std::string text_of_stage(const Stage& stage) {
   else
     words.add_whole("choice", static_cast<uint64_t>(stage.choice));
   if (stage.kind == StageKind::readout) words.add_whole("of_spikes", stage.of_spikes ? 1 : 0);
-  words.add_whole(seed_name, stage.seed);
+  words.add_whole(seed_word, stage.seed);
   if (stage.has_rate) words.add_whole("has_rate", 1);
   if (!stage.mask.empty()) words.add_whole("has_mask", 1);
   if (!stage.class_weights.empty()) words.add_whole("has_class_weights", 1);
   const std::span<const ValueSpec> specs = specs_of(stage.kind);
   // Ids of what was loaded at run time mean nothing to another process.
   for (size_t i = 0; i < specs.size(); ++i)
-    if (specs[i].name != seed_name)
+    if (specs[i].name != seed_word)
       words.add_number(specs[i].name, stage.surrogate && specs[i].name == surrogate_name ? 0 : stage.values[i]);
   if (stage.surrogate) words.add(loaded_surrogate_name, stage.surrogate->row().name);
   for (const NamedValue& one : stage.parameters) words.add_number(std::string(parameter_prefix) + one.name, one.value);
@@ -91,7 +91,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
   words.add_whole("batch", static_cast<uint64_t>(rules.batch));
-  words.add_whole(seed_name, rules.seed);
+  words.add_whole(seed_word, rules.seed);
   words.add_whole("drop_last", rules.drop_last ? 1 : 0);
   words.add_whole("n_slots", rules.n_slots);
   words.add_whole("n_stages", stages.size());
@@ -128,7 +128,7 @@ NetworkRules read_rules(WordReader& words) {
   desc.dtype = *at;
   desc.n_steps = static_cast<int64_t>(words.take_whole("n_steps", INT64_MAX));
   desc.batch = static_cast<int64_t>(words.take_whole("batch", INT64_MAX));
-  desc.seed = words.take_whole(seed_name, any);
+  desc.seed = words.take_whole(seed_word, any);
   desc.drop_last = static_cast<int32_t>(words.take_whole("drop_last", 1));
   desc.n_slots = static_cast<uint32_t>(words.take_whole("n_slots", UINT32_MAX));
   return NetworkRules(desc);
@@ -191,12 +191,12 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   stage.choice = stage.kind == StageKind::neurons ? read_model(words, context)
                                                   : static_cast<int32_t>(words.take_whole("choice", INT32_MAX));
   if (stage.kind == StageKind::readout) stage.of_spikes = words.take_whole("of_spikes", 1) == 1;
-  stage.seed = words.take_whole(seed_name, any);
+  stage.seed = words.take_whole(seed_word, any);
   if (stage.kind == StageKind::neurons) stage.has_rate = words.take_whole("has_rate", 1, 0) == 1;
   if (stage.kind == StageKind::synapse) read.has_mask = words.take_whole("has_mask", 1, 0) == 1;
   if (stage.kind == StageKind::loss) read.has_class_weights = words.take_whole("has_class_weights", 1, 0) == 1;
   for (const ValueSpec& spec : specs_of(stage.kind))
-    stage.values.push_back(spec.name == seed_name ? spec.initial : words.take_number(spec.name));
+    stage.values.push_back(spec.name == seed_word ? spec.initial : words.take_number(spec.name));
   if (stage.kind == StageKind::neurons) {
     if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
       for (size_t i = 0; i < stage.values.size(); ++i)
@@ -358,7 +358,7 @@ class Comparison {
     const std::span<const ValueSpec> specs = specs_of(here.kind);
     for (size_t i = 0; i < specs.size(); ++i) {
       const ValueSpec& spec = specs[i];
-      if (spec.changes || spec.name == seed_name || spec.effect == ValueSpec::Effect::on_none) continue;
+      if (spec.changes || spec.name == seed_word || spec.effect == ValueSpec::Effect::on_none) continue;
       if (spec.effect == ValueSpec::Effect::on_training && !network_.is_trainable()) continue;
       compare_number(here, std::string("\"").append(spec.name).append("\""), here.values[i], there.values[i]);
     }

@@ -8,7 +8,7 @@
 namespace synfire::core {
 namespace {
 
-void check_flag(int32_t value, const char* name) {
+void check_synapse_flag(int32_t value, const char* name) {
   if (value != 0 && value != 1) fail_argument("SYN-SYNAPSE-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
 }
 
@@ -51,8 +51,8 @@ SynapseSpec::SynapseSpec(const synfire_synapse_desc& desc)
         "SYN-SYNAPSE-INITIALIZATION",
         "desc.initialization is %d; allowed are SYNFIRE_INITIALIZATION_UNIFORM (0), _NORMAL (1) and _ZERO (2)",
         desc.initialization);
-  check_flag(desc.bias, "bias");
-  check_flag(desc.frozen, "frozen");
+  check_synapse_flag(desc.bias, "bias");
+  check_synapse_flag(desc.frozen, "frozen");
   // Weights of a large gain must stay finite.
   if (!std::isfinite(desc.gain) || desc.gain < 0 || desc.gain > 1e30)
     fail_argument("SYN-SYNAPSE-GAIN", "desc.gain is %g; it must be positive and at most 1e30 (0 means 1)", desc.gain);

@@ -1,6 +1,6 @@
-// What a library reports about the model and the surrogate that docs/examples/models adds: ids, names, parameters,
-// ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are tested in
-// tests/capi, as for every model of the library.
+// What a library reports about KLIF and the surrogate of docs/examples/models, which were added to it: ids, names,
+// parameters, ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are
+// tested in tests/capi, as for every model of the library.
 #include <cmath>
 #include <limits>
 
@@ -46,7 +46,7 @@ TEST(Added, AreListedByErrors) {
   const Context context = make_context();
   synfire_layer layer = nullptr;
   synfire_layer_desc desc = klif_desc();
-  desc.model = 1003;
+  desc.model = 1900;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("model", "klif"), synfire_layer_create(context, &desc, &layer));
   desc = klif_desc();
   desc.surrogate = 1001;

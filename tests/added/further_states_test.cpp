@@ -1,15 +1,15 @@
 // Models with three and four variables that an application adds: passes, gradients, states by name, snapshots,
 // refusals.
 #include "cascade.hpp"
-#include "gated.hpp"
 
+#include "../../docs/examples/models/conductance_based_lif.hpp"
 #include "../capi/recursion_rig.hpp"
 
 namespace synfire_test {
 namespace {
 
 using synfire::model::Cascade;
-using synfire::model::Gated;
+using synfire::model::ConductanceBasedLif;
 
 int32_t id_of(const char* name) {
   int32_t id = -1;
@@ -25,11 +25,11 @@ synfire_layer_desc desc_of(const char* name, const Shape& shape = {4, 2, 3}, int
 
 TEST(FurtherStates, ThreeVariablesInF32) {
   const Context context = make_context();
-  expect_recursion<Gated, float>(context, id_of("gated"));
+  expect_recursion<ConductanceBasedLif, float>(context, id_of("conductance_based_lif"));
 }
 TEST(FurtherStates, ThreeVariablesInF64) {
   const Context context = make_context();
-  expect_recursion<Gated, double>(context, id_of("gated"));
+  expect_recursion<ConductanceBasedLif, double>(context, id_of("conductance_based_lif"));
 }
 TEST(FurtherStates, FourVariablesInF32) {
   const Context context = make_context();
@@ -42,7 +42,7 @@ TEST(FurtherStates, FourVariablesInF64) {
 
 TEST(FurtherStates, AreReadAndWrittenByName) {
   const Context context = make_context();
-  const Layer layer = make_layer(context, desc_of("gated"));
+  const Layer layer = make_layer(context, desc_of("conductance_based_lif"));
   const std::vector<float> g_e = {1, 2, 3, 4, 5, 6}, g_i = {7, 8, 9, 10, 11, 12};
   std::vector<float> read(6);
   ASSERT_OK(synfire_layer_write_state(layer, "g_e", g_e.data(), 24));
@@ -93,7 +93,7 @@ TEST(FurtherStates, AreResetCopiedAndSnapshot) {
 TEST(FurtherStates, ContinueFromTheLayersState) {
   const Context context = make_context();
   const Shape both = {8, 1, 5}, half = {4, 1, 5};
-  for (const char* const name : {"gated", "cascade"}) {
+  for (const char* const name : {"conductance_based_lif", "cascade"}) {
     const Layer whole = make_layer(context, desc_of(name, both)), parts = make_layer(context, desc_of(name, half));
     const std::vector<float> x = Random(9).values<float>(both.sequence(), -1, 2);
     const Buffer all = make_buffer_of(context, x), v = make_buffer(context, SYNFIRE_DTYPE_F32, 5),
@@ -113,7 +113,7 @@ TEST(FurtherStates, ContinueFromTheLayersState) {
 
 TEST(FurtherStates, RefuseBadLists) {
   const Context context = make_context();
-  const Layer layer = make_layer(context, desc_of("gated"));
+  const Layer layer = make_layer(context, desc_of("conductance_based_lif"));
   const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, 24), row = make_buffer(context, SYNFIRE_DTYPE_F32, 6),
                other = make_buffer(context, SYNFIRE_DTYPE_F32, 6), third = make_buffer(context, SYNFIRE_DTYPE_F32, 6);
   const auto refused = [&](auto words, auto change) {
@@ -146,7 +146,8 @@ TEST(FurtherStates, RefuseBadLists) {
   // H does not tell the conductances, so it cannot replace X.
   synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
   forward.x = x, forward.in_place = 1, forward.tape = SYNFIRE_TAPE_STORE;
-  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("in_place", "gated"), synfire_layer_forward(layer, &forward, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("in_place", "conductance_based_lif"),
+               synfire_layer_forward(layer, &forward, nullptr));
 }
 
 TEST(FurtherStates, CountInTheMemoryQuery) {
@@ -157,7 +158,7 @@ TEST(FurtherStates, CountInTheMemoryQuery) {
     return memory;
   };
   EXPECT_EQ(memory_of("cascade").tape_bytes, 4 * memory_of("lif").tape_bytes);
-  EXPECT_EQ(memory_of("gated").state_bytes, 3 * memory_of("lif").state_bytes);
+  EXPECT_EQ(memory_of("conductance_based_lif").state_bytes, 3 * memory_of("lif").state_bytes);
 }
 
 }  // namespace

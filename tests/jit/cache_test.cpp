@@ -1,8 +1,10 @@
 // The cache of compiled texts: what is found in it, what is not trusted, its limits, several processes at once.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 
 #include "texts.hpp"
@@ -20,13 +22,15 @@ class CompiledCache : public testing::Test {
     folder_ = name + "/cache";
     outer_ = name;
     EXPECT_EQ(::mkdir(folder_.c_str(), 0700), 0);
-    // A compiler that compiles once: all texts of this test differ in comments only.
+    fs::create_directories(fs::path(SYNFIRE_TEST_CACHE).parent_path());
+    // A compiler that compiles once for all tests: what they load differs in comments only.
     real_ = std::getenv("SYNFIRE_CXX") ? std::getenv("SYNFIRE_CXX") : "c++";
     const std::string compiler = outer_ + "/compiler";
     {
       std::ofstream script(compiler);
-      script << "#!/bin/sh\nonce=" << outer_ << "/once.so\nfor out; do :; done\n"
+      script << "#!/bin/sh\nfor out; do case $out in *.cpp) source=$out ;; esac; done\n"
              << "if [ \"$out\" = --version ]; then exec " << real_ << " --version; fi\n"
+             << "once=" << SYNFIRE_TEST_CACHE << "-once-$(grep -v '^//' \"$source\" | cksum | tr ' ' -).so\n"
              << "if [ ! -f $once ]; then " << real_
              << " \"$@\" || exit 1; cp \"$out\" $once.$$; mv $once.$$ $once; fi\n"
              << "cp $once \"$out\"\n";
@@ -187,6 +191,38 @@ TEST_F(CompiledCache, KeepsWhatWasUsedLast) {
   EXPECT_EQ(files().size(), 2u);
   EXPECT_TRUE(from_cache());
   EXPECT_FALSE(from_cache(other(1)));
+}
+
+// The disk becomes full while an entry is written: its last byte does not fit.
+TEST_F(CompiledCache, AFullDiskLeavesNoEntry) {
+  EXPECT_FALSE(from_cache());
+  struct Disk {
+    rlimit before, full;
+  } disk = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &disk.before), 0);
+  disk.full = {static_cast<rlim_t>(fs::file_size(files().at(0)) - 1), disk.before.rlim_max};
+  fs::remove(files().at(0));
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  synfire_load_desc desc = load_desc(twin_text, "twin");
+  desc.cache = folder_.c_str();
+  desc.user = &disk;
+  desc.progress = [](void* user, int32_t stage, uint64_t) -> int32_t {
+    if (stage == SYNFIRE_LOAD_FINISH) {
+      EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &static_cast<Disk*>(user)->full), 0);
+    }
+    return 0;
+  };
+  synfire_model model = nullptr;
+  const synfire_status status = synfire_model_load(context_, &desc, &model);
+  const std::string text = last_error_text();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &disk.before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(text.find("[SYN-MODEL-CACHE]"), std::string::npos) << text;
+  EXPECT_EQ(model, nullptr);
+  EXPECT_EQ(files(), std::vector<std::string>());
+  EXPECT_FALSE(from_cache());
+  EXPECT_EQ(files().size(), 1u);
 }
 
 // Processes that load the same text at the same time: each gets it, and the entry is whole.

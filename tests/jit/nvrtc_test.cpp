@@ -22,6 +22,11 @@ ModelText text_of(TextKind kind, const std::string& text, const char* name) {
   return ModelText(kind, desc);
 }
 
+ModelText example(TextKind kind, const std::string& name) {
+  return text_of(kind, synfire_test::text_at(synfire_test::source_path("docs/examples/models/" + name + ".hpp")),
+                 name.c_str());
+}
+
 class Nvrtc : public testing::Test {
  protected:
   void SetUp() override {
@@ -82,16 +87,28 @@ TEST_F(Nvrtc, CompilesEveryStorageType) {
   EXPECT_FALSE(compiled(source, {forward("synfire::cuda::F16", 4, "bytes")}, 8, 0).code.empty());
 }
 
+// docs/examples/models, with its surrogate.
+TEST_F(Nvrtc, CompilesTheExamples) {
+  const ModelText multi_gaussian = example(TextKind::surrogate, "multi_gaussian");
+  for (const char* const name :
+       {"klif", "current_based_lif", "adaptive_lif", "izhikevich_2003", "resonate_and_fire", "conductance_based_lif"}) {
+    const ModelText model = example(TextKind::model, name);
+    const DeviceCode code =
+        compiled(kernel_source(&model, 0, &multi_gaussian, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+                 {forward("float", 4, "bits"), backward("float", 1, "parameters")});
+    EXPECT_EQ(code.names.size(), 2u) << name;
+  }
+}
+
 TEST_F(Nvrtc, CompilesTextsAndWhatChangesParameters) {
-  const ModelText gated = text_of(TextKind::model,
-                                  synfire_test::text_at(synfire_test::source_path("tests/added/gated.hpp")), "gated"),
+  const ModelText three = example(TextKind::model, "conductance_based_lif"),
                   smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
-  EXPECT_EQ(compiled(kernel_source(&gated, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
                      {forward("float", 1, "bits"), backward("float", 1, "spikes"), backward("double", 1, "parameters")})
                 .names.size(),
             3u);
   EXPECT_EQ(
-      compiled(kernel_source(&gated, 0, &smooth, 0, "operations/optimizer/parameter_step.cuh", Source::Marks::lines),
+      compiled(kernel_source(&three, 0, &smooth, 0, "operations/optimizer/parameter_step.cuh", Source::Marks::lines),
                {"synfire::cuda::parameter_step<float>", "synfire::cuda::parameter_step<double>"})
           .names.size(),
       2u);

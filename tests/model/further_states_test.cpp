@@ -8,7 +8,7 @@
 #include <random>
 
 #include "../added/cascade.hpp"
-#include "../added/gated.hpp"
+#include "gated.hpp"
 
 namespace {
 

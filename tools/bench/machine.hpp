@@ -33,6 +33,7 @@ struct Destroy {
   void operator()(synfire_buffer buffer) const { synfire_buffer_destroy(buffer); }
   void operator()(synfire_graph graph) const { synfire_graph_destroy(graph); }
   void operator()(synfire_synapse synapse) const { synfire_synapse_destroy(synapse); }
+  void operator()(synfire_model model) const { synfire_model_destroy(model); }
   void operator()(synfire_optimizer optimizer) const { synfire_optimizer_destroy(optimizer); }
 };
 template <typename Handle>

@@ -36,6 +36,8 @@ void run(const Options& options) {
       return run_network(options);
     case Command::shapes:
       return run_shapes(options);
+    case Command::loaded:
+      return run_loaded(options);
   }
 }
 

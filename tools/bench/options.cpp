@@ -41,9 +41,9 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
 }
 
 constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32,
-                   in_network = 64, in_shapes = 128;
+                   in_network = 64, in_shapes = 128, in_loaded = 256;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
-constexpr unsigned any_backend = measuring | in_latency | in_context | in_network | in_shapes;
+constexpr unsigned any_backend = measuring | in_latency | in_context | in_network | in_shapes | in_loaded;
 
 // An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
@@ -113,7 +113,7 @@ constexpr Option option_table[] = {
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
-    {"--rounds", measuring | in_network, "R", "samples of each measurement (15)",
+    {"--rounds", measuring | in_network | in_loaded, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
     {"--rounds", in_shapes, "R",
      "samples of each measurement (9); of one that passes a bound, up to four times as many",
@@ -189,15 +189,19 @@ constexpr Option option_table[] = {
     {"--direction", in_shapes, "NAME",
      "forward, backward or both alone (forward and backward; both too where another library was measured)",
      [](Options& o, View option, View v) { o.shapes.direction = find_row(directions, option, v); }},
+    {"--random", in_loaded, "SEED", "draws the random shapes from this seed (1)",
+     [](Options& o, View option, View v) {
+       o.loaded_seed = parse_number<std::uint64_t>(option, v, 0, std::uint64_t{1} << 53);
+     }},
     {"--largest", in_shapes, "E", "leaves out shapes of more elements T B N (host: 16777216)",
      [](Options& o, View option, View v) { o.shapes.largest = parse_number<std::uint64_t>(option, v, 1, largest); }},
     {"--sources", in_shapes, "", "only prints the list of shapes, and where each is from",
      [](Options& o, View, View) { o.shapes.sources = true; }},
     {"--svg", in_shapes, "FILE", "draws the ratios to the references",
      [](Options& o, View, View v) { o.svg_file = v; }},
-    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network, "",
+    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded, "",
      "comma-separated values instead of a table", set_format<Format::csv>},
-    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network, "", "JSON instead of a table",
+    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded, "", "JSON instead of a table",
      set_format<Format::json>},
     {"--csv", in_sweep | in_shapes, "FILE", "also writes comma-separated values to FILE",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -261,6 +265,17 @@ constexpr std::string_view shapes_notes =
     "on. A row\n"
     "that passes a bound is measured up to twice more. Exit status 1 if it still does.\n";
 
+constexpr std::string_view loaded_notes =
+    "\nBoth LIFs have the same arrays and are measured in turns, one pass after the other: T = 32, N = 2,097,152; T = "
+    "8, "
+    "N = 1,024;\n"
+    "five random shapes. Limits: 1.02 times the built-in one or 0.1 us more; a layer with its graph within 20 ms from "
+    "the "
+    "cache,\n"
+    "3 s (CUDA) or 5 s (host) where the text is compiled. A row beyond its limit is measured up to twice more. Exit "
+    "status 1 if\n"
+    "it still is.\n";
+
 constexpr CommandName command_table[] = {
     {"layer", Command::layer, in_layer, "",
      "one layer: time, bytes that must move, GB/s, percent of the copy bandwidth"},
@@ -276,6 +291,8 @@ constexpr CommandName command_table[] = {
     {"network", Command::network, in_network, "", "inference and training of networks, beside cuBLAS", network_notes},
     {"shapes", Command::shapes, in_shapes, "", "whether layers of any shape take the time that their bytes take",
      shapes_notes},
+    {"loaded", Command::loaded, in_loaded, "", "LIF loaded as text beside the built-in one, and how long loading takes",
+     loaded_notes},
 };
 
 const CommandName* find_command(std::string_view name) {

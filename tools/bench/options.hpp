@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context, network, shapes };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context, network, shapes, loaded };
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
@@ -70,6 +70,7 @@ struct Options {
   LatencyChoice latency;
   NetworkChoice network;
   ShapesChoice shapes;
+  std::uint64_t loaded_seed = 1;  ///< of the random shapes of `loaded`
   // where and how
   const Backend* backend = &backends[0];
   std::uint32_t threads = 0;

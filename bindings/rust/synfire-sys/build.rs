@@ -113,6 +113,7 @@ fn build(source: &Path) {
         "-DSYNFIRE_BUILD_TESTS=OFF",
         "-DSYNFIRE_BUILD_TOOLS=OFF",
         "-DSYNFIRE_BUILD_EXAMPLES=OFF",
+        "-DSYNFIRE_UNITY=ON",
     ]);
     run(configure.arg(format!("-DSYNFIRE_CUDA={cuda}")), source);
     let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".into());

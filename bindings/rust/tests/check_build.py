@@ -71,7 +71,11 @@ def main():
     runs(program, folders[0])
     print(f"pkg-config: {folders[0]}")
 
-    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE})
+    # For this machine alone, which takes half as long.
+    cmake = target.parent / "cmake for this machine"
+    cmake.write_text('#!/bin/sh\ncase $1 in -S) exec cmake "$@" -DSYNFIRE_HOST_LEVELS=NATIVE ;; *) exec cmake "$@" ;; esac\n')
+    cmake.chmod(0o755)
+    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "CMAKE": str(cmake)})
     expect(len(folders) == 1 and str(target) in folders[0] and program, "the repository was not built", answer)
     alone = subprocess.run(["env", "-i", program], capture_output=True, text=True)
     expect("1000 frames of 16 steps" in alone.stdout, "what was built does not run without LD_LIBRARY_PATH", alone)

@@ -1,6 +1,6 @@
 // Models and surrogates that an application's build adds with synfire_add_model() of cmake/AddModel.cmake: their lists,
 // their ids, and the checks of their headers. Without additions, both lists are empty. docs/pages/add-a-model.md has
-// the rules for such headers, docs/examples/models/ two examples.
+// the rules for such headers, docs/examples/models/ examples.
 #ifndef SYNFIRE_MODEL_ADDED_HPP
 #define SYNFIRE_MODEL_ADDED_HPP
 

@@ -12,7 +12,7 @@ using namespace synfire::core;
 namespace {
 
 // Neurons below which the calling thread works alone: one takes about a nanosecond.
-constexpr int64_t parallel_threshold = 1 << 18;
+constexpr int64_t dropout_parallel_threshold = 1 << 18;
 
 void write_scale(const View& scale, double value) {
   if (scale.dtype == SYNFIRE_DTYPE_F64)
@@ -24,7 +24,7 @@ void write_scale(const View& scale, double value) {
 }  // namespace
 
 bool wants_threads(const Dropout& op) {
-  return op.extents.row() >= parallel_threshold;
+  return op.extents.row() >= dropout_parallel_threshold;
 }
 
 void run(const Dropout& op, host::Launcher& launcher) {

@@ -11,7 +11,7 @@
 namespace synfire::operations {
 
 using namespace synfire::core;
-namespace generic = synfire::host::SYNFIRE_MODEL_LEVEL;
+namespace formats = synfire::host::SYNFIRE_MODEL_LEVEL;
 
 void run(const Copy& op, host::Launcher&) {
   std::memcpy(op.destination.data, op.source.data, op.source.bytes);
@@ -51,7 +51,7 @@ void run(const Fill& op, host::Launcher&) {
 namespace {
 
 // Elements below which the calling thread works alone; a processor does about a billion a second.
-constexpr int64_t parallel_threshold = 1 << 18;
+constexpr int64_t elementwise_parallel_threshold = 1 << 18;
 
 double load(double stored) {
   return stored;
@@ -59,11 +59,11 @@ double load(double stored) {
 float load(float stored) {
   return stored;
 }
-float load(generic::F16 stored) {
-  return generic::decode(stored);
+float load(formats::F16 stored) {
+  return formats::decode(stored);
 }
-float load(generic::Bf16 stored) {
-  return generic::decode(stored);
+float load(formats::Bf16 stored) {
+  return formats::decode(stored);
 }
 
 void store(double& to, double value) {
@@ -72,11 +72,11 @@ void store(double& to, double value) {
 void store(float& to, float value) {
   to = value;
 }
-void store(generic::F16& to, float value) {
-  to = generic::encode<generic::F16>(value);
+void store(formats::F16& to, float value) {
+  to = formats::encode<formats::F16>(value);
 }
-void store(generic::Bf16& to, float value) {
-  to = generic::encode<generic::Bf16>(value);
+void store(formats::Bf16& to, float value) {
+  to = formats::encode<formats::Bf16>(value);
 }
 
 template <class From, class To>
@@ -99,9 +99,9 @@ void scale_add_from(const ScaleAdd& op, int64_t first, int64_t end) {
   } else {
     switch (op.destination.dtype) {
       case SYNFIRE_DTYPE_F16:
-        return scale_add_range<From, generic::F16>(op, first, end);
+        return scale_add_range<From, formats::F16>(op, first, end);
       case SYNFIRE_DTYPE_BF16:
-        return scale_add_range<From, generic::Bf16>(op, first, end);
+        return scale_add_range<From, formats::Bf16>(op, first, end);
       default:
         return scale_add_range<From, float>(op, first, end);
     }
@@ -115,7 +115,7 @@ int64_t element_count(const ScaleAdd& op) {
 }  // namespace
 
 bool wants_threads(const ScaleAdd& op) {
-  return element_count(op) >= parallel_threshold;
+  return element_count(op) >= elementwise_parallel_threshold;
 }
 
 void run(const ScaleAdd& op, host::Launcher& launcher) {
@@ -124,9 +124,9 @@ void run(const ScaleAdd& op, host::Launcher& launcher) {
       case SYNFIRE_DTYPE_F64:
         return scale_add_from<double>(op, first, end);
       case SYNFIRE_DTYPE_F16:
-        return scale_add_from<generic::F16>(op, first, end);
+        return scale_add_from<formats::F16>(op, first, end);
       case SYNFIRE_DTYPE_BF16:
-        return scale_add_from<generic::Bf16>(op, first, end);
+        return scale_add_from<formats::Bf16>(op, first, end);
       default:
         return scale_add_from<float>(op, first, end);
     }

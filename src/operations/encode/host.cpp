@@ -14,12 +14,12 @@ using namespace synfire::core;
 namespace {
 
 // Draws below which the calling thread works alone: one takes about a nanosecond.
-constexpr int64_t parallel_threshold = 1 << 18;
+constexpr int64_t encode_parallel_threshold = 1 << 18;
 
 }  // namespace
 
 bool wants_threads(const EncodeBernoulli& op) {
-  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+  return op.extents.n_steps * op.extents.row() >= encode_parallel_threshold;
 }
 
 void run(const EncodeBernoulli& op, host::Launcher& launcher) {

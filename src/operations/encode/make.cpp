@@ -14,7 +14,7 @@ using namespace synfire::core;
 namespace {
 
 // The largest numbers that a counter's words for the neuron and the batch row can hold.
-void check_range(const Extents& e) {
+void check_counted(const Extents& e) {
   constexpr int64_t most_neurons = int64_t{1} << 34, most_rows = int64_t{1} << 32;
   if (e.n_neurons > most_neurons || e.batch > most_rows)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-ENCODE-SHAPE",
@@ -45,7 +45,7 @@ OperationLabel label(const EncodeBernoulli& op) {
 
 OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host) {
   const Extents e = checked_extents(request.extents);
-  check_range(e);
+  check_counted(e);
   EncodeBernoulli op = {e,
                         request.rates_per_step,
                         rates_of(request, e, on_host),

@@ -43,7 +43,7 @@ View array(const Buffer& buffer, const char* name, std::initializer_list<int64_t
   return stepped(buffer, name, lengths, text, on_host);
 }
 
-View numbers(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
+View u32_array(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
   if (buffer.dtype() != SYNFIRE_DTYPE_U32)
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; u32 is needed", name, name_of_dtype(buffer.dtype()));
   return array(buffer, name, {1, count}, on_host);
@@ -73,8 +73,8 @@ OperationList gather_rows(const GatherRowsRequest& request, bool on_host) {
   if (dtype == SYNFIRE_DTYPE_TIME_BITS) n_steps = (n_steps + 31) / 32;
   OperationList operations = {
       GatherRows{array(*request.source, "desc.source", {request.n_rows, n_steps, n_elements}, on_host),
-                 numbers(*request.indices, "desc.indices", batch, on_host),
-                 request.n_active ? numbers(*request.n_active, "desc.n_active", 1, on_host) : View{},
+                 u32_array(*request.indices, "desc.indices", batch, on_host),
+                 request.n_active ? u32_array(*request.n_active, "desc.n_active", 1, on_host) : View{},
                  array(*request.destination, "desc.destination", {n_steps, batch, n_elements}, on_host)}};
   check_overlap(operations);
   return operations;

@@ -14,7 +14,7 @@ using namespace synfire::core;
 namespace {
 
 // Classes of all samples below which the calling thread works alone: one takes a nanosecond or two.
-constexpr int64_t parallel_threshold = 1 << 16;
+constexpr int64_t loss_parallel_threshold = 1 << 16;
 
 template <class R>
 void run_as(const Loss& op, host::Launcher& launcher) {
@@ -51,7 +51,7 @@ void run_as(const Loss& op, host::Launcher& launcher) {
 }  // namespace
 
 bool wants_threads(const Loss& op) {
-  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+  return op.extents.n_steps * op.extents.row() >= loss_parallel_threshold;
 }
 
 void run(const Loss& op, host::Launcher& launcher) {

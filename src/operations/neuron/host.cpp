@@ -16,7 +16,7 @@ namespace {
 
 // Neuron-steps of a forward below which the calling thread works alone. One processor with AVX-512 does this many in 63
 // us, two in 41; on a busy machine a second thread may be scheduled milliseconds late.
-constexpr int64_t parallel_threshold = 1 << 19;
+constexpr int64_t neuron_parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
 
@@ -100,7 +100,7 @@ int64_t work_of(const Extents& extents) {
 // Calls f(tile) for every tile; `work` is in neuron-steps of a forward.
 template <class F>
 void for_each_tile(const host::Launcher& launcher, const Tiling& tiling, int64_t work, F f) {
-  launcher.for_each_range(tiling.n_tiles(), work >= parallel_threshold, [&](int64_t begin, int64_t end) {
+  launcher.for_each_range(tiling.n_tiles(), work >= neuron_parallel_threshold, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) f(tiling[tile]);
   });
 }
@@ -143,10 +143,10 @@ void backward(const Backward& op, const host::Launcher& launcher) {
 }  // namespace
 
 bool wants_threads(const Forward& op) {
-  return work_of(op.layer->spec().extents) >= parallel_threshold;
+  return work_of(op.layer->spec().extents) >= neuron_parallel_threshold;
 }
 bool wants_threads(const Backward& op) {
-  return backward_weight * work_of(op.layer->spec().extents) >= parallel_threshold;
+  return backward_weight * work_of(op.layer->spec().extents) >= neuron_parallel_threshold;
 }
 
 void run(const Forward& op, host::Launcher& launcher) {

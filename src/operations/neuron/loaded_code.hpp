@@ -12,7 +12,7 @@ namespace synfire::operations {
 
 struct LoadedTable {
   const model::Description* description;
-  const host::NeuronKernels* kernels;
+  const host::NeuronKernels* kernels;             // null where the text was compiled for a GPU's layers
   const core::LoadedModelFormula* model;          // null of a surrogate
   const core::LoadedSurrogateFormula* surrogate;  // null of a model
   void (*check)(uint64_t seed, int64_t n_samples, model::CheckResult* result);

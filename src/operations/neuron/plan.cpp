@@ -91,8 +91,8 @@ BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
 
 namespace {
 
-// How many blocks of a kernel a multiprocessor holds at once: as many as the registers allow, or fewer, limited by
-// shared memory.
+// How many blocks of a backward a multiprocessor holds at once: as many as the registers allow, or fewer, limited by
+// shared memory. The forwards' kernels have registers for 4 blocks of 128 threads and keep them.
 struct Residency {
   int by_registers, fewest;
   uint32_t shared_bytes;  // of all of them
@@ -106,14 +106,14 @@ struct Policy {
   // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, provided that the
   // waves become fuller by at least this fraction. A value above 1 disables it.
   double fuller;
-  Residency forward, backward;
+  Residency backward;
 };
 
 // H200, LIF, f32: the backward of 262,144 neurons with T = 128 takes 103 us with 8 blocks instead of 107 with 10
 // (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level cache, which holds loads in flight.
-constexpr Policy on_9 = {2, 0.09, {5, 4, 32 * 1024, 10}, {10, 8, 164 * 1024, 65}};
+constexpr Policy on_9 = {2, 0.09, {10, 8, 164 * 1024, 65}};
 // Other GPUs were not measured, so they get no special treatment.
-constexpr Policy on_others = {2, 2.0, {}, {}};
+constexpr Policy on_others = {2, 2.0, {}};
 
 const Policy& policy_of(const GpuShape& gpu) {
   return gpu.compute_major == 9 ? on_9 : on_others;
@@ -125,7 +125,7 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
   return waves / std::ceil(waves);
 }
 
-// A forward over 8 steps becomes 2 % slower, over 2 steps 6 %; other storage types do not become faster.
+// Short sequences become slower; other storage types do not become faster.
 bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
   return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
          !spec.model->many_instructions && !spec.model->never_fires &&
@@ -224,8 +224,6 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const int width = plan.ownership.width;
   plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
-  if (plan.ownership.adjacent && !any && gains_by_full_waves(spec, gpu) && spec.model->n_states == 1)
-    fill_waves(plan, policy_of(gpu).forward, gpu);
   return plan;
 }
 

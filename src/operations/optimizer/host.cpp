@@ -18,7 +18,7 @@ using namespace synfire::core;
 namespace {
 
 // Elements of all members below which the calling thread works alone.
-constexpr int64_t parallel_threshold = 1 << 16;
+constexpr int64_t optimizer_parallel_threshold = 1 << 16;
 // Elements that a thread updates at a time.
 constexpr int64_t piece = 4096;
 
@@ -75,7 +75,7 @@ void update_parameter(const OptimizerStep& op, const ParameterStep& step) {
 }  // namespace
 
 bool wants_threads(const OptimizerStep& op) {
-  return op.optimizer->n_elements() >= parallel_threshold;
+  return op.optimizer->n_elements() >= optimizer_parallel_threshold;
 }
 
 void run(const OptimizerStep& op, host::Launcher& launcher) {

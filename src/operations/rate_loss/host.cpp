@@ -20,7 +20,7 @@ using host::Launcher;
 namespace {
 
 // Spikes below which the calling thread works alone: a block takes a few hundred nanoseconds.
-constexpr int64_t parallel_threshold = 1 << 18;
+constexpr int64_t rate_loss_parallel_threshold = 1 << 18;
 
 // How many steps of batch rows count.
 u64 counted_steps(const Counting& counting, const Extents& e) {
@@ -114,7 +114,7 @@ void spread(const RateLoss& op, const Rates& rates, u64 total, const Launcher& l
 }  // namespace
 
 bool wants_threads(const RateLoss& op) {
-  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+  return op.extents.n_steps * op.extents.row() >= rate_loss_parallel_threshold;
 }
 
 void run(const RateLoss& op, Launcher& launcher) {

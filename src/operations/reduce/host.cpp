@@ -16,8 +16,8 @@ using host::ReduceColumns;
 namespace {
 
 // Elements below which the calling thread works alone; a processor does about a billion a second.
-constexpr int64_t parallel_threshold = 1 << 18;
-constexpr int64_t width = host::reduce_columns;
+constexpr int64_t reduce_parallel_threshold = 1 << 18;
+constexpr int64_t tile_width = host::reduce_columns;
 
 int64_t element_count(const Extents& e) {
   return e.n_steps * e.row();
@@ -38,13 +38,13 @@ class Tiles {
  public:
   Tiles(Axis axis, const Extents& e)
       : n_groups_(axis == Axis::steps ? e.batch : e.n_steps),
-        per_group_((e.n_neurons + width - 1) / width),
+        per_group_((e.n_neurons + tile_width - 1) / tile_width),
         n_neurons_(e.n_neurons) {}
 
   int64_t count() const { return n_groups_ * per_group_; }
   Tile at(int64_t index) const {
-    const int64_t neuron = index % per_group_ * width;
-    return {index / per_group_, neuron, static_cast<int>(std::min(width, n_neurons_ - neuron))};
+    const int64_t neuron = index % per_group_ * tile_width;
+    return {index / per_group_, neuron, static_cast<int>(std::min(tile_width, n_neurons_ - neuron))};
   }
 
  private:
@@ -138,8 +138,8 @@ void reduce_tile(const Reduce& op, const host::ReduceKernels& kernels, const Til
   const Counting counting = counting_of(op.lengths, op.n_active);
   ReduceColumns in = columns_of(op.source, op.axis, op.extents, counting, tile);
   R* const to = result_at<R>(op.destination, op.axis, op.extents, tile);
-  uint64_t whole[width];
-  double numbers[width];
+  uint64_t whole[tile_width];
+  double numbers[tile_width];
   if (op.reduction == Reduction::max || op.reduction == Reduction::last) {
     if (op.reduction == Reduction::last) {
       const int64_t last = last_of(counting, op.axis, op.extents, tile.group);
@@ -206,8 +206,8 @@ void spread_tile(const ReduceBackward& op, const host::ReduceKernels& kernels, c
   const int64_t stride = steps ? op.grad_source.pitch : e.n_neurons;
   char* const to = static_cast<char*>(op.grad_source.data) +
                    (tile.group * (steps ? e.n_neurons : op.grad_source.pitch) + tile.neuron) * element;
-  uint64_t orders[width];
-  int64_t winners[width];
+  uint64_t orders[tile_width];
+  int64_t winners[tile_width];
   kernels.largest(columns_of(op.source, op.axis, e, counting_of(op.lengths, op.n_active), tile), orders, winners);
   const char* const from =
       static_cast<const char*>(op.grad_destination.data) +
@@ -221,10 +221,10 @@ void spread_tile(const ReduceBackward& op, const host::ReduceKernels& kernels, c
 }  // namespace
 
 bool wants_threads(const Reduce& op) {
-  return element_count(op.extents) >= parallel_threshold;
+  return element_count(op.extents) >= reduce_parallel_threshold;
 }
 bool wants_threads(const ReduceBackward& op) {
-  return element_count(op.extents) >= parallel_threshold;
+  return element_count(op.extents) >= reduce_parallel_threshold;
 }
 
 void run(const Reduce& op, Launcher& launcher) {

@@ -10,7 +10,7 @@ using namespace synfire::core;
 namespace {
 
 // Indices below which the calling thread works alone: one takes some 40 ns.
-constexpr uint32_t parallel_threshold = 1 << 13;
+constexpr uint32_t shuffle_parallel_threshold = 1 << 13;
 
 struct Keys {
   uint32_t word[shuffle_rounds];
@@ -27,7 +27,7 @@ Keys keys_of(uint64_t seed, uint64_t epoch) {
 }  // namespace
 
 bool wants_threads(const Shuffle& op) {
-  return op.rules.batch >= parallel_threshold;
+  return op.rules.batch >= shuffle_parallel_threshold;
 }
 
 void run(const Shuffle& op, host::Launcher& launcher) {

@@ -35,7 +35,7 @@ ShuffleRules rules_of(const ShuffleRequest& request) {
           lines_of(static_cast<uint32_t>(n_rows), n_columns)};
 }
 
-View numbers(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
+View u32_steps(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
   if (buffer.dtype() != SYNFIRE_DTYPE_U32)
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; u32 is needed", name, name_of_dtype(buffer.dtype()));
   return stepped(buffer, name, {1, count}, "u32 [" + std::to_string(count) + "]", on_host);
@@ -53,8 +53,8 @@ OperationLabel label(const Shuffle& op) {
 OperationList shuffle(const ShuffleRequest& request, bool on_host) {
   const ShuffleRules rules = rules_of(request);
   OperationList operations = {
-      Shuffle{rules, numbers(*request.indices, "desc.indices", rules.batch, on_host),
-              request.n_active ? numbers(*request.n_active, "desc.n_active", 1, on_host) : View{}, request.seed,
+      Shuffle{rules, u32_steps(*request.indices, "desc.indices", rules.batch, on_host),
+              request.n_active ? u32_steps(*request.n_active, "desc.n_active", 1, on_host) : View{}, request.seed,
               request.offset}};
   check_overlap(operations);
   return operations;

@@ -16,7 +16,7 @@ using host::Launcher;
 namespace {
 
 // Spikes below which the calling thread works alone: a block takes a few hundred nanoseconds.
-constexpr int64_t parallel_threshold = 1 << 21;
+constexpr int64_t spikes_parallel_threshold = 1 << 21;
 
 // ---- counts ---------------------------------------------------------------------------------------------------------
 
@@ -74,10 +74,10 @@ void count(const CountSpikes& op, const Launcher& launcher) {
 }  // namespace
 
 bool wants_threads(const ConvertSpikes& op) {
-  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+  return op.extents.n_steps * op.extents.row() >= spikes_parallel_threshold;
 }
 bool wants_threads(const CountSpikes& op) {
-  return op.extents.n_steps * op.extents.row() >= parallel_threshold;
+  return op.extents.n_steps * op.extents.row() >= spikes_parallel_threshold;
 }
 
 void run(const ConvertSpikes& op, Launcher& launcher) {

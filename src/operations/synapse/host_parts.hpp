@@ -21,7 +21,7 @@ namespace synfire::operations {
 
 using namespace synfire::core;
 
-namespace generic = synfire::host::SYNFIRE_MODEL_LEVEL;
+namespace formats = synfire::host::SYNFIRE_MODEL_LEVEL;
 using host::chain_rows;
 using host::most_addends;
 using host::product_tile;
@@ -29,11 +29,11 @@ using model::block_length;
 using model::chain_length;
 
 // Multiplications below which the calling thread works alone: about 100 us.
-constexpr int64_t parallel_threshold = int64_t{1} << 24;
+constexpr int64_t synapse_parallel_threshold = int64_t{1} << 24;
 
 inline bool is_long(const Extents& e, int64_t n_outputs) {
   return static_cast<double>(e.n_steps * e.row()) * static_cast<double>(n_outputs) >=
-         static_cast<double>(parallel_threshold);
+         static_cast<double>(synapse_parallel_threshold);
 }
 
 template <class Op>
@@ -152,16 +152,16 @@ class Numbers {
     const int64_t at = t * input_.pitch + b * extents_.n_neurons + first;
     switch (input_.dtype) {
       case SYNFIRE_DTYPE_F16:
-        return decode(static_cast<const generic::F16*>(input_.data) + at, count, to);
+        return decode(static_cast<const formats::F16*>(input_.data) + at, count, to);
       case SYNFIRE_DTYPE_BF16:
-        return decode(static_cast<const generic::Bf16*>(input_.data) + at, count, to);
+        return decode(static_cast<const formats::Bf16*>(input_.data) + at, count, to);
       default:
         std::copy_n(static_cast<const R*>(input_.data) + at, count, to);
     }
   }
   template <class E>
   static void decode(const E* from, int count, R* to) {
-    for (int i = 0; i < count; ++i) to[i] = static_cast<R>(generic::decode(from[i]));
+    for (int i = 0; i < count; ++i) to[i] = static_cast<R>(formats::decode(from[i]));
   }
 
   const View& input_;

@@ -7,6 +7,7 @@
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
+#include <operations/reduce/reduce.hpp>
 #include <operations/spikes/spike_views.hpp>
 
 #include <cmath>
@@ -47,13 +48,6 @@ View input_view(const SynapseSpec& spec, const Buffer& buffer, const char* name,
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(dtype),
                   spec.dtype == SYNFIRE_DTYPE_F64 ? "f64" : "f32, f16 or bf16");
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(dtype, e), on_host);
-}
-
-View n_active_view(const Buffer* buffer, bool on_host) {
-  if (!buffer) return {};
-  if (buffer->dtype() != SYNFIRE_DTYPE_U32)
-    fail_argument("SYN-BUFFER-TYPE", "desc.n_active holds %s; u32 is needed", name_of_dtype(buffer->dtype()));
-  return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]", on_host);
 }
 
 Kept kept_views(const SynapseSpec& spec, const Buffer* mask, const Buffer* scale, const Extents& e, bool on_host) {
