@@ -41,6 +41,8 @@ CHANGING = {"synfire_network_train"}
 # Those that do not, although they give nothing.
 UNCHANGING = {"synfire_network_save"}
 OVERLOADED = {"synfire_network_set_data", "synfire_network_set_value"}
+# What stands where a constant of a group does: what was loaded as text.
+LOADED = {"model": "LoadedModel", "surrogate": "LoadedSurrogate"}
 # Objects that copy what their functions are given.
 COPIES = {"network"}
 
@@ -260,7 +262,8 @@ class Objects(Operations):
                     positional.append(x)
                     given.append(f'constant("{x}", LibSynfire.{parameter["one_of"]}_names, {x})')
                     symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter["one_of"]))
-                    items.append((x, f"One of {symbols}."))
+                    loaded = f", or a [`{LOADED[parameter['one_of']]}`](@ref)" if parameter["one_of"] in LOADED else ""
+                    items.append((x, f"One of {symbols}{loaded}."))
                 elif "any_of" in parameter:
                     positional.append(x)
                     given.append(f'sum_of_constants("{x}", LibSynfire.{parameter["any_of"]}_names, {x})')

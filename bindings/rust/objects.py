@@ -31,6 +31,9 @@ METHODS_BY_HAND = {
     "synfire_layer_get_desc", "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
     "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters"}
 
+# A reference to one that was loaded as text stands where such a constant does.
+LOADED = {"model", "surrogate"}
+
 MODULE = "//! Objects and methods that follow from the C ABI alone. The types are at the root of the crate.\n"
 
 
@@ -257,6 +260,8 @@ class Objects:
             if role == "number":
                 number, _, to_c = self.number(parameter, kind)
                 number, to_c = ("Operation", "{}.0") if is_operation else (number, to_c)
+                if parameter.get("one_of") in LOADED:
+                    number, to_c = f"impl Into<{number}>", f"{number}::to_raw({{}}.into())"
                 out.parameters.append(f"{name}: {number or fail(method['function'] + ': the type ' + kind)}")
                 out.arguments.append(to_c.format(name))
             elif role == "text":

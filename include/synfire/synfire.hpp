@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -66,8 +67,11 @@
  * - Descriptors are those of the C ABI. A `struct_size` of 0 is filled in, so that the designated initialisers of C++20
  *   work: `synfire::Layer lif(context, {.n_steps = 16, .n_neurons = 128})` (with `-Wextra`, g++ warns about the omitted
  *   fields). In C++17, use the functions named `_desc`.
+ * - A synfire::Model or synfire::Surrogate, loaded as text, also converts to its id, so it can be passed wherever
+ *   `SYNFIRE_MODEL_LIF` or `SYNFIRE_SURROGATE_ATAN` can, including in descriptors.
  * - If the callback of a native node throws, the call that led to it, Graph::launch(), Graph::instantiate() or
- *   Graph::rebind(), rethrows the exception. No other callback may throw.
+ *   Graph::rebind(), rethrows the exception. So does the load that calls a synfire::LoadProgress. No other callback may
+ *   throw.
  * - Graph::launch(), Graph::wait() and Graph::poll() allocate nothing, unless they throw.
  */
 
@@ -1632,10 +1636,21 @@ inline void destroy(synfire_network handle) noexcept {
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end destroy
 
+// A text of the length that the call first gives, its null included.
+template <class Write>
+std::string written(Write write) {
+  std::uint64_t bytes = 0;
+  check(write(nullptr, &bytes));
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  check(write(text.data(), &bytes));
+  text.resize(text.size() - 1);
+  return text;
+}
+
 }  // namespace detail
 /** @endcond */
 
-/** The base of Context, Buffer, Layer and Graph: owns one handle, and destroys it with its `_destroy` function, which
+/** The base of Context, Buffer, Layer, Graph and all other objects: owns one handle, and destroys it with its `_destroy` function, which
  *  never blocks and is legal on any thread. */
 template <class Handle>
 class Owner {
@@ -2080,6 +2095,160 @@ class Buffer : public Owner<synfire_buffer> {
   Shape shape_;
   bool host_visible_ = false;
 };
+
+// ---- Models and surrogates as text ------------------------------------------------------------------------------------
+
+/**
+ * Describes a text to load: `load_desc("klif", text)`.
+ *
+ * @param name What its file would be called without `.hpp`, which names the struct: `"klif"` is of `struct Klif`.
+ * @param text The header that `synfire_add_model` takes; it must stay valid until it is loaded.
+ * @return The descriptor; everything else may be set in it.
+ */
+constexpr synfire_load_desc load_desc(const char* name, std::string_view text) noexcept {
+  auto desc = detail::empty<synfire_load_desc>();
+  desc.name = name;
+  desc.text = text.empty() ? "" : text.data();
+  desc.text_bytes = text.size();
+  return desc;
+}
+
+/**
+ * Describes a file to load, which is called like its struct: `klif.hpp` has `struct Klif`.
+ *
+ * @param path The path of the file, in UTF-8.
+ * @return The descriptor; everything else may be set in it.
+ */
+constexpr synfire_load_desc load_file_desc(const char* path) noexcept {
+  auto desc = detail::empty<synfire_load_desc>();
+  desc.file = path;
+  return desc;
+}
+
+/** Hears how loading goes on: one of `SYNFIRE_LOAD_*` and the time since it began. It returns whether to go on; false
+ *  ends the compiler, and the load throws. What it throws ends the compiler too, and comes out of the load. */
+using LoadProgress = std::function<bool(std::int32_t stage, std::chrono::nanoseconds elapsed)>;
+
+/** @cond DETAIL */
+namespace detail {
+
+inline synfire_status load(synfire_context context, const synfire_load_desc& desc, synfire_model* model) noexcept {
+  return synfire_model_load(context, &desc, model);
+}
+inline synfire_status load(synfire_context context, const synfire_load_desc& desc,
+                           synfire_surrogate* surrogate) noexcept {
+  return synfire_surrogate_load(context, &desc, surrogate);
+}
+inline synfire_status get_info(synfire_model model, synfire_load_info& info) noexcept {
+  return synfire_model_get_info(model, &info);
+}
+inline synfire_status get_info(synfire_surrogate surrogate, synfire_load_info& info) noexcept {
+  return synfire_surrogate_get_info(surrogate, &info);
+}
+inline synfire_status check_loaded(synfire_model model, std::uint64_t seed, std::uint64_t n_samples,
+                                   synfire_check_report& report) noexcept {
+  return synfire_model_check(model, seed, n_samples, &report);
+}
+inline synfire_status check_loaded(synfire_surrogate surrogate, std::uint64_t seed, std::uint64_t n_samples,
+                                   synfire_check_report& report) noexcept {
+  return synfire_surrogate_check(surrogate, seed, n_samples, &report);
+}
+
+// Who hears of a load, and what that threw.
+struct Hearing {
+  const LoadProgress& progress;
+  std::exception_ptr thrown;
+};
+inline std::int32_t SYNFIRE_CALL hear(void* user, std::int32_t stage, std::uint64_t nanoseconds) noexcept {
+  auto& hearing = *static_cast<Hearing*>(user);
+  try {
+    const std::chrono::nanoseconds elapsed(static_cast<std::chrono::nanoseconds::rep>(nanoseconds));
+    return hearing.progress(stage, elapsed) ? 0 : 1;
+  } catch (...) {
+    hearing.thrown = std::current_exception();
+    return 1;
+  }
+}
+
+}  // namespace detail
+/** @endcond */
+
+/** What was loaded as text: Model and Surrogate. Layers and networks that use it stay valid when it is destroyed. **The
+ *  text runs in this process, with all rights of the program.** */
+template <class Handle>
+class Loaded : public Owner<Handle> {
+ public:
+  /** Nothing. */
+  Loaded() noexcept = default;
+
+  /**
+   * Loads a text or a file. Calls synfire_model_load() or synfire_surrogate_load().
+   *
+   * @param context  The context in which it may be used.
+   * @param desc     What to load; see load_desc() and load_file_desc().
+   * @param progress Hears how loading goes on. Empty: `desc.progress` does, which must not throw.
+   * @throws error, with the line numbers of the text if the compiler refuses it, or what `progress` threw.
+   */
+  Loaded(const Context& context, const synfire_load_desc& desc, const LoadProgress& progress = nullptr) {
+    synfire_load_desc sized = detail::sized(desc);
+    detail::Hearing hearing{progress, nullptr};
+    if (progress) {
+      sized.progress = &detail::hear;
+      sized.user = &hearing;
+    }
+    const synfire_status status = detail::load(context, sized, &this->handle_);
+    if (hearing.thrown) std::rethrow_exception(hearing.thrown);
+    synfire::check(status);
+  }
+
+  /**
+   * Takes ownership of a handle.
+   *
+   * @param handle What nothing else destroys, or null.
+   */
+  explicit Loaded(Handle handle) noexcept : Owner<Handle>(handle) {}
+
+  /**
+   * Its id and how it was loaded. Calls synfire_model_get_info() or synfire_surrogate_get_info().
+   *
+   * @return The info.
+   * @throws error
+   */
+  synfire_load_info info() const {
+    auto info = detail::empty<synfire_load_info>();
+    synfire::check(detail::get_info(this->handle_, info));
+    return info;
+  }
+
+  /**
+   * Converts to the id, for synfire_layer_desc::model or synfire_layer_desc::surrogate and wherever else a built-in one
+   * is passed.
+   *
+   * @return info().id
+   * @throws error
+   */
+  operator std::int32_t() const { return info().id; }
+
+  /**
+   * Compares each derivative with a central difference. Calls synfire_model_check() or synfire_surrogate_check().
+   *
+   * @param seed      The same seed gives the same report.
+   * @param n_samples Random samples, 1 to 10,000,000.
+   * @return The report.
+   * @throws error
+   */
+  synfire_check_report check(std::uint64_t seed = 0, std::uint64_t n_samples = 1000) const {
+    auto report = detail::empty<synfire_check_report>();
+    synfire::check(detail::check_loaded(this->handle_, seed, n_samples, report));
+    return report;
+  }
+};
+
+/** A neuron model that was loaded as text. See ::synfire_model. */
+using Model = Loaded<synfire_model>;
+
+/** A surrogate that was loaded as text. See ::synfire_surrogate. */
+using Surrogate = Loaded<synfire_surrogate>;
 
 // ---- Layers ---------------------------------------------------------------------------------------------------------
 
@@ -2560,6 +2729,18 @@ class Layer : public Owner<synfire_layer> {
                const synfire_state_desc& desc = detail::empty<synfire_state_desc>()) {
     const synfire_state_desc sized = detail::sized(desc);
     check(synfire_layer_restore(handle_, &sized, data.data(), data.size()));
+  }
+
+  /**
+   * The CUDA C++ of the layer's forward and backward kernels: one text that nvcc compiles without Synfire. Calls
+   * synfire_layer_source().
+   *
+   * @return The whole text.
+   * @throws error
+   */
+  std::string source() const {
+    return detail::written(
+        [&](char* text, std::uint64_t* bytes) { return synfire_layer_source(handle_, text, bytes); });
   }
 
  private:
@@ -3242,20 +3423,6 @@ void write(const Optimizer& optimizer, std::int32_t member, const char* name, co
 }
 
 // ---- Networks -------------------------------------------------------------------------------------------------------
-
-/** @cond DETAIL */
-namespace detail {
-template <class Write>
-std::string written(Write write) {
-  std::uint64_t bytes = 0;
-  check(write(nullptr, &bytes));
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  check(write(text.data(), &bytes));
-  text.resize(text.size() - 1);
-  return text;
-}
-}  // namespace detail
-/** @endcond */
 
 /**
  * A table of a network's stages, and the bytes that its parts take. Calls synfire_network_write_summary().
@@ -4136,12 +4303,8 @@ class Graph : public Owner<synfire_graph> {
    * @throws error
    */
   std::string dot() const {
-    std::uint64_t bytes = 0;
-    check(synfire_graph_write_dot(handle_, nullptr, &bytes));
-    std::string text(static_cast<std::size_t>(bytes), '\0');
-    check(synfire_graph_write_dot(handle_, text.data(), &bytes));
-    text.resize(text.size() - 1);
-    return text;
+    return detail::written(
+        [&](char* text, std::uint64_t* bytes) { return synfire_graph_write_dot(handle_, text, bytes); });
   }
 
   /**

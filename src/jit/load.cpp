@@ -84,26 +84,37 @@ struct LoadedPart {
   }
 };
 
-class TextModel final : public Model {
+const core::LoadedModelFormula* set_formulas(const operations::LoadedTable& table, core::ModelRow& row) {
+  row.derive = [](const core::ModelRow& of, const double* parameters, bool undecayed_input, double* constants) {
+    of.loaded->formula()->derive(parameters, undecayed_input, constants);
+  };
+  row.derive_along = [](const core::ModelRow& of, const double* parameters, int parameter, bool undecayed_input,
+                        double* slopes) {
+    of.loaded->formula()->derive_along(parameters, parameter, undecayed_input, slopes);
+  };
+  row.constants_fit = constants_fit;
+  return table.model;
+}
+const core::LoadedSurrogateFormula* set_formulas(const operations::LoadedTable& table, core::SurrogateRow& row) {
+  row.derive = [](const core::SurrogateRow& of, const double* parameters, double* constants) {
+    of.loaded->formula()->derive(parameters, constants);
+  };
+  return table.surrogate;
+}
+
+// Base is Model or Surrogate.
+template <class Base>
+class Loaded final : public Base {
  public:
-  TextModel(core::Context& context, LoadedPart&& part, const LoadFacts& facts)
-      : Model(context), part_(std::move(part)) {
-    facts_ = facts;
+  Loaded(core::Context& context, LoadedPart&& part, const LoadFacts& facts) : Base(context), part_(std::move(part)) {
+    this->facts_ = facts;
     const operations::LoadedTable& table = part_.code.table();
-    set_host_table(&table);
-    formula_ = table.model;
+    this->set_host_table(&table);
     fill(part_.specs, *table.description);
-    fill(row_, part_.specs, *table.description);
-    row_.derive = [](const core::ModelRow& row, const double* parameters, bool undecayed_input, double* constants) {
-      row.loaded->formula()->derive(parameters, undecayed_input, constants);
-    };
-    row_.derive_along = [](const core::ModelRow& row, const double* parameters, int parameter, bool undecayed_input,
-                           double* slopes) {
-      row.loaded->formula()->derive_along(parameters, parameter, undecayed_input, slopes);
-    };
-    row_.constants_fit = constants_fit;
-    row_.loaded = this;
-    row_.id = core::enroll(*this);
+    fill(this->row_, part_.specs, *table.description);
+    this->formula_ = set_formulas(table, this->row_);
+    this->row_.loaded = this;
+    this->row_.id = core::enroll(*this);
   }
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
     part_.check(seed, n_samples, answer);
@@ -112,42 +123,13 @@ class TextModel final : public Model {
   const void* kernel(const core::KernelRequest& request) override { return part_.kernels->find(request); }
 
  private:
-  ~TextModel() override = default;
+  ~Loaded() override = default;
   void dispose() noexcept override { core::strike_off(*this); }
 
   LoadedPart part_;
 };
 
-class TextSurrogate final : public Surrogate {
- public:
-  TextSurrogate(core::Context& context, LoadedPart&& part, const LoadFacts& facts)
-      : Surrogate(context), part_(std::move(part)) {
-    facts_ = facts;
-    const operations::LoadedTable& table = part_.code.table();
-    set_host_table(&table);
-    formula_ = table.surrogate;
-    fill(part_.specs, *table.description);
-    fill(row_, part_.specs, *table.description);
-    row_.derive = [](const core::SurrogateRow& row, const double* parameters, double* constants) {
-      row.loaded->formula()->derive(parameters, constants);
-    };
-    row_.loaded = this;
-    row_.id = core::enroll(*this);
-  }
-  void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
-    part_.check(seed, n_samples, answer);
-  }
-  const ModelText& text() const noexcept override { return part_.text; }
-  const void* kernel(const core::KernelRequest& request) override { return part_.kernels->find(request); }
-
- private:
-  ~TextSurrogate() override = default;
-  void dispose() noexcept override { core::strike_off(*this); }
-
-  LoadedPart part_;
-};
-
-template <class Base, class Loaded>
+template <class Base>
 Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind) {
   Progress progress(desc.progress, desc.user, desc.time_out);
   progress.enter(SYNFIRE_LOAD_CHECK);
@@ -164,7 +146,7 @@ Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind)
   CompiledHostCode compiled =
       compile_for_host(text, kernels ? HostParts::formula : HostParts::formula_and_kernels, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
-  return new Loaded(context, {std::move(text), std::move(compiled.code), std::move(kernels)}, facts);
+  return new Loaded<Base>(context, {std::move(text), std::move(compiled.code), std::move(kernels)}, facts);
 }
 
 }  // namespace
@@ -177,10 +159,10 @@ const ModelText* text_of(const core::SurrogateRow& row) noexcept {
 }
 
 Model* load_model(core::Context& context, const synfire_load_desc& desc) {
-  return load<Model, TextModel>(context, desc, TextKind::model);
+  return load<Model>(context, desc, TextKind::model);
 }
 Surrogate* load_surrogate(core::Context& context, const synfire_load_desc& desc) {
-  return load<Surrogate, TextSurrogate>(context, desc, TextKind::surrogate);
+  return load<Surrogate>(context, desc, TextKind::surrogate);
 }
 
 }  // namespace synfire::jit

@@ -18,9 +18,11 @@ struct LoadFacts {
 
 struct ModelText;
 
-class Model : public core::LoadedModel {
+// What was loaded from text: of core::LoadedModel or core::LoadedSurrogate.
+template <class Base>
+class FromText : public Base {
  public:
-  using core::LoadedModel::LoadedModel;
+  using Base::Base;
   const LoadFacts& facts() const noexcept { return facts_; }
   virtual const ModelText& text() const noexcept = 0;
   virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
@@ -28,17 +30,8 @@ class Model : public core::LoadedModel {
  protected:
   LoadFacts facts_;
 };
-
-class Surrogate : public core::LoadedSurrogate {
- public:
-  using core::LoadedSurrogate::LoadedSurrogate;
-  const LoadFacts& facts() const noexcept { return facts_; }
-  virtual const ModelText& text() const noexcept = 0;
-  virtual void check(uint64_t seed, uint64_t n_samples, synfire_check_report& report) = 0;
-
- protected:
-  LoadFacts facts_;
-};
+using Model = FromText<core::LoadedModel>;
+using Surrogate = FromText<core::LoadedSurrogate>;
 
 // Both throw a Failure with the rules SYN-MODEL-*; the caller owns the reference.
 Model* load_model(core::Context& context, const synfire_load_desc& desc);

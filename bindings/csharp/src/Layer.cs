@@ -12,8 +12,8 @@ namespace Synfire
     /// <summary>What a layer is besides its shape; everything has a default.</summary>
     public sealed class LayerOptions
     {
-        /// <summary>The neuron model. Default: LIF.</summary>
-        public Model Model { get; set; }
+        /// <summary>The neuron model: a <see cref="Synfire.Model"/> or a <see cref="LoadedModel"/>. Default: LIF.</summary>
+        public ModelChoice Model { get; set; }
 
         /// <summary>Batch rows B that share the parameters. Default: 1.</summary>
         public long Batch { get; set; } = 1;
@@ -24,8 +24,11 @@ namespace Synfire
         /// <summary>What a spike does to V. Default: hard.</summary>
         public Reset Reset { get; set; }
 
-        /// <summary>The surrogate derivative of the spike. Default: sigmoid.</summary>
-        public Surrogate Surrogate { get; set; }
+        /// <summary>
+        /// The surrogate derivative of the spike: a <see cref="Synfire.Surrogate"/> or a <see cref="LoadedSurrogate"/>.
+        /// Default: sigmoid.
+        /// </summary>
+        public SurrogateChoice Surrogate { get; set; }
 
         /// <summary>Whether the gradient stops at the spike inside the reset.</summary>
         public bool DetachReset { get; set; }
@@ -150,6 +153,7 @@ namespace Synfire
             Errors.Check(Native.synfire_layer_create(context.Raw, &desc, &made));
             Handle.Adopt(made.Value);
             GC.KeepAlive(context);
+            GC.KeepAlive(options); // with what was loaded
             Steps = steps.Value;
             Neurons = neurons.Value;
             Batch = desc.batch == 0 ? 1 : desc.batch;
@@ -173,13 +177,13 @@ namespace Synfire
         {
             LayerOptions chosen = options ?? new LayerOptions();
             synfire_layer_desc desc = synfire_layer_desc.Init;
-            desc.model = (int)chosen.Model;
+            desc.model = chosen.Model.Id;
             desc.n_steps = Errors.NotNegative(steps.Value, "steps");
             desc.n_neurons = Errors.NotNegative(neurons.Value, "neurons");
             desc.batch = Errors.NotNegative(chosen.Batch, "Batch");
             desc.dtype = (int)chosen.DType;
             desc.reset = (int)chosen.Reset;
-            desc.surrogate = (int)chosen.Surrogate;
+            desc.surrogate = chosen.Surrogate.Id;
             desc.detach_reset = chosen.DetachReset ? 1 : 0;
             desc.undecayed_input = chosen.UndecayedInput ? 1 : 0;
             desc.threads_per_block = chosen.ThreadsPerBlock;
@@ -207,7 +211,9 @@ namespace Synfire
         public static LayerMemory QueryMemory(NamedLength steps, NamedLength neurons, LayerOptions options = null)
         {
             SynfireLibrary.Require();
-            return Query(Desc(steps, neurons, options));
+            LayerMemory memory = Query(Desc(steps, neurons, options));
+            GC.KeepAlive(options);
+            return memory;
         }
 
         // A method of its own, because Mono looks up functions when it compiles a method.

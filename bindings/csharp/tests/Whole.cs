@@ -185,6 +185,14 @@ namespace Synfire.Tests
                        "the loss falls 10 times");
         }
 
+        public static void OwnNeuron()
+        {
+            Output output = Program.Managed("OwnNeuron", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("bindings-own_neuron"),
+                       "the numbers of the C program: " + output.Text);
+            Check.Equal(Lines(output.Text).Length, 95, "lines");
+        }
+
         public static void Network()
         {
             Program.Folder = Directory.CreateDirectory(Path.Combine(Path.GetTempPath(), Path.GetRandomFileName())).FullName;

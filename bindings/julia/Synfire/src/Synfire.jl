@@ -34,6 +34,7 @@ export record, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
 export accuracy, save_to_memory, load_from_memory!
 export native!, NativeCall, set_parameters!, set_active_rows!, snapshot
+export LoadedModel, LoadedSurrogate, load_info, check_derivatives, source
 export summary_of, abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")
@@ -48,6 +49,7 @@ include("operation.jl")
 include("operations.jl")
 include("learning.jl")
 include("network.jl")
+include("loaded.jl")
 include("changes.jl")
 include("native.jl")
 include("spikes.jl")

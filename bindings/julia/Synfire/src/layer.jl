@@ -9,8 +9,10 @@
 
 A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch` rows that share the parameters.
 
-- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`; one that was added to the library by its name, a string
-- `surrogate`: `:sigmoid` (the default), `:atan` and fourteen others; its parameters are parameters of the layer
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`; one that was added to the library by its name, a string;
+  a [`LoadedModel`](@ref)
+- `surrogate`: `:sigmoid` (the default), `:atan` and fourteen others, or a [`LoadedSurrogate`](@ref); its parameters are
+  parameters of the layer
 - `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
 - `threads_per_block`: CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best
@@ -46,7 +48,7 @@ mutable struct Layer <: Handle
         desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                           threads_per_block)
         handle = Ref(LibSynfire.synfire_layer(C_NULL))
-        check(LibSynfire.synfire_layer_create(context, desc, handle))
+        GC.@preserve model surrogate check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
                           constant_name(LibSynfire.model_names, desc[].model),
                           constant_name(LibSynfire.dtype_names, desc[].dtype), 0, nothing, false))
@@ -126,7 +128,7 @@ function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, d
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
                       threads_per_block)
     memory = Ref(LibSynfire.synfire_layer_memory())
-    check(LibSynfire.synfire_layer_query_memory(desc, memory))
+    GC.@preserve model surrogate check(LibSynfire.synfire_layer_query_memory(desc, memory))
     names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))
     return NamedTuple{names}(map(name -> Int(getfield(memory[], name)), names))
 end

@@ -1596,7 +1596,7 @@ end
 
 Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
 
-- `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`.
+- `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`, or a [`LoadedModel`](@ref).
 """
 function add_neurons!(network::Network, name::Union{Symbol,AbstractString}, model)
     check(LibSynfire.synfire_network_add_neurons(network, String(name),

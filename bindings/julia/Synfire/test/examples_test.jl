@@ -39,6 +39,12 @@ end
     @test length(losses) == 60 && losses[1] >= 10 * losses[end]
 end
 
+@testset "own neuron" begin
+    output, good = example("own_neuron")
+    @test good && output == program("bindings-own_neuron")
+    @test length(lines_of(output)) == 95
+end
+
 @testset "network" begin
     mktempdir() do folder
         cd(folder) do

@@ -10,7 +10,8 @@ using Synfire
 using Test
 
 const all_tests = ["layout", "docs", "arrays", "shapes", "layers", "operations", "graphs", "changes", "steps",
-                   "errors", "networks", "lifetime", "threads", "loading", "extensions", "overhead", "examples"]
+                   "errors", "networks", "loaded", "lifetime", "threads", "loading", "extensions", "overhead",
+                   "examples"]
 
 # A C program's output.
 program(name, arguments...) = read(`$(joinpath(ENV["SYNFIRE_PROGRAMS"], name)) $(collect(string.(arguments)))`, String)

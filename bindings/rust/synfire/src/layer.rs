@@ -14,7 +14,7 @@ pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
     pub(crate) tapes: Tapes,
-    // Whether its backward may need X beside H. Only models that were added to the library do.
+    // Whether its backward may need X beside H. Only models that were added to the library or loaded do.
     pub(crate) slope_reads_x: bool,
 }
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
@@ -105,9 +105,9 @@ pub struct ParameterInfo {
 }
 
 impl LayerBuilder {
-    /// Neuron model.
-    pub fn model(mut self, model: Model) -> Self {
-        self.0.model = model.to_raw();
+    /// Neuron model: [`Model::Lif`], or a reference to a [`LoadedModel`](crate::LoadedModel).
+    pub fn model(mut self, model: impl Into<Model>) -> Self {
+        self.0.model = Model::to_raw(model.into());
         self
     }
     /// Rows of a batch.
@@ -125,9 +125,9 @@ impl LayerBuilder {
         self.0.reset = reset.to_raw();
         self
     }
-    /// Surrogate derivative.
-    pub fn surrogate(mut self, surrogate: Surrogate) -> Self {
-        self.0.surrogate = surrogate.to_raw();
+    /// Surrogate derivative: [`Surrogate::Atan`], or a reference to a [`LoadedSurrogate`](crate::LoadedSurrogate).
+    pub fn surrogate(mut self, surrogate: impl Into<Surrogate>) -> Self {
+        self.0.surrogate = Surrogate::to_raw(surrogate.into());
         self
     }
     /// No gradient through the reset.

@@ -93,9 +93,9 @@
 //!
 //! # Panics
 //!
-//! It calls no functions of the program but those of native nodes ([`Graph::native`]), whose panics are caught before its
-//! frames and go on after them, and job systems ([`JobSystem`]), whose panics end there: what they left undone is an error of
-//! the call. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
+//! It calls no functions of the program but those of native nodes ([`Graph::native`]) and what hears of loading
+//! ([`Text::progress`]), whose panics are caught before its frames and go on after them, and job systems ([`JobSystem`]),
+//! whose panics end there: what they left undone is an error of the call. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
 //!
 //! SPDX-License-Identifier: MIT
 #![deny(missing_docs, missing_debug_implementations)]
@@ -108,6 +108,7 @@ mod held;
 mod jobs;
 mod layer;
 mod learning;
+mod loaded;
 mod native;
 mod network;
 mod objects;
@@ -127,6 +128,7 @@ pub use graph::{Graph, GraphBuilder, Operation, Statistics, Stream, Wait};
 pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use learning::SynapseMemory;
+pub use loaded::{CheckReport, LoadInfo, LoadStage, LoadedModel, LoadedSurrogate, Text};
 pub use native::{Native, NativeCall, Outcome};
 pub use network::{NetworkFile, StageValue};
 #[allow(unused_imports)] // it may be empty

@@ -12,10 +12,11 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use synfire_sys as sys;
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
-/// What [`Network::set`] takes: a number, a flag, or a constant such as [`Surrogate::Atan`]. Sealed.
+/// What [`Network::set`] takes: a number, a flag, a constant such as [`Surrogate::Atan`], or a reference to a
+/// [`LoadedSurrogate`](crate::LoadedSurrogate). Sealed.
 pub trait StageValue: sealed::Sealed {
     #[doc(hidden)]
     fn number(self) -> f64;

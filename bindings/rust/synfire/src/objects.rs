@@ -646,11 +646,14 @@ impl Network {
     }
     /// Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset
     /// state.
-    pub fn add_neurons(&self, name: &str, model: Model) -> Result<()> {
+    pub fn add_neurons(&self, name: &str, model: impl Into<Model>) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
         self.core.held.between_launches(|| {
-            check(unsafe { sys::synfire_network_add_neurons(self.core.raw, name.as_ptr(), model.to_raw()) }).map(drop)
+            check(unsafe {
+                sys::synfire_network_add_neurons(self.core.raw, name.as_ptr(), Model::to_raw(model.into()))
+            })
+            .map(drop)
         })
     }
     /// Adds the readout. It has no values.

@@ -46,6 +46,16 @@ fn train() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn own_neuron() {
+    let text = example("own_neuron", &[]);
+    assert_eq!(text, c("bindings-own_neuron", &[]));
+    let numbers: Vec<f64> = text.lines().filter_map(|line| line.split(' ').nth(2)?.parse().ok()).collect();
+    println!("own_neuron: tau_i goes from {} to {}", numbers[0], numbers[numbers.len() - 1]);
+    assert!(text.lines().count() == 95 && numbers[numbers.len() - 1] > 4.0);
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn network() {
     let folder = std::env::temp_dir().join(format!("synfire-network-{}", std::process::id()));
     let programs = [("rust", example_path("network")), ("c", setting("SYNFIRE_PROGRAMS").join("network"))];
