@@ -30,6 +30,8 @@ static const char HELP[] =
     "  --population K       K neurons for every channel, with time constants from 2.5 to 40 ms; 1 to 4096 (default 1)\n"
     "  --realtime           process the frames in real time (default: as fast as possible)\n"
     "  --live               the same, and show spikes, V and latency on the terminal while it runs\n"
+    "  --spin               with --realtime or --live, spin between frames instead of sleeping: takes a whole\n"
+    "                       processor, and the system has nothing to wake\n"
     "  --loop SECONDS       listen for this long, repeating the sound (default: once; with --learn, learn for 10\n"
     "                       times the length of the sound); up to 1000000\n"
     "  --frames N           the same, in frames; 1 to 1000000000\n"
@@ -153,6 +155,8 @@ static bool read_arguments(options *chosen, int argc, char **argv) {
       chosen->learn = true;
     else if (strcmp(argument, "--realtime") == 0)
       chosen->realtime = true;
+    else if (strcmp(argument, "--spin") == 0)
+      chosen->spin = true;
     else if (strcmp(argument, "--live") == 0)
       chosen->live = chosen->realtime = true;
     else if (takes_value(argument)) {
@@ -168,6 +172,7 @@ static bool read_arguments(options *chosen, int argc, char **argv) {
   if (chosen->sound == NULL) return complain("no sound given");
   if (chosen->frames > 0 && chosen->loop_seconds > 0.0)
     return complain("--frames and --loop: only one of them is allowed");
+  if (chosen->spin && !chosen->realtime) return complain("--spin: only with --realtime or --live");
   return check_words(chosen);
 }
 

@@ -24,6 +24,7 @@ typedef struct options {
   bool learn;
   bool realtime;
   bool live; /* with it `realtime` is set too */
+  bool spin; /* only with `realtime` */
 } options;
 
 typedef enum options_verdict { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG } options_verdict;

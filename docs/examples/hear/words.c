@@ -207,7 +207,10 @@ static bool listen_to_all(listening *self, float *samples) {
       const int64_t ready = due;
       due = start + time_of(self, self->frame + 1);
       noted.behind = ready > due ? ready - due : 0;
-      clock_sleep_until(due);
+      if (self->chosen->spin)
+        clock_spin_until(due);
+      else
+        clock_sleep_until(due);
     }
     noted.due = due - start;
     if (!hear_frame(self, samples, due, &noted)) return false;

@@ -78,3 +78,7 @@ void clock_sleep_until(int64_t until) {
 }
 
 #endif
+
+void clock_spin_until(int64_t until) {
+  while (clock_now() < until) continue;
+}

@@ -178,6 +178,7 @@ case_unnamed() {
 
   wrong_usage 'standard input is for --words' -
   wrong_usage '--realtime, --svg and --csv need a WAV file' - --words "$network" --realtime
+  wrong_usage '--spin: only with --realtime or --live' "$sound" --words "$network" --spin
   wrong_usage 'not together with --learn' "$sound" --words "$network" --learn
   wrong_usage 'only for standard input' "$sound" --words "$network" --rate 16000
   wrong_usage '--rate 8000: allowed: an integer from 16000 to 192000' - --words "$network" --rate 8000
@@ -185,6 +186,7 @@ case_unnamed() {
 }
 
 case_realtime() {
+  run_well "$sound" --backend host --realtime --spin --loop 0.2
   run_well "$sound" --backend host --realtime --loop 0.5
   has out 'frames  *500 of 1.000 ms: 0.500 s of sound'
   sed -n 's/^frames .* in \([0-9.]*\) s .*paced.*/\1/p' "$work/out" | awk '{ good = $1 >= 0.5 } END { exit !good }' ||

@@ -47,6 +47,10 @@ void clock_sleep_until(int64_t until) {
   if (frame == 100) now = until + 2500 * MICROSECOND;
 }
 
+void clock_spin_until(int64_t until) {
+  clock_sleep_until(until);
+}
+
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response) {
   (void)self, (void)samples;
   memset(response, 0, n_samples * COCHLEA_CHANNELS * sizeof *response);
