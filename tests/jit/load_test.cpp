@@ -65,6 +65,49 @@ TEST(Loaded, HasTheBitsOfTheBuiltInModel) {
       }
 }
 
+TEST(Loaded, StoresSixteenBits) {
+  const Context context = make_context();
+  const Model twin = load_model(context, load_desc(twin_text, "twin"));
+  const Shape shape = {11, 2, 45};
+  const auto passes = [&](int32_t model, int32_t dtype) {
+    synfire_layer_desc desc = describe(shape, dtype);
+    desc.model = model;
+    const Layer layer = make_layer(context, desc);
+    // Numbers from 0.5 to 2 of either format.
+    const uint32_t lowest = dtype == SYNFIRE_DTYPE_F16 ? 0x3800 : 0x3F00;
+    Random random(7);
+    const auto codes = [&] {
+      std::vector<uint16_t> all(shape.sequence());
+      for (uint16_t& code : all)
+        code = static_cast<uint16_t>(lowest + random.next() % (dtype == SYNFIRE_DTYPE_F16 ? 0x800 : 0x100));
+      return all;
+    };
+    const Buffer x = make_buffer(context, dtype, shape.sequence()), v = make_buffer(context, dtype, shape.sequence()),
+                 spikes = make_buffer(context, SYNFIRE_DTYPE_U8, shape.sequence()),
+                 gradient = make_buffer(context, dtype, shape.sequence());
+    upload(x, codes());
+    upload(gradient, codes());
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    forward.spikes = spikes;
+    forward.v_seq = v;
+    EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    backward.grad_spike_seq = backward.grad_x_seq = gradient;
+    backward.in_place = 1;
+    EXPECT_OK(synfire_layer_backward(layer, &backward, nullptr));
+    std::vector<uint16_t> all = download<uint16_t>(v, shape.sequence());
+    const std::vector<uint16_t> slopes = download<uint16_t>(gradient, shape.sequence());
+    const std::vector<uint8_t> fired = download<uint8_t>(spikes, shape.sequence());
+    EXPECT_GT(std::count(fired.begin(), fired.end(), 1), 0);
+    all.insert(all.end(), slopes.begin(), slopes.end());
+    all.insert(all.end(), fired.begin(), fired.end());
+    return all;
+  };
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
+    EXPECT_EQ(passes(id_of(twin), dtype), passes(SYNFIRE_MODEL_LIF, dtype)) << dtype;
+}
+
 TEST(Loaded, TakesEverySurrogate) {
   const Context context = make_context();
   const Model twin = load_model(context, load_desc(twin_text, "twin"));
@@ -269,6 +312,47 @@ TEST(Loaded, WorksInNetworksAndTheirFiles) {
   double surrogate = 0;
   EXPECT_OK(synfire_network_get_value(network, "neurons", "surrogate", &surrogate));
   EXPECT_EQ(surrogate, id_of(smooth));
+}
+
+// Behind a synapse and in front of one.
+TEST(Loaded, LearnsInANetwork) {
+  const Context context = make_context();
+  const Model twin = load_model(context, load_desc(twin_text, "twin"));
+  constexpr uint64_t n_rows = 21, n_inputs = 13;
+  const auto learnt = [&](int32_t model) {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = 9;
+    desc.batch = 7;
+    synfire_network handle = nullptr;
+    EXPECT_OK(synfire_network_create(context, &desc, &handle));
+    const Network network(handle);
+    EXPECT_OK(synfire_network_add_input(network, "rates", SYNFIRE_NETWORK_INPUT_RATES, n_inputs));
+    EXPECT_OK(synfire_network_add_synapse(network, "first", 19));
+    EXPECT_OK(synfire_network_add_neurons(network, "hidden", model));
+    EXPECT_OK(synfire_network_add_synapse(network, "second", 3));
+    EXPECT_OK(synfire_network_add_neurons(network, "outputs", model));
+    EXPECT_OK(synfire_network_add_readout(network, "scores", SYNFIRE_READOUT_MEAN, 0));
+    EXPECT_OK(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY));
+    EXPECT_OK(synfire_network_add_optimizer(network, "adam", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.02));
+    EXPECT_OK(synfire_network_build(network));
+    std::vector<uint32_t> classes(n_rows);
+    for (uint32_t i = 0; i < n_rows; ++i) classes[i] = i % 3;
+    const Buffer rates = make_buffer_of(context, Random(5).values<float>(n_rows * n_inputs, 0, 0.6)),
+                 labels = make_buffer(context, SYNFIRE_DTYPE_U32, n_rows);
+    upload(labels, classes);
+    EXPECT_OK(
+        synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, n_rows, rates, labels, nullptr, nullptr, nullptr));
+    std::vector<double> losses;
+    for (int i = 0; i < 3; ++i) {
+      synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+      EXPECT_OK(synfire_network_train(network, 2, &result));
+      losses.push_back(result.loss);
+    }
+    return losses;
+  };
+  const std::vector<double> expected = learnt(SYNFIRE_MODEL_LIF);
+  EXPECT_NE(expected[0], expected[2]);
+  EXPECT_TRUE(same_bits(learnt(id_of(twin)), expected));
 }
 
 TEST(Loaded, IsChecked) {
