@@ -30,7 +30,7 @@ endfunction()
 
 if(STEP STREQUAL "build")
   execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/project" -B "${WORK_DIR}" -G "${GENERATOR}" ${compilers} ${library}
-    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DSYNFIRE_UNITY=ON")
+    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DSYNFIRE_UNITY=ON" "-DSYNFIRE_HOST_LEVELS=NATIVE")
   execute("${CMAKE_COMMAND}" --build "${WORK_DIR}" --parallel 2 --target fit added-tests added-bits)
   # Configuring again must not cause anything to be compiled.
   file(TIMESTAMP "${WORK_DIR}/models/synfire/added/synfire/added_models.hpp" before "%s")
