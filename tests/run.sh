@@ -33,7 +33,7 @@ declare -A step_text=(
   [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics"
   [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, the golden cases, synfire.hpp, hear"
   [bits]="all builds above print the same hashes of spikes, potentials and gradients"
-  [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; every test"
+  [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; the tests of every part"
   [tsan]="ThreadSanitizer; the tests of what runs on threads"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
@@ -154,14 +154,16 @@ build_preset() {
 # Programs whose results could depend on how the library's threads are made.
 thread_programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89)
 
-# build_and_test_threads NAME CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME, of these programs; their tests.
-# The rest of the code is that of dev and clang, in fewer files.
+# build_and_test_threads NAME TESTS CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME, of these programs; their
+# tests that match TESTS. The rest of the code is that of dev and clang, in fewer files.
 build_and_test_threads() {
-  local name=$1
-  shift
+  local name=$1 tests=$2
+  shift 2
   check "build build/$name" build_programs "$name" dev "${thread_programs[@]}" synfire-fork-test -- "$@" &&
-    run_ctest "build/$name" -R '^(host\.(bits_|fork$)|core\.|capi\.|golden\.(f|b))'
+    run_ctest "build/$name" -R "$tests"
 }
+# Tests of what several threads compute together.
+threaded_tests='^(host\.(bits_default_|fork$)|core\.|golden\.f|capi\.(.*(Thread|JobSystem)|ForwardBackward|Graphs|Gradient|Synapse|Network|Learn|Loss|Optimizer))'
 # build_programs NAME PRESET PROGRAM... -- CMAKE_ARGUMENTS...
 build_programs() {
   local name=$1 preset=$2 dir=build/$1
@@ -337,11 +339,13 @@ step_clang() {
 
 step_thrust() {
   if ! have_cuda_toolkit && [ ! -d /usr/include/thrust ]; then skip "no Thrust: neither a CUDA toolkit nor libthrust-dev"; return; fi
-  build_and_test_threads thrust -DSYNFIRE_HOST_PARALLEL=THRUST
+  build_and_test_threads thrust "$threaded_tests" -DSYNFIRE_HOST_PARALLEL=THRUST
 }
-step_openmp() { build_and_test_threads openmp -DSYNFIRE_HOST_PARALLEL=OPENMP; }
+step_openmp() { build_and_test_threads openmp "$threaded_tests" -DSYNFIRE_HOST_PARALLEL=OPENMP; }
 # Its kernels are this machine's alone, as in the demo.
-step_serial() { build_and_test_threads serial -DSYNFIRE_HOST_PARALLEL=NONE -DSYNFIRE_HOST_LEVELS=NATIVE; }
+step_serial() {
+  build_and_test_threads serial '^(host\.(bits_|fork$)|core\.|capi\.|golden\.(f|b))' -DSYNFIRE_HOST_PARALLEL=NONE -DSYNFIRE_HOST_LEVELS=NATIVE
+}
 
 # Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
 # cases, the floating-point control register, and gradients and graphs through the ABI.
@@ -403,7 +407,7 @@ step_bits() {
 # sanitizers.
 step_asan() {
   build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$' \
-    -E '^(host\.bits_[a-z0-9]+_[14]_threads$|jit\.(Nvrtc|Loaded|LoadedSurrogate)\.)'
+    -E '^(host\.bits_[a-z0-9]+_[14]_threads$|jit\.(Nvrtc|Loaded|LoadedSurrogate)\.|capi\.(Gradients|FloatEnvironment)\..*<double>)'
 }
 
 # Races do not depend on the instruction level, so only the library's own level is hashed.
@@ -415,7 +419,8 @@ step_tsan() {
   check "build build/tsan" build_programs tsan tsan "${thread_programs[@]}" synfire-files-tests synfire-hpp-tests-20 \
     frame-loop job-system -- &&
     run_ctest build/tsan \
-      -R '^(host\.bits_default_|core\.|capi\.|files\.|golden\.(f|b)|hpp\.c\+\+20\.|examples\.(frame-loop|job-system)$)'
+      -R '^(host\.bits_default_4|core\.|capi\.|files\.|golden\.f32|hpp\.c\+\+20\.|examples\.(frame-loop|job-system)$)' \
+      -E '^capi\.(Gradients\.MatchTheOracle|FloatEnvironment)'
 }
 
 step_docs() {
