@@ -163,7 +163,7 @@ build_and_test_threads() {
     run_ctest "build/$name" -R "$tests"
 }
 # Tests of what several threads compute together.
-threaded_tests='^(host\.(bits_default_|fork$)|core\.|golden\.f|capi\.(.*(Thread|JobSystem)|ForwardBackward|Graphs|Gradient|Synapse|Network|Learn|Loss|Optimizer))'
+threaded_tests='^(host\.(bits_default_|fork$)|core\.|golden\.f|capi\.(.*(Thread|JobSystem|Native|Callback|Lifetime|InFlight|Busy)|ForwardBackward|Graphs|Gradient|Synapse|Network|Learn|Loss|Optimizer))'
 # build_programs NAME PRESET PROGRAM... -- CMAKE_ARGUMENTS...
 build_programs() {
   local name=$1 preset=$2 dir=build/$1
@@ -416,11 +416,10 @@ step_tsan() {
     skip "clang with ThreadSanitizer is not installed"
     return
   fi
-  check "build build/tsan" build_programs tsan tsan "${thread_programs[@]}" synfire-files-tests synfire-hpp-tests-20 \
+  check "build build/tsan" build_programs tsan tsan "${thread_programs[@]}" synfire-hpp-tests-20 \
     frame-loop job-system -- &&
-    run_ctest build/tsan \
-      -R '^(host\.bits_default_4|core\.|capi\.|files\.|golden\.f32|hpp\.c\+\+20\.|examples\.(frame-loop|job-system)$)' \
-      -E '^capi\.(Gradients\.MatchTheOracle|FloatEnvironment)'
+    run_ctest build/tsan -R "$threaded_tests|^(hpp\\.c\\+\\+20\\.|examples\\.(frame-loop|job-system)$)" \
+      -E '^(host\.bits_default_[12]|golden\.f(16|64)|capi\.(Gradients\.MatchTheOracle|FloatEnvironment))'
 }
 
 step_docs() {
