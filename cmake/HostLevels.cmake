@@ -18,6 +18,7 @@ else()
     message(FATAL_ERROR "SYNFIRE_HOST_LEVELS is NATIVE, and this machine cannot run what it builds; ALL is needed")
   endif()
   if(NOT DEFINED SYNFIRE_NATIVE_LEVEL)
+    unset(ENV{SYNFIRE_HOST_LEVEL})  # chooses a level where programs run, not what this machine has
     try_run(ran compiled "${CMAKE_BINARY_DIR}/CMakeFiles/level" "${CMAKE_CURRENT_LIST_DIR}/print_level.cpp"
       COMPILE_DEFINITIONS -DSYNFIRE_HOST_X86_LEVELS=1 CXX_STANDARD 20 RUN_OUTPUT_VARIABLE output COMPILE_OUTPUT_VARIABLE text)
     if(NOT compiled OR NOT ran EQUAL 0)

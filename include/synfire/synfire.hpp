@@ -1650,8 +1650,8 @@ std::string written(Write write) {
 }  // namespace detail
 /** @endcond */
 
-/** The base of Context, Buffer, Layer, Graph and all other objects: owns one handle, and destroys it with its `_destroy` function, which
- *  never blocks and is legal on any thread. */
+/** The base of Context, Buffer, Layer, Graph and all other objects: owns one handle, and destroys it with its `_destroy`
+ *  function, which never blocks and is legal on any thread. */
 template <class Handle>
 class Owner {
  public:

@@ -175,7 +175,7 @@ namespace Synfire
                     desc.text_bytes = textBytes == null ? 0 : (ulong)textBytes.Length - 1;
                     desc.file = fileAt;
                     desc.name = nameAt;
-                    desc.time_out = (ulong)options.TimeOut.Ticks * 100;
+                    desc.time_out = Math.Min((ulong)options.TimeOut.Ticks, ulong.MaxValue / 100) * 100;
                     desc.cache = cacheAt;
                     desc.cache_bytes = options.CacheBytes;
                     if (options.Progress != null)

@@ -168,10 +168,7 @@ bool listen(listener *self) {
     if (self->chosen->realtime) { /* a frame can be processed when its last sample has arrived */
       begin = start + plan_time(self->course, self->sound->rate, frame + 1);
       self->busy_until = clock_now();
-      if (self->chosen->spin)
-        clock_spin_until(begin);
-      else
-        clock_sleep_until(begin);
+      clock_wait_until(begin, self->chosen->spin);
     }
     if (frame == 0) self->first_due = begin;
     good = listen_to_frame(self, frame, begin, samples, response, &shown);

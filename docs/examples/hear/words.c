@@ -207,10 +207,7 @@ static bool listen_to_all(listening *self, float *samples) {
       const int64_t ready = due;
       due = start + time_of(self, self->frame + 1);
       noted.behind = ready > due ? ready - due : 0;
-      if (self->chosen->spin)
-        clock_spin_until(due);
-      else
-        clock_sleep_until(due);
+      clock_wait_until(due, self->chosen->spin);
     }
     noted.due = due - start;
     if (!hear_frame(self, samples, due, &noted)) return false;

@@ -32,7 +32,7 @@ int64_t clock_preemptions(void) {
   return -1;
 }
 
-void clock_sleep_until(int64_t until) {
+static void sleep_until(int64_t until) {
   HANDLE timer = CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS);
   int64_t left;
   if (timer == NULL) timer = CreateWaitableTimerW(NULL, TRUE, NULL);
@@ -67,7 +67,7 @@ int64_t clock_preemptions(void) {
   return -1;
 }
 
-void clock_sleep_until(int64_t until) {
+static void sleep_until(int64_t until) {
   int64_t left;
   while ((left = until - clock_now()) > 0) { /* a signal may interrupt the sleep */
     struct timespec pause;
@@ -79,6 +79,7 @@ void clock_sleep_until(int64_t until) {
 
 #endif
 
-void clock_spin_until(int64_t until) {
+void clock_wait_until(int64_t until, bool spins) {
+  if (!spins) sleep_until(until);
   while (clock_now() < until) continue;
 }

@@ -7,6 +7,7 @@
 #ifndef SOUND_CLOCK_H
 #define SOUND_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -19,10 +20,9 @@ int64_t clock_now(void);
 /* How often the system has preempted this thread; negative if it does not report that. */
 int64_t clock_preemptions(void);
 
-/* Both return when clock_now() has reached `until`, immediately if it already has. Spinning keeps a processor busy, so
- * that the system has nothing to wake. */
-void clock_sleep_until(int64_t until);
-void clock_spin_until(int64_t until);
+/* Returns when clock_now() has reached `until`, immediately if it already has. Sleeps, or spins, which keeps a
+ * processor busy, so that the system has nothing to wake. */
+void clock_wait_until(int64_t until, bool spins);
 
 #ifdef __cplusplus
 }

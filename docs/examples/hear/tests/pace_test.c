@@ -41,14 +41,11 @@ int64_t clock_preemptions(void) {
   return preemptions;
 }
 
-void clock_sleep_until(int64_t until) {
+void clock_wait_until(int64_t until, bool spins) {
+  (void)spins;
   if (slept++ > 0) ++frame;
   if (now < until) now = until + 20 * MICROSECOND; /* a frame that is behind does not sleep */
   if (frame == 100) now = until + 2500 * MICROSECOND;
-}
-
-void clock_spin_until(int64_t until) {
-  clock_sleep_until(until);
 }
 
 void cochlea_hear(cochlea *self, const float *samples, size_t n_samples, float *response) {
