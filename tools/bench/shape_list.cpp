@@ -226,4 +226,8 @@ Shape reference_of(const Shape& shape) {
   return {up_to_multiple(shape.steps, 8), 1, up_to_multiple(shape.batch * shape.neurons, 128)};
 }
 
+Shape smallest_reference_of(const Shape& shape, bool host) {
+  return {up_to_multiple(shape.steps, 8), 1, host ? std::uint64_t{16} : std::uint64_t{128}};
+}
+
 }  // namespace synfire_bench
