@@ -4,10 +4,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -122,23 +119,6 @@ Job with_shape(const Job& job, const Shape& shape) {
   return other;
 }
 
-// An open file with its writer.
-class FileOutput {
- public:
-  FileOutput(const std::string& path, Format format) : file_(std::fopen(path.c_str(), "wb")) {
-    if (!file_) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
-    writer_.emplace(file_.get(), format, shape_columns());
-  }
-  Writer& writer() { return *writer_; }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-  std::optional<Writer> writer_;
-};
-
 class ShapesRun {
  public:
   ShapesRun(const Machine& machine, const Options& options)
@@ -240,13 +220,10 @@ void run_shapes(const Options& options) {
   if (options.shapes.sources) return print_sources();
   const double begin = now();
   const Machine machine(options.backend->id, options.threads);
-  std::vector<FileOutput> files;
-  if (!options.csv_file.empty()) files.emplace_back(options.csv_file, Format::csv);
-  if (!options.json_file.empty()) files.emplace_back(options.json_file, Format::json);
+  ResultFiles files(options.csv_file, options.json_file, shape_columns());
   std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
-              static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+  print_copy(copy);
   const Plan plan(machine, options);
   std::printf("times are %s of %u samples or more; a reference is one row of B N neurons, scaled by bytes\n\n",
               machine.is_host() ? "the smallest" : "medians", options.rounds);
@@ -266,17 +243,15 @@ void run_shapes(const Options& options) {
       for (ShapeResult& result : run.measure(task, pool)) {
         const Row row = shape_row(machine, copy, result);
         table.row(row);
-        for (FileOutput& file : files) file.writer().row(row);
+        files.row(row);
         results.push_back(std::move(result));
       }
       machine.reclaim();
     }
   }
   table.finish();
-  for (FileOutput& file : files) file.writer().finish();
-  const Copy again = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n",
-              again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100);
+  files.finish();
+  print_copy_at_end(copy, measure_copy(machine, options.copy_mib, options.rounds));
   if (plan.left_out() > 0) {
     std::printf("left out: %zu layers of more than %llu elements (--largest)\n", plan.left_out(),
                 static_cast<unsigned long long>(plan.largest()));
