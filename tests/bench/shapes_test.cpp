@@ -96,13 +96,15 @@ TEST(ShapeBounds, ReferenceIsOneRowOfWholeBlocks) {
 }
 
 TEST(ShapeBounds, SmallestReferenceHasAsManyStepsAndOneBlockOrVector) {
-  for (const bool host : {false, true}) {
+  for (const Dtype& dtype : dtypes) {
     for (const Shape shape : {Shape{1, 1, 1}, Shape{50, 1, 2}, Shape{311, 128, 2700}}) {
-      const Shape smallest = smallest_reference_of(shape, host), reference = reference_of(shape);
-      EXPECT_EQ(smallest.steps, reference.steps);
-      EXPECT_EQ(smallest.batch, 1U);
-      EXPECT_EQ(smallest.neurons, host ? 16U : 128U);
-      EXPECT_LE(smallest.neurons, reference.neurons);
+      const Shape on_gpu = smallest_reference_of(shape, dtype, false),
+                  on_host = smallest_reference_of(shape, dtype, true);
+      EXPECT_EQ(on_gpu.steps, reference_of(shape).steps);
+      EXPECT_EQ(on_host.steps, reference_of(shape).steps);
+      EXPECT_EQ(on_gpu.batch * on_host.batch, 1U);
+      EXPECT_EQ(on_gpu.neurons, 128U);
+      EXPECT_EQ(on_host.neurons, dtype.name == "f64" ? 8U : 16U);
     }
   }
 }

@@ -145,7 +145,7 @@ class ShapesRun {
     const ShapeWork work(machine_, pool, task.job, task.placed, wanted);
     const ShapeWork bounding(machine_, pool, with_shape(task.job, reference), {reference, {}, {}}, wanted);
     // On a GPU it may be the reference itself.
-    const Shape smallest = smallest_reference_of(shape, machine_.is_host());
+    const Shape smallest = smallest_reference_of(shape, *task.job.dtype, machine_.is_host());
     std::optional<ShapeWork> chain, less;
     if (smallest.neurons != reference.neurons)
       chain.emplace(machine_, pool, with_shape(task.job, smallest), PlacedShape{smallest, {}, {}}, wanted);
