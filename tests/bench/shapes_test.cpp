@@ -95,11 +95,27 @@ TEST(ShapeBounds, ReferenceIsOneRowOfWholeBlocks) {
   expect({20, 256, 784}, 24, 200704);
 }
 
+TEST(ShapeBounds, SmallestReferenceHasAsManyStepsAndOneBlockOrVector) {
+  for (const Dtype& dtype : dtypes) {
+    for (const Shape shape : {Shape{1, 1, 1}, Shape{50, 1, 2}, Shape{311, 128, 2700}}) {
+      const Shape on_gpu = smallest_reference_of(shape, dtype, false),
+                  on_host = smallest_reference_of(shape, dtype, true);
+      EXPECT_EQ(on_gpu.steps, reference_of(shape).steps);
+      EXPECT_EQ(on_host.steps, reference_of(shape).steps);
+      EXPECT_EQ(on_gpu.batch * on_host.batch, 1U);
+      EXPECT_EQ(on_gpu.neurons, 128U);
+      EXPECT_EQ(on_host.neurons, dtype.name == "f64" ? 8U : 16U);
+    }
+  }
+}
+
 TEST(ShapeBounds, AreThoseOfTheDocumentation) {
   EXPECT_DOUBLE_EQ(scaled_reference(10e-6, 300, 400), 7.5e-6);
-  EXPECT_DOUBLE_EQ(bound_by_reference(10e-6, 1, false), 12e-6);
-  EXPECT_DOUBLE_EQ(bound_by_reference(10e-6, 2, false), 13e-6);
-  EXPECT_DOUBLE_EQ(bound_by_reference(10e-6, 1, true), 12.5e-6);
+  EXPECT_DOUBLE_EQ(bound_by_bytes(10e-6, 1, false), 12e-6);
+  EXPECT_DOUBLE_EQ(bound_by_bytes(10e-6, 2, false), 13e-6);
+  EXPECT_DOUBLE_EQ(bound_by_bytes(10e-6, 1, true), 12.5e-6);
+  EXPECT_DOUBLE_EQ(bound_by_latency(2e-6, false), 2.2e-6);
+  EXPECT_DOUBLE_EQ(bound_by_latency(2e-6, true), 2.3e-6);
   EXPECT_DOUBLE_EQ(bound_of_one_step_less(10e-6), 10.4e-6);
   EXPECT_EQ(passes_of(Direction::forward), 1);
   EXPECT_EQ(passes_of(Direction::both), 2);
@@ -140,8 +156,73 @@ ShapeResult result_of(const PlacedShape& placed) {
   result.traffic = {1000, 1000};
   result.reference_traffic = {2000, 2000};
   result.reference_seconds = 20e-6;
+  result.smallest_reference_seconds = 1.5e-6;
   result.seconds = 11.9e-6;
   return result;
+}
+
+// Two neurons over 50 steps: their bytes are 1/50 of the reference's, which is also the smallest one.
+TEST(ShapeResult, TinyShapesAreBoundByLatency) {
+  PlacedShape placed{};
+  placed.shape = {50, 1, 2};
+  ShapeResult result = result_of(placed);
+  result.traffic = {640, 640};
+  result.reference_traffic = {32000, 32000};
+  result.reference_seconds = result.smallest_reference_seconds = 2.4e-6;
+  result.seconds = 2.6e-6;
+  EXPECT_DOUBLE_EQ(result.scaled_seconds(), 0.048e-6);
+  EXPECT_DOUBLE_EQ(result.bytes_bound(), 1.0528e-6);
+  EXPECT_DOUBLE_EQ(result.bound(), 2.64e-6);
+  EXPECT_TRUE(result.is_bound_by_latency());
+  EXPECT_EQ(result.passed_bounds(), "");
+  // It is no excuse for more than a tenth more than that; on the host, for more than 15 %.
+  result.seconds = 2.65e-6;
+  EXPECT_EQ(result.passed_bounds(), "reference");
+  result.host = true;
+  EXPECT_EQ(result.passed_bounds(), "");
+  result.seconds = 2.77e-6;
+  EXPECT_EQ(result.passed_bounds(), "reference");
+  // Nor for more than the reference itself allows.
+  result.reference_seconds = 2.2e-6;
+  EXPECT_DOUBLE_EQ(result.latency_bound(), 1.15 * 2.2e-6);
+  // Both ways there are two passes in the smallest reference as well: 1 us is not added to it.
+  result = result_of(placed);
+  result.direction = Direction::both;
+  result.traffic = {640, 640};
+  result.reference_traffic = {32000, 32000};
+  result.reference_seconds = result.smallest_reference_seconds = 10e-6;
+  EXPECT_DOUBLE_EQ(result.bytes_bound(), 2.22e-6);
+  EXPECT_DOUBLE_EQ(result.bound(), 11e-6);
+}
+
+TEST(ShapeResult, LatencyChangesNothingWhereBytesAllowMore) {
+  PlacedShape placed{};
+  placed.shape = {1, 1, 2097152};
+  ShapeResult result = result_of(placed);
+  // A large shape of one step, whose reference has eight.
+  result.traffic = {16, 16};
+  result.reference_traffic = {100, 100};
+  result.reference_seconds = 50e-6;
+  result.smallest_reference_seconds = 1.8e-6;
+  result.seconds = 20e-6;
+  EXPECT_DOUBLE_EQ(result.bound(), result.bytes_bound());
+  EXPECT_DOUBLE_EQ(result.bound(), 9.8e-6);
+  EXPECT_FALSE(result.is_bound_by_latency());
+  EXPECT_EQ(result.passed_bounds(), "reference");
+  // Both bounds are the same at the limit, so a little more or less of the latency moves the bound no further.
+  result.smallest_reference_seconds = result.bytes_bound() / 1.10;
+  EXPECT_NEAR(result.bound(), 9.8e-6, 1e-18);
+  result.smallest_reference_seconds *= 1.001;
+  EXPECT_TRUE(result.is_bound_by_latency());
+  EXPECT_NEAR(result.bound(), 9.8e-6, 0.01e-6);
+  result.smallest_reference_seconds *= 0.998;
+  EXPECT_FALSE(result.is_bound_by_latency());
+  EXPECT_DOUBLE_EQ(result.bound(), 9.8e-6);
+  // More bytes than the reference, such as a packed word for each row of one neuron: bytes bind, and nothing is less
+  // than they allow.
+  result.traffic = {150, 150};
+  result.smallest_reference_seconds = 50e-6;
+  EXPECT_DOUBLE_EQ(result.bound(), 1.10 * 75e-6 + 1e-6);
 }
 
 TEST(ShapeResult, NamesTheBoundsThatArePassed) {
@@ -184,6 +265,12 @@ TEST(ShapePicture, HasAPanelForEachDirectionAndOneForThePeer) {
   EXPECT_EQ(count(picture, "class=\"panel\""), 2U);
   EXPECT_EQ(count(picture, "a &lt;device&gt;"), 1U);
   EXPECT_EQ(count(picture, "stroke=\"#c00000\""), 1U);  // the one that passes its bound
+  // Beyond the bound by bytes, but bound by latency.
+  results[1].smallest_reference_seconds = 14e-6;
+  const std::string pale = draw_shapes("Every shape", "", results);
+  EXPECT_EQ(count(pale, "stroke=\"#c00000\""), 0U);
+  EXPECT_EQ(count(picture, "fill-opacity=\"0.25\""), 0U);
+  EXPECT_EQ(count(pale, "fill-opacity=\"0.25\""), 1U);
   results[0].peer_seconds = 6.8e-6;
   EXPECT_EQ(count(draw_shapes("Every shape", "", results), "class=\"panel\""), 3U);
 }

@@ -27,9 +27,7 @@ Chain::Chain(const Machine& machine, const ChainShape& shape) : shape_(shape) {
   fill_random(machine, x, dtypes[0], dtypes[0], elements, models[0].x_low, models[0].x_high, seed_of_x);
   for (std::uint64_t i = 0; i < shape.layers; ++i) {
     Layer& made = layers_.emplace_back();
-    synfire_layer layer = nullptr;
-    check(synfire_layer_create(machine.context(), &desc, &layer), "synfire_layer_create");
-    made.layer.reset(layer);
+    made.layer = make_layer(machine, desc);
     made.forward.tape = shape.backward ? SYNFIRE_TAPE_RECOMPUTE : SYNFIRE_TAPE_NONE;
     made.forward.x = x;
     made.forward.spikes = x = new_buffer(machine);
@@ -42,9 +40,8 @@ Chain::Chain(const Machine& machine, const ChainShape& shape) : shape_(shape) {
       layers_[i].backward.grad_x_seq = gradient = new_buffer(machine);
     }
   }
-  synfire_graph graph = nullptr;
-  check(synfire_graph_create(machine.context(), nullptr, &graph), "synfire_graph_create");
-  graph_.reset(graph);
+  graph_ = make_graph(machine);
+  synfire_graph const graph = graph_.get();
   for (const Layer& layer : layers_)
     check(synfire_graph_record_forward(graph, layer.layer.get(), &layer.forward), "synfire_graph_record_forward");
   for (std::size_t i = layers_.size(); shape.backward && i-- > 0;)

@@ -46,9 +46,8 @@ struct Filling {
     synfire_buffer made = nullptr;
     check(synfire_buffer_create(machine.context(), &memory, &made), "synfire_buffer_create");
     buffer.reset(made);
-    synfire_graph recorded = nullptr;
-    check(synfire_graph_create(machine.context(), nullptr, &recorded), "synfire_graph_create");
-    graph.reset(recorded);
+    graph = make_graph(machine);
+    synfire_graph const recorded = graph.get();
     synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
     fill.buffer = made;
     check(synfire_graph_record_fill(recorded, &fill), "synfire_graph_record_fill");

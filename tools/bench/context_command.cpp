@@ -146,16 +146,12 @@ void run_context(const Options& options) {
     synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
     desc.n_steps = n_steps;
     desc.n_neurons = n_neurons;
-    synfire_layer made = nullptr;
-    check(synfire_layer_create(machine->context(), &desc, &made), "synfire_layer_create");
-    layer.reset(made);
+    layer = make_layer(*machine, desc);
     for (auto* const buffer : {&x, &spikes, &grad_spikes, &grad_x})
       *buffer = make_buffer(machine->context(), SYNFIRE_MEMORY_PINNED, n_steps * n_neurons);
   });
   stages.stage("graph, instantiated", [&] {
-    synfire_graph made = nullptr;
-    check(synfire_graph_create(machine->context(), nullptr, &made), "synfire_graph_create");
-    graph.reset(made);
+    graph = make_graph(*machine);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.x = x.get();
     forward.spikes = spikes.get();

@@ -40,8 +40,7 @@ void run_layer(const Options& options) {
   if (as_text) std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
   if (as_text) {
-    std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
-                static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+    print_copy(copy);
     std::printf("surrogate %s, %s, spikes as %s, tape %s\n\n", job.surrogate->name.data(), job.dtype->name.data(),
                 job.spikes->name.data(), job.tape->name.data());
     std::fflush(stdout);

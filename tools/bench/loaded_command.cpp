@@ -131,22 +131,10 @@ double seconds_to_a_layer(const Machine& machine, Arena& arena, const Job& built
     model.id = id_of(loaded.get());
     job.model = &model;
   }
-  const synfire_layer_desc desc = layer_desc(job);
-  synfire_layer layer_handle = nullptr;
-  check(synfire_layer_create(machine.context(), &desc, &layer_handle), "synfire_layer_create");
-  const Owned<synfire_layer> layer(layer_handle);
-  const Arena::Slices arrays = arena.slices(job, 0);
-  synfire_graph graph_handle = nullptr;
-  check(synfire_graph_create(machine.context(), nullptr, &graph_handle), "synfire_graph_create");
-  const Owned<synfire_graph> graph(graph_handle);
-  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-  forward.x = arrays.x.get();
-  forward.spikes = arrays.spikes.get();
-  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
-  backward.grad_spike_seq = arrays.grad_spike.get();
-  backward.grad_x_seq = arrays.grad_x.get();
-  check(synfire_graph_record_forward(graph.get(), layer.get(), &forward), "synfire_graph_record_forward");
-  check(synfire_graph_record_backward(graph.get(), layer.get(), &backward), "synfire_graph_record_backward");
+  const Owned<synfire_layer> layer = make_layer(machine, layer_desc(job));
+  const Arrays arrays = arena.slices(job, 0);
+  const Owned<synfire_graph> graph = make_graph(machine);
+  record_pass(graph.get(), layer.get(), arrays, job, Direction::both);
   check(synfire_graph_instantiate(graph.get()), "synfire_graph_instantiate");
   return now() - begin;
 }

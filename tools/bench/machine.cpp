@@ -110,4 +110,16 @@ std::string Machine::description() const {
   return text + more;
 }
 
+Owned<synfire_layer> make_layer(const Machine& machine, const synfire_layer_desc& desc) {
+  synfire_layer layer = nullptr;
+  check(synfire_layer_create(machine.context(), &desc, &layer), "synfire_layer_create");
+  return Owned<synfire_layer>(layer);
+}
+
+Owned<synfire_graph> make_graph(const Machine& machine) {
+  synfire_graph graph = nullptr;
+  check(synfire_graph_create(machine.context(), nullptr, &graph), "synfire_graph_create");
+  return Owned<synfire_graph>(graph);
+}
+
 }  // namespace synfire_bench

@@ -69,6 +69,10 @@ class Machine {
   std::uint64_t memory_limit_ = 0;
 };
 
+/// A layer, and an empty graph.
+Owned<synfire_layer> make_layer(const Machine& machine, const synfire_layer_desc& desc);
+Owned<synfire_graph> make_graph(const Machine& machine);
+
 /// Available host memory in bytes; 8 GiB if the system does not report it.
 std::uint64_t available_host_memory();
 

@@ -91,9 +91,7 @@ void Network::make_stage(std::uint64_t index) {
   stage.synapse.reset(synapse);
   auto layer_desc = with_shape<synfire_layer_desc>(SYNFIRE_LAYER_DESC_INIT, shape_);
   layer_desc.n_neurons = count(stage.neurons);
-  synfire_layer layer = nullptr;
-  check(synfire_layer_create(machine_.context(), &layer_desc, &layer), "synfire_layer_create");
-  stage.layer.reset(layer);
+  stage.layer = make_layer(machine_, layer_desc);
   const std::uint64_t elements = shape_.rows() * stage.neurons;
   stage.x = new_buffer(SYNFIRE_DTYPE_F32, elements);
   stage.spikes = new_buffer(SYNFIRE_DTYPE_BITS, shape_.rows() * words(stage.neurons));
@@ -205,13 +203,11 @@ void Network::add_optimizer() {
 }
 
 Owned<synfire_graph> Network::graph(const std::vector<const Operation*>& operations, std::uint64_t passes) const {
-  synfire_graph made = nullptr;
-  check(synfire_graph_create(machine_.context(), nullptr, &made), "synfire_graph_create");
-  Owned<synfire_graph> owned(made);
+  Owned<synfire_graph> graph = make_graph(machine_);
   for (std::uint64_t pass = 0; pass < passes; ++pass)
-    for (const Operation* const operation : operations) operation->record(made);
-  check(synfire_graph_instantiate(made), "synfire_graph_instantiate");
-  return owned;
+    for (const Operation* const operation : operations) operation->record(graph.get());
+  check(synfire_graph_instantiate(graph.get()), "synfire_graph_instantiate");
+  return graph;
 }
 
 Owned<synfire_graph> Network::whole(std::uint64_t passes) const {

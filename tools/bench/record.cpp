@@ -4,6 +4,7 @@
 #include "record.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -133,6 +134,26 @@ void Writer::json_row(const Row& row) {
 void Writer::finish() {
   if (format_ == Format::json) std::fprintf(file_, "\n]\n");
   if (std::fflush(file_) != 0 || std::ferror(file_) != 0) throw std::runtime_error("the results could not be written");
+}
+
+ResultFiles::ResultFiles(const std::string& csv_path, const std::string& json_path, std::span<const Column> columns) {
+  open(csv_path, Format::csv, columns);
+  open(json_path, Format::json, columns);
+}
+
+void ResultFiles::open(const std::string& path, Format format, std::span<const Column> columns) {
+  if (path.empty()) return;
+  files_.emplace_back(std::fopen(path.c_str(), "wb"));
+  if (!files_.back()) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+  writers_.emplace_back(files_.back().get(), format, columns);
+}
+
+void ResultFiles::row(const Row& row) {
+  for (Writer& writer : writers_) writer.row(row);
+}
+
+void ResultFiles::finish() {
+  for (Writer& writer : writers_) writer.finish();
 }
 
 CsvFile read_csv(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
@@ -42,6 +43,24 @@ class Writer {
   Format format_;
   std::span<const Column> columns_;
   bool first_ = true;
+};
+
+/// The files that `--csv` and `--json` of one command name, each with its writer. An empty path is no file.
+class ResultFiles {
+ public:
+  /// Throws std::runtime_error if a file cannot be opened.
+  ResultFiles(const std::string& csv_path, const std::string& json_path, std::span<const Column> columns);
+  void row(const Row& row);
+  void finish();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  void open(const std::string& path, Format format, std::span<const Column> columns);
+
+  std::vector<std::unique_ptr<std::FILE, Close>> files_;
+  std::vector<Writer> writers_;
 };
 
 /// Reads the CSV that Writer wrote: the names of the header, then the rows.

@@ -1,5 +1,5 @@
-// shape_bounds.hpp - how long a pass of any shape may take: by the bytes that it moves, by one step more, and by
-// another library.
+// shape_bounds.hpp - how long a pass of any shape may take: by the bytes that it moves, or the steps that wait for one
+// another, by one step more, and by another library.
 //
 // SPDX-License-Identifier: MIT
 #ifndef SYNFIRE_TOOLS_BENCH_SHAPE_BOUNDS_HPP
@@ -23,10 +23,21 @@ constexpr double scaled_reference(double reference_seconds, std::uint64_t bytes,
   return reference_seconds * (static_cast<double>(bytes) / static_cast<double>(reference_bytes));
 }
 
-/// The most that `passes` passes may take whose scaled reference is given: 1.10 times that on a GPU, 1.15 times on the
-/// host, and 1 us for each pass.
-constexpr double bound_by_reference(double scaled_seconds, int passes, bool host) {
-  return (host ? 1.15 : 1.10) * scaled_seconds + 1e-6 * passes;
+/// How many times as long as the reference a pass may take.
+constexpr double slack(bool host) {
+  return host ? 1.15 : 1.10;
+}
+
+/// The most that `passes` passes may take by the bytes that they move: 1.10 times the scaled reference on a GPU, 1.15
+/// times on the host, and 1 us for each pass.
+constexpr double bound_by_bytes(double scaled_seconds, int passes, bool host) {
+  return slack(host) * scaled_seconds + 1e-6 * passes;
+}
+
+/// The most that they may take by latency: as many times the smallest reference of as many steps. No shape need be
+/// faster, however few its bytes are, because its steps wait for one another as well.
+constexpr double bound_by_latency(double smallest_seconds, bool host) {
+  return slack(host) * smallest_seconds;
 }
 
 /// The most that T - 1 steps may take where T steps take `seconds`.

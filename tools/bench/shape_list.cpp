@@ -226,4 +226,9 @@ Shape reference_of(const Shape& shape) {
   return {up_to_multiple(shape.steps, 8), 1, up_to_multiple(shape.batch * shape.neurons, 128)};
 }
 
+Shape smallest_reference_of(const Shape& shape, const Dtype& dtype, bool host) {
+  const std::uint64_t neurons = !host ? 128 : dtype.id == SYNFIRE_DTYPE_F64 ? 8 : 16;
+  return {up_to_multiple(shape.steps, 8), 1, neurons};
+}
+
 }  // namespace synfire_bench

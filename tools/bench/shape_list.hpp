@@ -40,6 +40,11 @@ std::vector<PlacedShape> random_shapes(std::uint64_t seed, std::size_t count, st
 /// steps, up to the next multiple of 8.
 Shape reference_of(const Shape& shape);
 
+/// The smallest reference of as many steps: one row of 128 neurons on a GPU, and of 16 on the host, or 8 in f64: one
+/// vector of 64 bytes. Fewer neurons take no less, because a block or a vector takes the steps one after the other,
+/// however few of its lanes are neurons.
+Shape smallest_reference_of(const Shape& shape, const Dtype& dtype, bool host);
+
 }  // namespace synfire_bench
 
 #endif

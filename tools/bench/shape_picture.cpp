@@ -60,15 +60,18 @@ std::string color_of_dtype(const Dtype* dtype) {
   return svg::color_of(static_cast<std::size_t>(dtype - dtypes), std::size(dtypes));
 }
 
-void draw_point(std::ostream& out, const Axes& axes, double x, double y, const ShapeResult& result, bool passed) {
+enum class Mark { plain, pale, passed };
+
+void draw_point(std::ostream& out, const Axes& axes, double x, double y, const ShapeResult& result, Mark mark) {
   char title[160];
   std::snprintf(title, sizeof title, "%s B %llu N %llu T %llu: %.2f us", result.job.dtype->name.data(),
                 static_cast<unsigned long long>(result.placed->shape.batch),
                 static_cast<unsigned long long>(result.placed->shape.neurons),
                 static_cast<unsigned long long>(result.placed->shape.steps), result.seconds * 1e6);
-  out << "<circle cx=\"" << fixed(axes.x(x)) << "\" cy=\"" << fixed(axes.y(y)) << "\" r=\"" << (passed ? "4.5" : "3")
-      << "\" fill=\"" << color_of_dtype(result.job.dtype) << "\" fill-opacity=\"0.75\""
-      << (passed ? " stroke=\"#c00000\" stroke-width=\"1.8\"" : "") << "><title>" << escaped(title)
+  out << "<circle cx=\"" << fixed(axes.x(x)) << "\" cy=\"" << fixed(axes.y(y)) << "\" r=\""
+      << (mark == Mark::passed ? "4.5" : "3") << "\" fill=\"" << color_of_dtype(result.job.dtype)
+      << "\" fill-opacity=\"" << (mark == Mark::pale ? "0.25" : "0.75") << "\""
+      << (mark == Mark::passed ? " stroke=\"#c00000\" stroke-width=\"1.8\"" : "") << "><title>" << escaped(title)
       << "</title></circle>\n";
 }
 
@@ -95,14 +98,17 @@ void draw_direction(std::ostream& out, double at_x, std::span<const ShapeResult>
   out << "<path class=\"copy\" fill=\"none\" d=\"";
   for (int i = 0; i <= 100; ++i) {
     const double us = std::pow(10.0, axes.least + (axes.most - axes.least) * i / 100);
-    const double bound = bound_by_reference(us * 1e-6, passes_of(direction), host) / (us * 1e-6);
+    const double bound = bound_by_bytes(us * 1e-6, passes_of(direction), host) / (us * 1e-6);
     out << (i == 0 ? "M" : "L") << fixed(axes.x(us)) << " " << fixed(axes.y(bound));
   }
   out << "\"/>\n";
   for (const ShapeResult& result : results) {
     if (result.direction != direction) continue;
     const double us = std::max(result.scaled_seconds() * 1e6, std::pow(10.0, axes.least));
-    draw_point(out, axes, us, result.ratio(), result, result.seconds > result.bound());
+    const Mark mark = result.seconds > result.bound()         ? Mark::passed
+                      : result.seconds > result.bytes_bound() ? Mark::pale
+                                                              : Mark::plain;
+    draw_point(out, axes, us, result.ratio(), result, mark);
   }
 }
 
@@ -123,7 +129,8 @@ void draw_peers(std::ostream& out, double at_x, std::span<const ShapeResult> res
     if (result.peer_seconds == 0) continue;
     const auto elements = static_cast<double>(result.placed->shape.elements());
     const double times = result.peer_seconds / result.seconds;
-    draw_point(out, axes, elements, times, result, result.peer_counts && result.seconds > result.peer_bound());
+    const bool passed = result.peer_counts && result.seconds > result.peer_bound();
+    draw_point(out, axes, elements, times, result, passed ? Mark::passed : Mark::plain);
     if (result.direction == Direction::both)
       out << "<circle cx=\"" << fixed(axes.x(elements)) << "\" cy=\"" << fixed(axes.y(times))
           << "\" r=\"6\" fill=\"none\" stroke=\"#333333\"/>\n";
@@ -146,7 +153,8 @@ std::string draw_shapes(const std::string& title, const std::string& subtitle, s
   svg::begin(out, left + panels * (panel_width + between), top + panel_height + bottom);
   out << "<text x=\"16\" y=\"26\" class=\"title\">" << escaped(title) << "</text>\n"
       << "<text x=\"16\" y=\"46\" class=\"sub\">" << escaped(subtitle) << "</text>\n"
-      << "<text x=\"16\" y=\"64\" class=\"sub\">dashed: the most that is allowed; red: more than that</text>\n";
+      << "<text x=\"16\" y=\"64\" class=\"sub\">dashed: the most that is allowed by bytes; red: more than is allowed; "
+         "pale: bound by latency, and within that</text>\n";
   double at_x = left;
   for (const Direction direction : drawn) {
     draw_direction(out, at_x, results, direction);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "shape_report.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "shape_bounds.hpp"
@@ -48,7 +49,10 @@ constexpr Column columns[] = {
     {"reference_bytes_with_state", nullptr},
     {"scaled_reference_us", "scaled", 2, 8},
     {"ratio", "ratio", 3, 6},
+    {"bytes_bound_us", nullptr},
+    {"smallest_reference_us", "smallest", 2, 8},
     {"bound_us", "bound", 2, 8},
+    {"bound_by", "by", 0, 7},
     {"one_step_less_us", "T - 1", 2, 8},
     {"one_step_less_bound_us", "bound", 2, 8},
     {"peer_us", "peer", 1, 6},
@@ -62,8 +66,20 @@ double ShapeResult::scaled_seconds() const {
   return scaled_reference(reference_seconds, traffic.all, reference_traffic.all);
 }
 
+double ShapeResult::bytes_bound() const {
+  return bound_by_bytes(scaled_seconds(), passes_of(direction), host);
+}
+
+double ShapeResult::latency_bound() const {
+  return bound_by_latency(std::min(smallest_reference_seconds, reference_seconds), host);
+}
+
 double ShapeResult::bound() const {
-  return bound_by_reference(scaled_seconds(), passes_of(direction), host);
+  return std::max(bytes_bound(), latency_bound());
+}
+
+bool ShapeResult::is_bound_by_latency() const {
+  return latency_bound() > bytes_bound();
 }
 
 double ShapeResult::one_step_less_bound() const {
@@ -141,7 +157,10 @@ Row shape_row(const Machine& machine, const Copy& copy, const ShapeResult& r) {
       r.reference_traffic.all,
       us(r.scaled_seconds()),
       r.ratio(),
+      us(r.bytes_bound()),
+      us(r.smallest_reference_seconds),
       us(r.bound()),
+      std::string(r.is_bound_by_latency() ? "latency" : "bytes"),
       us(r.one_step_less_seconds),
       r.one_step_less_seconds > 0 ? us(r.one_step_less_bound()) : std::numeric_limits<double>::quiet_NaN(),
       us(r.peer_seconds),

@@ -37,10 +37,6 @@ std::uint64_t checkpoints_of(const Job& job) {
 
 }  // namespace
 
-bool is_spikeless(const Model& model) {
-  return model.id == SYNFIRE_MODEL_LI;
-}
-
 Traffic shape_traffic(const Job& job, Direction direction) {
   const std::uint64_t state = job.shape.batch * job.shape.neurons * state_bytes_of_neuron(job);
   Traffic forward, backward;
@@ -116,28 +112,23 @@ Owned<synfire_buffer> ShapePool::array(Array which, std::int32_t dtype, std::uin
 
 ShapeWork::ShapeWork(const Machine& machine, const ShapePool& pool, const Job& job, const PlacedShape& placed,
                      const std::vector<Direction>& directions)
-    : job_(job) {
-  const synfire_layer_desc desc = layer_desc(job);
-  synfire_layer layer = nullptr;
-  check(synfire_layer_create(machine.context(), &desc, &layer), "synfire_layer_create");
-  layer_.reset(layer);
-
+    : job_(job), layer_(make_layer(machine, layer_desc(job))) {
   const std::uint64_t steps = job.shape.steps, row = job.shape.batch * job.shape.neurons;
   const Dtype& dtype = *job.dtype;
   const auto sequence = [&](ShapePool::Array which) {
     return pool.array(which, dtype.id, dtype.bytes, steps, row, placed.padding, placed.offsets[which]);
   };
-  x_ = sequence(ShapePool::x);
-  grad_spike_ = sequence(ShapePool::grad_spike);
-  grad_x_ = sequence(ShapePool::grad_x);
+  arrays_.x = sequence(ShapePool::x);
+  arrays_.grad_spike = sequence(ShapePool::grad_spike);
+  arrays_.grad_x = sequence(ShapePool::grad_x);
   if (is_spikeless(*job.model) || job.spikes->id == dtype_of_layer) {
-    spikes_ = sequence(ShapePool::spikes);
+    arrays_.spikes = sequence(ShapePool::spikes);
   } else {
     const bool along_time = job.spikes->id == SYNFIRE_DTYPE_TIME_BITS;
     const std::uint64_t rows = along_time ? (steps + 31) / 32 : steps;
     const std::uint64_t padding = job.spikes->element_bytes == 1 ? placed.padding : placed.padding % 4;
-    spikes_ = pool.array(ShapePool::spikes, job.spikes->id, job.spikes->element_bytes, rows,
-                         job.spikes->elements(job.shape) / rows, padding, placed.offsets[ShapePool::spikes]);
+    arrays_.spikes = pool.array(ShapePool::spikes, job.spikes->id, job.spikes->element_bytes, rows,
+                                job.spikes->elements(job.shape) / rows, padding, placed.offsets[ShapePool::spikes]);
   }
 
   // A backward alone needs the tape of a forward.
@@ -155,26 +146,9 @@ ShapeWork::ShapeWork(const Machine& machine, const ShapePool& pool, const Job& j
 }
 
 Owned<synfire_graph> ShapeWork::record(const Machine& machine, Direction direction, std::uint64_t passes) const {
-  synfire_graph made = nullptr;
-  check(synfire_graph_create(machine.context(), nullptr, &made), "synfire_graph_create");
-  Owned<synfire_graph> graph(made);
-  const bool spikeless = is_spikeless(*job_.model);
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    if (direction != Direction::backward) {
-      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-      forward.tape = job_.tape->id;
-      forward.x = x_.get();
-      (spikeless ? forward.v_seq : forward.spikes) = spikes_.get();
-      check(synfire_graph_record_forward(made, layer_.get(), &forward), "synfire_graph_record_forward");
-    }
-    if (direction != Direction::forward) {
-      synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
-      (spikeless ? backward.grad_v_seq : backward.grad_spike_seq) = grad_spike_.get();
-      backward.grad_x_seq = grad_x_.get();
-      check(synfire_graph_record_backward(made, layer_.get(), &backward), "synfire_graph_record_backward");
-    }
-  }
-  check(synfire_graph_instantiate(made), "synfire_graph_instantiate");
+  Owned<synfire_graph> graph = make_graph(machine);
+  for (std::uint64_t pass = 0; pass < passes; ++pass) record_pass(graph.get(), layer_.get(), arrays_, job_, direction);
+  check(synfire_graph_instantiate(graph.get()), "synfire_graph_instantiate");
   return graph;
 }
 

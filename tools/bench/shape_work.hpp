@@ -54,14 +54,11 @@ class ShapeWork {
 
   Job job_;
   Owned<synfire_layer> layer_;
-  Owned<synfire_buffer> x_, spikes_, grad_spike_, grad_x_;
+  Arrays arrays_;
   Owned<synfire_graph> first_;      // made the tape
   Owned<synfire_graph> series_[3];  // by Direction
   std::uint64_t passes_[3] = {};
 };
-
-/// A model without spikes: V of every step stands for them.
-bool is_spikeless(const Model& model);
 
 }  // namespace synfire_bench
 

@@ -4,10 +4,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -122,23 +119,6 @@ Job with_shape(const Job& job, const Shape& shape) {
   return other;
 }
 
-// An open file with its writer.
-class FileOutput {
- public:
-  FileOutput(const std::string& path, Format format) : file_(std::fopen(path.c_str(), "wb")) {
-    if (!file_) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
-    writer_.emplace(file_.get(), format, shape_columns());
-  }
-  Writer& writer() { return *writer_; }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-  std::optional<Writer> writer_;
-};
-
 class ShapesRun {
  public:
   ShapesRun(const Machine& machine, const Options& options)
@@ -164,7 +144,11 @@ class ShapesRun {
     // The reference is contiguous and begins at an address of 256 bytes.
     const ShapeWork work(machine_, pool, task.job, task.placed, wanted);
     const ShapeWork bounding(machine_, pool, with_shape(task.job, reference), {reference, {}, {}}, wanted);
-    std::optional<ShapeWork> less;
+    // On a GPU it may be the reference itself.
+    const Shape smallest = smallest_reference_of(shape, *task.job.dtype, machine_.is_host());
+    std::optional<ShapeWork> chain, less;
+    if (smallest.neurons != reference.neurons)
+      chain.emplace(machine_, pool, with_shape(task.job, smallest), PlacedShape{smallest, {}, {}}, wanted);
     if (shape.steps > 1 && !machine_.is_host()) {
       const Shape one_less = {shape.steps - 1, shape.batch, shape.neurons};
       less.emplace(machine_, pool, with_shape(task.job, one_less), with_shape(task.placed, one_less), wanted);
@@ -181,6 +165,7 @@ class ShapesRun {
       result.peer_counts = peer_counts_;
       if (list && !machine_.is_host()) result.peer_seconds = peer_seconds(shape, task.job.dtype->name, direction);
       std::vector<Rotation> rotations = {work.rotation(direction), bounding.rotation(direction)};
+      if (chain) rotations.push_back(chain->rotation(direction));
       if (less) rotations.push_back(less->rotation(direction));
       for (std::uint32_t attempt = 1; attempt <= most_attempts; ++attempt) {
         const std::vector<Summary> summaries =
@@ -189,7 +174,8 @@ class ShapesRun {
         result.pass = summaries[0];
         result.seconds = seconds_of(summaries[0]);
         result.reference_seconds = seconds_of(summaries[1]);
-        result.one_step_less_seconds = less ? seconds_of(summaries[2]) : 0;
+        result.smallest_reference_seconds = seconds_of(summaries[chain ? 2 : 1]);
+        result.one_step_less_seconds = less ? seconds_of(summaries.back()) : 0;
         if (result.passed_bounds().empty()) break;
       }
       results.push_back(std::move(result));
@@ -234,13 +220,10 @@ void run_shapes(const Options& options) {
   if (options.shapes.sources) return print_sources();
   const double begin = now();
   const Machine machine(options.backend->id, options.threads);
-  std::vector<FileOutput> files;
-  if (!options.csv_file.empty()) files.emplace_back(options.csv_file, Format::csv);
-  if (!options.json_file.empty()) files.emplace_back(options.json_file, Format::json);
+  ResultFiles files(options.csv_file, options.json_file, shape_columns());
   std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
-              static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+  print_copy(copy);
   const Plan plan(machine, options);
   std::printf("times are %s of %u samples or more; a reference is one row of B N neurons, scaled by bytes\n\n",
               machine.is_host() ? "the smallest" : "medians", options.rounds);
@@ -260,17 +243,15 @@ void run_shapes(const Options& options) {
       for (ShapeResult& result : run.measure(task, pool)) {
         const Row row = shape_row(machine, copy, result);
         table.row(row);
-        for (FileOutput& file : files) file.writer().row(row);
+        files.row(row);
         results.push_back(std::move(result));
       }
       machine.reclaim();
     }
   }
   table.finish();
-  for (FileOutput& file : files) file.writer().finish();
-  const Copy again = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n",
-              again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100);
+  files.finish();
+  print_copy_at_end(copy, measure_copy(machine, options.copy_mib, options.rounds));
   if (plan.left_out() > 0) {
     std::printf("left out: %zu layers of more than %llu elements (--largest)\n", plan.left_out(),
                 static_cast<unsigned long long>(plan.largest()));
@@ -281,8 +262,13 @@ void run_shapes(const Options& options) {
                   copy.bytes_per_second * 1e-9);
     svg::write_file(options.svg_file, draw_shapes("Every shape", subtitle, results));
   }
-  const auto passed = std::count_if(results.begin(), results.end(),
-                                    [](const ShapeResult& result) { return !result.passed_bounds().empty(); });
+  const auto count = [&](auto counts) { return std::count_if(results.begin(), results.end(), counts); };
+  std::printf("beyond the bound by bytes: %td rows, of which %td are bound by latency and within that\n",
+              count([](const ShapeResult& result) { return result.seconds > result.bytes_bound(); }),
+              count([](const ShapeResult& result) {
+                return result.seconds > result.bytes_bound() && result.seconds <= result.bound();
+              }));
+  const auto passed = count([](const ShapeResult& result) { return !result.passed_bounds().empty(); });
   std::printf("%zu rows in %.0f s, %td of them pass a bound\n", results.size(), now() - begin, passed);
   if (passed > 0) throw std::runtime_error(std::to_string(passed) + " rows pass a bound");
 }

@@ -4,12 +4,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -73,38 +69,18 @@ Plan make_plan(const Machine& machine, const Options& options) {
   return plan;
 }
 
-// An open file with its writer.
-class FileOutput {
- public:
-  FileOutput(const std::string& path, Format format) : file_(std::fopen(path.c_str(), "wb")) {
-    if (!file_) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
-    writer_.emplace(file_.get(), format, measurement_columns());
-  }
-  Writer& writer() { return *writer_; }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
-  std::optional<Writer> writer_;
-};
-
 }  // namespace
 
 void run_sweep(const Options& options) {
   const double begin = now();
   const Machine machine(options.backend->id, options.threads);
-  std::vector<FileOutput> files;
-  if (!options.csv_file.empty()) files.emplace_back(options.csv_file, Format::csv);
-  if (!options.json_file.empty()) files.emplace_back(options.json_file, Format::json);
+  ResultFiles files(options.csv_file, options.json_file, measurement_columns());
   double limit = options.limit_seconds;
   if (limit == 0 && !options.full) limit = machine.is_host() ? 110 : 280;
 
   std::printf("%s\n", machine.description().c_str());
   const Copy copy = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
-              static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+  print_copy(copy);
   std::printf(
       "surrogate %s, %s, spikes as %s, tape %s; cache \"any\": arrays so large that hot and cold are the same\n",
       options.surrogate->name.data(), options.dtype->name.data(), options.spikes->name.data(), tapes[0].name.data());
@@ -144,16 +120,15 @@ void run_sweep(const Options& options) {
         m.spike_rate = workload.spike_rate();
         const Row row = measurement_row(machine, copy, job, direction.name, label, m);
         table.row(row);
-        for (FileOutput& file : files) file.writer().row(row);
+        files.row(row);
       }
     }
     ++measured;
   }
   table.finish();
-  for (FileOutput& file : files) file.writer().finish();
-  const Copy again = measure_copy(machine, options.copy_mib, options.rounds);
-  std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n%s",
-              again.bytes_per_second * 1e-9, again.bytes_per_second / copy.bytes_per_second * 100, skipped.c_str());
+  files.finish();
+  print_copy_at_end(copy, measure_copy(machine, options.copy_mib, options.rounds));
+  std::printf("%s", skipped.c_str());
   if (late > 0) {
     std::printf("not measured: the last %llu points, because %.0f s had passed (--limit)\n",
                 static_cast<unsigned long long>(late), limit);

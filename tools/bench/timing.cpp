@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -161,15 +162,13 @@ Latency measure_latency(const Rotation& rotation, double budget_seconds, std::ui
 }
 
 Owned<synfire_graph> copy_graph(const Machine& machine, synfire_buffer source, synfire_buffer destination) {
-  synfire_graph graph = nullptr;
-  check(synfire_graph_create(machine.context(), nullptr, &graph), "synfire_graph_create");
-  Owned<synfire_graph> owned(graph);
+  Owned<synfire_graph> graph = make_graph(machine);
   synfire_copy_desc desc = SYNFIRE_COPY_DESC_INIT;
   desc.source = source;
   desc.destination = destination;
-  check(synfire_graph_record_copy(graph, &desc), "synfire_graph_record_copy");
-  check(synfire_graph_instantiate(graph), "synfire_graph_instantiate");
-  return owned;
+  check(synfire_graph_record_copy(graph.get(), &desc), "synfire_graph_record_copy");
+  check(synfire_graph_instantiate(graph.get()), "synfire_graph_instantiate");
+  return graph;
 }
 
 Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t samples) {
@@ -203,6 +202,16 @@ Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t sampl
   }
   machine.reclaim();
   return copy;
+}
+
+void print_copy(const Copy& copy) {
+  std::printf("copy of %.0f MiB in the same run: %.1f GB/s (read + written; %s)\n",
+              static_cast<double>(copy.bytes) / 1048576, copy.bytes_per_second * 1e-9, copy.how.c_str());
+}
+
+void print_copy_at_end(const Copy& copy, const Copy& at_end) {
+  std::printf("\ncopy at the end: %.1f GB/s, %.1f %% of the one that percents refer to\n",
+              at_end.bytes_per_second * 1e-9, at_end.bytes_per_second / copy.bytes_per_second * 100);
 }
 
 }  // namespace synfire_bench

@@ -66,6 +66,10 @@ struct Copy {
 /// `mib` 0 means 1 GiB on CUDA and well beyond the caches on the host.
 Copy measure_copy(const Machine& machine, std::uint32_t mib, std::uint32_t samples);
 
+/// One line each: what the percents refer to, and whether it has changed at the end of a long run.
+void print_copy(const Copy& copy);
+void print_copy_at_end(const Copy& copy, const Copy& at_end);
+
 /// A graph with one copy of the whole of `source`.
 Owned<synfire_graph> copy_graph(const Machine& machine, synfire_buffer source, synfire_buffer destination);
 

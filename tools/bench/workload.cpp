@@ -59,6 +59,10 @@ synfire_layer_desc layer_desc(const Job& job) {
   return desc;
 }
 
+bool is_spikeless(const Model& model) {
+  return model.id == SYNFIRE_MODEL_LI;
+}
+
 std::uint64_t sequence_bytes(const Job& job) {
   return job.shape.elements() * job.dtype->bytes;
 }
@@ -96,6 +100,23 @@ Traffic traffic(const Job& job, Direction direction) {
 std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direction) {
   const std::uint64_t bytes = traffic(job, direction).sequences;
   return std::min(most_sets, (machine.cold_bytes() + bytes - 1) / bytes);
+}
+
+void record_pass(synfire_graph graph, synfire_layer layer, const Arrays& arrays, const Job& job, Direction direction) {
+  const bool spikeless = is_spikeless(*job.model);
+  if (direction != Direction::backward) {
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.tape = job.tape->id;
+    forward.x = arrays.x.get();
+    (spikeless ? forward.v_seq : forward.spikes) = arrays.spikes.get();
+    check(synfire_graph_record_forward(graph, layer, &forward), "synfire_graph_record_forward");
+  }
+  if (direction != Direction::forward) {
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    (spikeless ? backward.grad_v_seq : backward.grad_spike_seq) = arrays.grad_spike.get();
+    backward.grad_x_seq = arrays.grad_x.get();
+    check(synfire_graph_record_backward(graph, layer, &backward), "synfire_graph_record_backward");
+  }
 }
 
 // ---- Arena ----------------------------------------------------------------------------------------------------------
@@ -145,7 +166,7 @@ Owned<synfire_buffer> Arena::slice(const Area& area, std::int32_t dtype, std::ui
   return Owned<synfire_buffer>(buffer);
 }
 
-Arena::Slices Arena::slices(const Job& job, std::uint64_t index) const {
+Arrays Arena::slices(const Job& job, std::uint64_t index) const {
   const std::uint64_t elements = job.shape.elements();
   return {slice(x_, dtype_.id, elements, dtype_.bytes, index),
           slice(spikes_, spike_dtype(job), job.spikes->elements(job.shape), spike_element_bytes(job), index),
@@ -173,9 +194,7 @@ Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const s
   for (std::uint64_t index = 0; index < sets; ++index) {
     Set set;
     set.arrays = arena.slices(job, index);
-    synfire_layer layer = nullptr;
-    check(synfire_layer_create(machine.context(), &desc, &layer), "synfire_layer_create");
-    set.layer.reset(layer);
+    set.layer = make_layer(machine, desc);
     // Run a forward first, because a backward alone needs its tape.
     add_graph(set, Direction::forward);
     std::uint64_t ticket = 0;
@@ -189,31 +208,9 @@ Workload::Workload(const Machine& machine, Arena& arena, const Job& job, const s
   }
 }
 
-Owned<synfire_graph> Workload::new_graph() const {
-  synfire_graph graph = nullptr;
-  check(synfire_graph_create(machine_.context(), nullptr, &graph), "synfire_graph_create");
-  return Owned<synfire_graph>(graph);
-}
-
-void Workload::record(synfire_graph graph, const Set& set, Direction direction) const {
-  if (direction != Direction::backward) {
-    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-    forward.tape = job_.tape->id;
-    forward.x = set.arrays.x.get();
-    forward.spikes = set.arrays.spikes.get();
-    check(synfire_graph_record_forward(graph, set.layer.get(), &forward), "synfire_graph_record_forward");
-  }
-  if (direction != Direction::forward) {
-    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
-    backward.grad_spike_seq = set.arrays.grad_spike.get();
-    backward.grad_x_seq = set.arrays.grad_x.get();
-    check(synfire_graph_record_backward(graph, set.layer.get(), &backward), "synfire_graph_record_backward");
-  }
-}
-
 void Workload::add_graph(Set& set, Direction direction) const {
-  Owned<synfire_graph> graph = new_graph();
-  record(graph.get(), set, direction);
+  Owned<synfire_graph> graph = make_graph(machine_);
+  record_pass(graph.get(), set.layer.get(), set.arrays, job_, direction);
   check(synfire_graph_instantiate(graph.get()), "synfire_graph_instantiate");
   set.graphs[static_cast<int>(direction)] = std::move(graph);
 }
@@ -233,9 +230,10 @@ Rotation Workload::rotation(Direction direction, Cache cache) {
   std::uint64_t rounds = std::clamp(series_bytes / (sets * traffic(job_, direction).sequences), std::uint64_t{1},
                                     (most_passes + sets - 1) / sets);
   if (machine_.is_host() || rotation.flush != nullptr) rounds = 1;
-  Owned<synfire_graph> series = new_graph();
+  Owned<synfire_graph> series = make_graph(machine_);
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    for (std::uint64_t i = 0; i < sets; ++i) record(series.get(), sets_[i], direction);
+    for (std::uint64_t i = 0; i < sets; ++i)
+      record_pass(series.get(), sets_[i].layer.get(), sets_[i].arrays, job_, direction);
   }
   check(synfire_graph_instantiate(series.get()), "synfire_graph_instantiate");
   rotation.series = series.get();

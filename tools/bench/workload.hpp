@@ -26,6 +26,9 @@ struct Job {
 
 synfire_layer_desc layer_desc(const Job& job);
 
+/// A model without spikes: V of every step stands for them.
+bool is_spikeless(const Model& model);
+
 /// Bytes of one array, and of everything that a job holds on its device.
 std::uint64_t sequence_bytes(const Job& job);
 std::uint64_t spike_bytes(const Job& job);
@@ -42,6 +45,14 @@ Traffic traffic(const Job& job, Direction direction);
 /// if that is not enough, the rounds are separated by a flush.
 std::uint64_t cold_sets(const Machine& machine, const Job& job, Direction direction);
 
+/// The arrays of a layer. Those of a model without spikes have V and dL/dV instead.
+struct Arrays {
+  Owned<synfire_buffer> x, spikes, grad_spike, grad_x;
+};
+
+/// Records one pass of a layer of `job`; both directions are a forward and its backward.
+void record_pass(synfire_graph graph, synfire_layer layer, const Arrays& arrays, const Job& job, Direction direction);
+
 /// Memory that many jobs use one after the other, each in slices, so that inputs are generated only once.
 class Arena {
  public:
@@ -54,10 +65,7 @@ class Arena {
   void prepare(const Job& job, std::uint64_t sets);
 
   /// Slice `index` of each array, valid as long as the arena lives and until it is prepared again.
-  struct Slices {
-    Owned<synfire_buffer> x, spikes, grad_spike, grad_x;
-  };
-  Slices slices(const Job& job, std::uint64_t index) const;
+  Arrays slices(const Job& job, std::uint64_t index) const;
 
   /// A copy that is large enough to evict everything from the caches; created on first use.
   synfire_graph flush();
@@ -92,17 +100,15 @@ class Workload {
   /// spread over all steps.
   double spike_rate() const;
 
-  const Arena::Slices& arrays() const { return sets_.front().arrays; }
+  const Arrays& arrays() const { return sets_.front().arrays; }
   synfire_layer layer() const { return sets_.front().layer.get(); }
 
  private:
   struct Set {
-    Arena::Slices arrays;
+    Arrays arrays;
     Owned<synfire_layer> layer;
     Owned<synfire_graph> graphs[3];  // by Direction
   };
-  Owned<synfire_graph> new_graph() const;
-  void record(synfire_graph graph, const Set& set, Direction direction) const;
   void add_graph(Set& set, Direction direction) const;
 
   const Machine& machine_;
