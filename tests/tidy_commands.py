@@ -39,8 +39,10 @@ def main():
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = pathlib.Path(entry["file"])
         if path.parent.name == "Unity":
-            once[str(path)] = entry
-            together |= set(re.findall(r'^#include "(.+)"$', path.read_text(encoding="utf-8"), flags=re.M))
+            files = set(re.findall(r'^#include "(.+)"$', path.read_text(encoding="utf-8"), flags=re.M))
+            if any(ROOT / "build" not in pathlib.Path(file).parents for file in files):  # else copies that a build makes
+                once[str(path)] = entry
+                together |= files
         elif path.suffix in {".c", ".cpp"} and ROOT in path.parents and ROOT / "build" not in path.parents:
             once[str(path)] = entry
     for path in together:
