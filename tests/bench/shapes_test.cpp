@@ -149,12 +149,12 @@ TEST(ShapeBytes, CountSequencesStateAndTapeWithoutRounding) {
   EXPECT_EQ(shape_traffic(job_of({1, 1, 8}, "f16"), Direction::forward).all, 8U * 2 + 4 + 3 * 8 * 4);
 }
 
-ShapeResult result_of(const PlacedShape& placed) {
+ShapeResult result_of(const PlacedShape& placed, std::uint64_t bytes = 1000, std::uint64_t reference_bytes = 2000) {
   ShapeResult result;
   result.placed = &placed;
   result.job = job_of(placed.shape);
-  result.traffic = {1000, 1000};
-  result.reference_traffic = {2000, 2000};
+  result.traffic = {bytes, bytes};
+  result.reference_traffic = {reference_bytes, reference_bytes};
   result.reference_seconds = 20e-6;
   result.smallest_reference_seconds = 1.5e-6;
   result.seconds = 11.9e-6;
@@ -165,9 +165,7 @@ ShapeResult result_of(const PlacedShape& placed) {
 TEST(ShapeResult, TinyShapesAreBoundByLatency) {
   PlacedShape placed{};
   placed.shape = {50, 1, 2};
-  ShapeResult result = result_of(placed);
-  result.traffic = {640, 640};
-  result.reference_traffic = {32000, 32000};
+  ShapeResult result = result_of(placed, 640, 32000);
   result.reference_seconds = result.smallest_reference_seconds = 2.4e-6;
   result.seconds = 2.6e-6;
   EXPECT_DOUBLE_EQ(result.scaled_seconds(), 0.048e-6);
@@ -186,10 +184,8 @@ TEST(ShapeResult, TinyShapesAreBoundByLatency) {
   result.reference_seconds = 2.2e-6;
   EXPECT_DOUBLE_EQ(result.latency_bound(), 1.15 * 2.2e-6);
   // Both ways there are two passes in the smallest reference as well: 1 us is not added to it.
-  result = result_of(placed);
+  result = result_of(placed, 640, 32000);
   result.direction = Direction::both;
-  result.traffic = {640, 640};
-  result.reference_traffic = {32000, 32000};
   result.reference_seconds = result.smallest_reference_seconds = 10e-6;
   EXPECT_DOUBLE_EQ(result.bytes_bound(), 2.22e-6);
   EXPECT_DOUBLE_EQ(result.bound(), 11e-6);
@@ -198,10 +194,8 @@ TEST(ShapeResult, TinyShapesAreBoundByLatency) {
 TEST(ShapeResult, LatencyChangesNothingWhereBytesAllowMore) {
   PlacedShape placed{};
   placed.shape = {1, 1, 2097152};
-  ShapeResult result = result_of(placed);
   // A large shape of one step, whose reference has eight.
-  result.traffic = {16, 16};
-  result.reference_traffic = {100, 100};
+  ShapeResult result = result_of(placed, 16, 100);
   result.reference_seconds = 50e-6;
   result.smallest_reference_seconds = 1.8e-6;
   result.seconds = 20e-6;
