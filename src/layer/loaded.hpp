@@ -22,7 +22,7 @@ struct KernelRequest {
   const ModelRow& model;
   const SurrogateRow* surrogate;  // null where it does not matter
 
-  static constexpr uint32_t most_kernels = 1024;
+  static constexpr uint32_t most_kernels = 2048;
 };
 
 // What both have in common.

@@ -146,9 +146,9 @@ TEST(LaunchPlan, LoadingLaunchesNothing) {
 }
 
 TEST(LaunchPlan, AGridHasALargestSize) {
-  // 2^31 − 1 blocks of at most 128 threads; rows with two elements per thread.
+  // 2^31 − 1 blocks of at most 128 threads; rows with two elements per thread, more steps than short sequences have.
   for (const int64_t n_neurons : {(int64_t{1} << 39) - 255, int64_t{1} << 40}) {
-    Given given = {1, 1, n_neurons, SYNFIRE_DTYPE_F32};
+    Given given = {5, 1, n_neurons, SYNFIRE_DTYPE_F32};
     given.misaligned = 1;
     Planned planned(given);
     const operations::Forward forward = planned.forward();
@@ -166,7 +166,7 @@ TEST(LaunchPlan, AGridHasALargestSize) {
       }
     }
   }
-  Given largest = {1, 1, (int64_t{1} << 39) - 256, SYNFIRE_DTYPE_F32};
+  Given largest = {5, 1, (int64_t{1} << 39) - 256, SYNFIRE_DTYPE_F32};
   largest.misaligned = 1;
   Planned planned(largest);
   EXPECT_EQ(plan_of(planned.forward(), h200).n_blocks, 0x7FFFFFFFu);
@@ -214,16 +214,16 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
   for (const auto& [dtype, aligned, any, aligned_back, any_back] : types)
     for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
-      EXPECT_EQ(forward_of({4, 1, many, dtype, spikes}), aligned);
-      EXPECT_EQ(backward_of({4, 1, many, dtype, spikes}), aligned_back);
-      EXPECT_EQ(forward_of({4, 1, few, dtype, spikes}), Ownership{1}) << "few neurons: more threads, not wider ones";
-      EXPECT_EQ(forward_of({4, 1, many + 1, dtype, spikes}), any) << "rows that are no multiple";
-      EXPECT_EQ(backward_of({4, 1, many + 1, dtype, spikes}), any_back);
-      Given late = {4, 1, many, dtype, spikes};
+      EXPECT_EQ(forward_of({5, 1, many, dtype, spikes}), aligned);
+      EXPECT_EQ(backward_of({5, 1, many, dtype, spikes}), aligned_back);
+      EXPECT_EQ(forward_of({5, 1, few, dtype, spikes}), Ownership{1}) << "few neurons: more threads, not wider ones";
+      EXPECT_EQ(forward_of({5, 1, many + 1, dtype, spikes}), any) << "rows that are no multiple";
+      EXPECT_EQ(backward_of({5, 1, many + 1, dtype, spikes}), any_back);
+      Given late = {5, 1, many, dtype, spikes};
       late.misaligned = 1;
       EXPECT_EQ(forward_of(late), any) << "x is offset by one element";
       EXPECT_EQ(backward_of(late), any_back);
-      Given spaced = {4, 1, many, dtype, spikes};
+      Given spaced = {5, 1, many, dtype, spikes};
       spaced.padding = 1;
       EXPECT_EQ(forward_of(spaced), any) << "only its first row is aligned";
       EXPECT_EQ(backward_of(spaced), any_back);
@@ -232,36 +232,121 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
     }
 }
 
+// Of a short sequence a thread has more neurons where its bytes are too few, and loads all rows at once.
+TEST(LaunchPlan, WidthsOfShortSequences) {
+  constexpr int64_t many = 1 << 22, few = 4096;
+  struct Type {
+    int32_t dtype;
+    int backward_adjacent, backward_strided, backward_long, forward_short, forward_adjacent, forward_strided;
+  };
+  const auto type_of = [](int32_t dtype, auto storage) {
+    using E = decltype(storage);
+    return Type{dtype,
+                backward_short_adjacent<E>,
+                backward_short_strided<E>,
+                backward_strided<E>,
+                forward_short_strided<E>,
+                forward_adjacent<E>,
+                forward_strided<E>};
+  };
+  for (const Type& type : {type_of(SYNFIRE_DTYPE_F32, float{}), type_of(SYNFIRE_DTYPE_F64, double{}),
+                           type_of(SYNFIRE_DTYPE_F16, F16{}), type_of(SYNFIRE_DTYPE_BF16, Bf16{})}) {
+    const int32_t dtype = type.dtype;
+    const Ownership apart =
+        type.backward_strided > 1 ? Ownership{type.backward_strided, false, true} : Ownership{type.backward_long};
+    const Ownership side_by_side = type.backward_adjacent > 1 ? Ownership{type.backward_adjacent, true, true} : apart;
+    const Ownership forward_apart =
+        type.forward_short > 1 ? Ownership{type.forward_short, false, true} : Ownership{type.forward_strided};
+    const Ownership forward_side_by_side =
+        type.forward_adjacent > 1 ? Ownership{type.forward_adjacent, true} : forward_apart;
+    for (int64_t n_steps = 1; n_steps <= short_steps; ++n_steps) {
+      SCOPED_TRACE(testing::Message() << "dtype " << dtype << " steps " << n_steps);
+      EXPECT_EQ(backward_of({n_steps, 1, many, dtype}), side_by_side);
+      EXPECT_EQ(backward_of({n_steps, 1, many + 1, dtype}), apart);
+      EXPECT_EQ(backward_of({n_steps, 1, few, dtype}), Ownership{1});
+      EXPECT_EQ(forward_of({n_steps, 1, many, dtype}), forward_side_by_side);
+      EXPECT_EQ(forward_of({n_steps, 1, many + 1, dtype}), forward_apart);
+      EXPECT_EQ(forward_of({n_steps, 1, few, dtype}), Ownership{1});
+      Given stored = {n_steps, 1, many + 1, dtype};
+      stored.tape = SYNFIRE_TAPE_STORE;
+      EXPECT_FALSE(forward_of(stored).at_once) << "any combination of sequences";
+      EXPECT_FALSE(backward_of(stored).at_once) << "H is not recomputed";
+      Given rare = {n_steps, 1, many, dtype};
+      rare.surrogate = SYNFIRE_SURROGATE_ERF;
+      EXPECT_FALSE(backward_of(rare).at_once) << "rare surrogates share one instance";
+      EXPECT_FALSE(forward_of({n_steps, 1, many + 1, dtype, SYNFIRE_DTYPE_U8}).at_once) << "spikes as bytes";
+    }
+    EXPECT_FALSE(forward_of({short_steps + 1, 1, many + 1, dtype}).at_once);
+    EXPECT_FALSE(backward_of({short_steps + 1, 1, many + 1, dtype}).at_once);
+  }
+  // Tiles of packed words.
+  const Ownership four = {forward_short_strided<float>, false, true};
+  EXPECT_EQ(forward_of({4, 256, 783}), four);
+  EXPECT_EQ(forward_of({4, 200000, 1}), Ownership{1}) << "wide tiles would be empty";
+}
+
 // Packed words end with their batch row, wherever that is.
 TEST(LaunchPlan, TilesOfPackedWords) {
-  const std::tuple<int64_t, int64_t, int, int> rows[] = {
+  const std::tuple<int64_t, int64_t, Ownership, int> rows[] = {
       // batch, neurons: neurons per thread, words dealt to a tile
-      {256, 784, 2, 0},                        // 13 tiles of two words for each batch row, the last one with 16 neurons
-      {2000, 100, 2, 0},                       // two tiles: 100 neurons in 128 lanes
-      {20000, 10, 2, 6},                       // one word of 10 bits per row: 60 neurons in 64 lanes
-      {5000, 33, 2, 2},                        // pairs of 33 bits
-      {9000, 17, 2, 3},   {200000, 1, 1, 32},  // a lane writes one word at most, so wide tiles would be empty
-      {100000, 2, 2, 32}, {50000, 3, 2, 21},  {64, 100, 1, 0}, {20, 10, 1, 3},
+      {256, 784, {4, true, false, true}, 0},   // 7 tiles of four words for each batch row, the last one with 16 neurons
+      {2000, 100, {4, true, false, true}, 0},  // one tile: 100 neurons in 128 lanes
+      {256, 783, {2}, 0},                      // 13 tiles of two words
+      {20000, 10, {2}, 6},                     // one word of 10 bits per row: 60 neurons in 64 lanes
+      {20000, 12, {2}, 5},                     // adjacent neurons' words are not dealt out
+      {5000, 33, {2}, 2},                      // pairs of 33 bits
+      {9000, 17, {2}, 3},
+      {200000, 1, {1}, 32},  // a lane writes one word at most, so wide tiles would be empty
+      {100000, 2, {2}, 32},
+      {50000, 3, {2}, 21},
+      {64, 100, {1}, 0},
+      {20, 10, {1}, 3},
   };
-  for (const auto& [batch, neurons, width, words] : rows) {
+  for (const auto& [batch, neurons, ownership, words] : rows) {
     SCOPED_TRACE(testing::Message() << batch << " rows of " << neurons);
-    const Planned planned({4, batch, neurons});
+    const Planned planned({5, batch, neurons});
     const Plan plan = plan_of(planned.forward(), h200);
-    EXPECT_EQ(plan.ownership, Ownership{width});
+    EXPECT_EQ(plan.ownership, ownership);
     EXPECT_EQ(plan.tiles.words, words);
     expect_words_covered(plan, batch, neurons);
+    // The batch row of a tile is found without a division.
+    for (int64_t tile = 0; plan.tiles.multiplier != 0 && tile < plan.tiles.count; ++tile)
+      ASSERT_EQ(static_cast<uint64_t>(2 * tile) * plan.tiles.multiplier >> 32 >> plan.tiles.shift,
+                static_cast<uint64_t>(tile / plan.tiles.of_batch_row));
     // Wherever a tile begins, its words have room in its lanes.
     const int64_t per_row = (neurons + 31) / 32;
     for (int64_t tile = 0; words > 0 && tile < std::min<int64_t>(plan.tiles.count, 2 * per_row + 64); ++tile) {
       int64_t bits = 0;
       for (int64_t word = tile * words; word < (tile + 1) * words; ++word)
         bits += std::min<int64_t>(32, neurons - word % per_row * 32);
-      ASSERT_LE(bits, int64_t{32} * width);
+      ASSERT_LE(bits, int64_t{32} * ownership.width);
     }
-    Given dense = {4, batch, neurons};
+    Given dense = {5, batch, neurons};
     dense.spikes = SYNFIRE_DTYPE_U8;
     expect_covered(plan_of(Planned(dense).forward(), h200), batch * neurons);
     expect_covered(plan_of(planned.backward(), h200), batch * neurons, backward_threads);
+  }
+}
+
+// Up to the largest tile and any number of them in a batch row.
+TEST(LaunchPlan, BatchRowsOfTilesWithoutADivision) {
+  for (const int64_t tiles : {1, 2, 3, 5, 7, 8, 9, 127, 641, 65535, 65537, 715827883}) {
+    const int64_t neurons = 128 * tiles - 4, batch = (two31 - 1) / tiles;
+    const Tiles planned = plan_of(Planned({5, batch, neurons, SYNFIRE_DTYPE_F16}).forward(), h200).tiles;
+    if (batch < 2) continue;
+    SCOPED_TRACE(testing::Message() << batch << " rows of " << tiles << " tiles");
+    ASSERT_EQ(planned.of_batch_row, tiles);
+    ASSERT_NE(planned.multiplier, 0u);
+    const auto expect_row = [&](int64_t tile) {
+      if (tile < 0 || tile >= planned.count) return;
+      ASSERT_EQ(static_cast<uint64_t>(2 * tile) * planned.multiplier >> 32 >> planned.shift,
+                static_cast<uint64_t>(tile / tiles));
+    };
+    for (int64_t row = 1; row < batch; row += 1 + row / 7) {
+      expect_row(row * tiles - 1);
+      expect_row(row * tiles);
+    }
+    for (int64_t tile = planned.count - 100; tile < planned.count; ++tile) expect_row(tile);
   }
 }
 

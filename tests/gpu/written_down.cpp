@@ -105,6 +105,7 @@ Planned::Planned(const Given& given)
   api().func_set_attribute = &accept_attribute;
   synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
   desc.model = given.model;
+  if (given.surrogate != 0) desc.surrogate = given.surrogate;
   desc.n_steps = given.n_steps;
   desc.batch = given.batch;
   desc.n_neurons = given.n_neurons;

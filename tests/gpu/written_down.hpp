@@ -44,6 +44,7 @@ struct Given {
   int32_t model = SYNFIRE_MODEL_LIF;
   uint64_t misaligned = 0;  // offset of x in elements, which misaligns it
   uint64_t padding = 0;     // elements between its rows
+  int32_t surrogate = 0;    // 0: the descriptor's
 };
 
 class Planned {

@@ -51,8 +51,8 @@ struct Kept {
 // in flight meanwhile takes registers, which other instances do not have (adjacent neurons, f32, T = 16: 120 us instead
 // of 104).
 template <class Surrogate, class E, class O>
-inline constexpr bool begins_early =
-    O::width > 1 && O::adjacent == 1 && is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
+inline constexpr bool begins_early = O::at_once || (O::width > 1 && O::adjacent == 1 && is_same<E, float> &&
+                                                    !is_same<Surrogate, AnySurrogate>);
 
 // In place of rows that are not loaded early.
 struct NoRows {
@@ -76,7 +76,9 @@ struct Interval {
   using R = Arithmetic<E>;
   static constexpr int n_further = n_further_states<Model>;
   // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
-  static constexpr int ahead = Inputs != BackwardInputs::spikes ? backward_ahead / 2 : backward_ahead;
+  static constexpr int ahead = O::at_once                         ? short_steps
+                               : Inputs != BackwardInputs::spikes ? backward_ahead / 2
+                                                                  : backward_ahead;
   using Sequence = Reader<E, O>;
   using Spikes = typename MaybeGiven<Sequence, Inputs != BackwardInputs::spikes>::type;
 
@@ -89,8 +91,8 @@ struct Interval {
   int length;
   Vector<R, W> v;
   Further w;
-  Flight<Spikes, ahead> grad_spike;
-  typename RowsIf<Flight<Sequence, ahead>, Early>::type x;  // no rows if H is stored
+  Flight<Spikes, ahead, O::at_once> grad_spike;
+  typename RowsIf<Flight<Sequence, ahead, O::at_once>, Early>::type x;  // no rows if H is stored
 
   __device__ __forceinline__ Interval(const operations::BackwardArguments<R>& a, int64_t row, int64_t element,
                                       int64_t number)
@@ -100,7 +102,7 @@ struct Interval {
         v(load_row_now<O>(a.tape + number * Model::n_states * row + element)),
         w(further(a.tape + number * Model::n_states * row + element, row)),
         grad_spike(spikes(a, element), length),
-        x(Sequence(a.x, first, element, 1), a.tape_h ? 0 : length) {}
+        x(Sequence(a.x, first, element, 1), a.tape_h && !O::at_once ? 0 : length) {}
 
  private:
   __device__ __forceinline__ static Further further(const R* checkpoint, int64_t row) {
@@ -140,6 +142,8 @@ class BackwardThread {
   // In shared memory, elements from one variable and from one step to the next.
   static constexpr int variable_stride = Kept<Model, R, Inputs>::block;
   static constexpr int step_stride = Kept<Model, R, Inputs>::step_stride;
+  // Steps of the last chunk without a branch between them: where one neuron per thread waits for each derivative.
+  static constexpr int together = any || PerNeuron || W > 1 || O::at_once ? 1 : sizeof(R) == 8 ? 4 : 2;
   // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
@@ -187,10 +191,14 @@ class BackwardThread {
   }
   // `walked`: the last interval, number `interval`.
   __device__ __forceinline__ void run(Walked walked, int64_t interval) {
-    for (;;) {
+    if constexpr (O::at_once) {
       walk(walked);
-      if (--interval < 0) break;
-      walked = Walked(a_, row_, element_, interval);
+    } else {
+      for (;;) {
+        walk(walked);
+        if (--interval < 0) break;
+        walked = Walked(a_, row_, element_, interval);
+      }
     }
     finish();
   }
@@ -274,7 +282,7 @@ class BackwardThread {
   // One interval: H first, then its steps in reverse. Incoming gradients are in flight meanwhile.
   __device__ __forceinline__ void walk(Walked& walked) {
     v_start_ = walked.v;
-    if (a_.tape_h)
+    if (!O::at_once && a_.tape_h)
       read_h(walked);
     else
       recompute(walked);
@@ -283,19 +291,29 @@ class BackwardThread {
     if constexpr (chunk_of_slopes) {
       Vector<R, W> slopes[ahead];
       walked.grad_spike.run_before([&](int64_t t) { find_slopes(slopes, last - static_cast<int>(t)); },
-                                   [&](const Row& row, int64_t t, int u, auto loads) {
+                                   [&](const Row& row, int64_t t, int u, auto loads, bool) {
                                      const int s = last - static_cast<int>(t);
                                      step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
                                           [&](int w) { return slopes[u].e[w]; });
                                    });
     } else {
-      walked.grad_spike.template run<PerNeuron>([](int64_t) {},
-                                                [&](const Row& row, int64_t t, int u, auto loads) {
-                                                  const int s = last - static_cast<int>(t);
-                                                  step(walked.grad_spike.decoded(row), s, is_first(loads, u, s),
-                                                       [&](int w) { return slope_at(h_now_.e[w], w); });
-                                                },
-                                                [](int) {});
+      walked.grad_spike.template run<PerNeuron, together>(
+          [](int64_t) {},
+          [&](const Row& row, int64_t t, int u, auto loads, bool exists) {
+            const int s = last - static_cast<int>(t);
+            const auto slope = [&](int w) { return slope_at(h_now_.e[w], w); };
+            if constexpr (together == 1)
+              step(walked.grad_spike.decoded(row), s, is_first(loads, u, s), slope);
+            else
+              step_if(exists, walked.grad_spike.decoded(row), s, is_first(loads, u, s), slope);
+          },
+          [](int) {});
+      if constexpr (together > 1) {
+        // Back over the steps that do not exist; of a whole chunk there are none.
+        const int missing = (together - walked.length % together) % together;
+        grad_x_.skip(-missing);
+        if constexpr (reads_input) x_again_.skip(-missing);
+      }
     }
   }
 
@@ -303,7 +321,7 @@ class BackwardThread {
   template <Loads Kind>
   static __device__ __forceinline__ bool is_first(KnownLoads<Kind>, int u, int s) {
     if constexpr (Kind == Loads::none) return u == ahead - 1;
-    if constexpr (Kind == Loads::none_partial) return s == 0;
+    if constexpr (Kind == Loads::none_partial) return s <= 0;
     return false;
   }
 
@@ -336,10 +354,12 @@ class BackwardThread {
   }
 
   // H of one step (and the further variables before it) into shared memory. The state moves on.
-  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Further& w_now) {
+  __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Further& w_now,
+                                              bool exists = true) {
     if constexpr (keeps_w) {
 #pragma unroll
-      for (int k = 0; k < n_further; ++k) h_[s * step_stride + (k + 1) * variable_stride] = w_now.of[k];
+      for (int k = 0; k < n_further; ++k)
+        if (exists) h_[s * step_stride + (k + 1) * variable_stride] = w_now.of[k];
     }
     Vector<R, W> h;
 #pragma unroll
@@ -354,7 +374,7 @@ class BackwardThread {
 #pragma unroll
       for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
     }
-    h_[s * step_stride] = h;
+    if (exists) h_[s * step_stride] = h;
   }
 
   __device__ __forceinline__ void recompute(Walked& walked) {
@@ -369,10 +389,11 @@ class BackwardThread {
   __device__ __forceinline__ void recompute(Walked& walked, Rows& rows) {
     Vector<R, W> v = walked.v;
     Further w_now = walked.w;
-    rows.template run<PerNeuron>(
-        [](int64_t) {},
-        [&](const Row& x, int64_t s, int, auto) { charge_step(rows.decoded(x), static_cast<int>(s), v, w_now); },
-        [](int) {});
+    rows.template run<PerNeuron, together>([](int64_t) {},
+                                           [&](const Row& x, int64_t s, int, auto, bool exists) {
+                                             charge_step(rows.decoded(x), static_cast<int>(s), v, w_now, exists);
+                                           },
+                                           [](int) {});
   }
 
   // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
@@ -387,7 +408,7 @@ class BackwardThread {
           a_.tape_spikes ? a_.tape_spikes[walked.first / checkpoint_interval * row_ + element_ + O::offset(w)] : 0;
     static_assert(checkpoint_interval == 32, "one word of packed spikes per interval");
     Flight<Stored, ahead> rows(Stored(a_.tape_h, walked.first, element_, 1), walked.length);
-    const auto keep = [&](const typename Stored::Row& row, int64_t t, int, auto) {
+    const auto keep = [&](const typename Stored::Row& row, int64_t t, int, auto, bool) {
       const int s = static_cast<int>(t);
       Vector<R, W> h = rows.decoded(row);
 #pragma unroll
@@ -413,8 +434,24 @@ class BackwardThread {
     rows.template run<true>([](int64_t) {}, keep, [](int) {});
   }
 
+  // A step that need not exist, like those that do.
+  template <class Slope>
+  __device__ __forceinline__ void step_if(bool exists, const Vector<R, W>& grad_spike, int s, bool first, Slope slope) {
+    const Vector<R, W> v = carried_v_;
+    Vector<R, W> w[rows_w];
+#pragma unroll
+    for (int k = 0; k < n_further; ++k) w[k] = carried_w_[k];
+    step(grad_spike, s, first, slope, exists);
+#pragma unroll
+    for (int i = 0; i < W; ++i) {
+      carried_v_.e[i] = exists ? carried_v_.e[i] : v.e[i];
+#pragma unroll
+      for (int k = 0; k < n_further; ++k) carried_w_[k].e[i] = exists ? carried_w_[k].e[i] : w[k].e[i];
+    }
+  }
+
   // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative. Of a step that does not exist,
-  // nothing is written.
+  // nothing is written, and the state is what it makes of anything.
   template <class Slope>
   __device__ __forceinline__ void step(const Vector<R, W>& grad_spike, int s, bool first, Slope slope,
                                        bool exists = true) {
@@ -431,12 +468,20 @@ class BackwardThread {
       for (int k = 0; k < n_further; ++k)
         if (a_.grad_w_seq[k]) grad_w[k] = grad_w_[k].decoded(grad_w_[k].take());
     }
-    if constexpr (reads_input) x = x_again_.decoded(x_again_.take());
+    if constexpr (reads_input) {
+      Row row = {};
+      if constexpr (together == 1)
+        row = x_again_.take();
+      else
+        x_again_.take_if(exists, row);
+      x = x_again_.decoded(row);
+    }
     Vector<R, W> h_before = {}, w_before[rows_w] = {}, grad_x;
     if (!first) h_before = h_[(s - 1) * step_stride];
     if constexpr (keeps_w) {
 #pragma unroll
-      for (int k = 0; k < n_further; ++k) w_before[k] = h_[s * step_stride + (k + 1) * variable_stride];
+      for (int k = 0; k < n_further; ++k)
+        if (exists) w_before[k] = h_[s * step_stride + (k + 1) * variable_stride];
     }
 #pragma unroll
     for (int w = 0; w < W; ++w) {
@@ -553,7 +598,9 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
     return;
   }
   // Separate instances pay off where instructions bind.
-  if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !is_same<Surrogate, AnySurrogate>) {
+  constexpr bool memory_binds = O::at_once || (is_same<E, float> && O::adjacent == 1);
+  if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !memory_binds &&
+                !is_same<Surrogate, AnySurrogate>) {
     if (!rules.soft_reset && !rules.detach_reset) {
       BackwardThread<Model, Surrogate, E, O, false, HardAttached, Inputs> thread(launch, element, owned, constants, h);
       run_in(thread, walked);
@@ -581,17 +628,18 @@ const void* linear_backward_address(const Ownership& ownership, BackwardInputs i
   constexpr BackwardInputs own = is_same<E, AnyStorage> ? BackwardInputs::any : BackwardInputs::potential;
   const void* found = nullptr;
   if (inputs == own)
-    visit_ownership<forward_adjacent<E>, is_same<E, AnyStorage> ? 1 : forward_strided<E>>(
+    visit_ownership<forward_adjacent<E>, is_same<E, AnyStorage> ? 1 : forward_strided<E>, 1, 1, false>(
         ownership, [&](auto o) { found = address(linear_backward<Model, E, decltype(o)>); });
   return found;
 }
 
 // Storing two variables needs twice the shared memory; threads with fewer neurons keep a block's share small.
-template <class Model, class Surrogate, class E>
+template <class Model, class Surrogate, class E, bool Short>
 const void* spikes_address(const Ownership& ownership) {
   constexpr bool wide = backward_variables<Model>(BackwardInputs::spikes) == 1;
   const void* found = nullptr;
-  visit_ownership<wide ? backward_adjacent<E> : 1, wide ? backward_strided<E> : 1>(
+  visit_ownership<wide ? backward_adjacent<E> : 1, wide ? backward_strided<E> : 1,
+                  wide && Short ? backward_short_adjacent<E> : 1, wide && Short ? backward_short_strided<E> : 1, false>(
       ownership, [&](auto o) { found = address(backward<Model, Surrogate, E, decltype(o), BackwardInputs::spikes>); });
   return found;
 }
@@ -610,10 +658,11 @@ const void* backward_address(int32_t surrogate, const Ownership& ownership, Back
   if constexpr (!is_same<E, AnyStorage>) {
     if (inputs == BackwardInputs::spikes) {
       const void* found = nullptr;
-      if (!has_own_backward(surrogate)) return spikes_address<Model, AnySurrogate, E>(ownership);
+      if (!has_own_backward(surrogate)) return spikes_address<Model, AnySurrogate, E, false>(ownership);
       visit(Surrogates{}, surrogate, [&](auto entry) {
         using Entry = decltype(entry);
-        if constexpr (has_own_backward(Entry::id)) found = spikes_address<Model, typename Entry::type, E>(ownership);
+        if constexpr (has_own_backward(Entry::id))
+          found = spikes_address<Model, typename Entry::type, E, has_short_backward<E>(Entry::id)>(ownership);
       });
       return found;
     }

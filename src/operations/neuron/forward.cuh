@@ -3,6 +3,7 @@
 #define SYNFIRE_CUDA_FORWARD_CUH
 
 #include "kernels.cuh"
+#include "packed_words.cuh"
 
 namespace synfire::cuda {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 // 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Short sequences need whole
 // chunks instead.
 template <class E, class O, ForwardOutputs Outputs>
-inline constexpr int forward_ahead = O::width == 1 && is_same<E, float> &&
+inline constexpr int forward_ahead = O::at_once ? short_steps
+                                     : O::width == 1 && is_same<E, float> &&
                                              (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense ||
                                               Outputs == ForwardOutputs::potential)
                                          ? 32
@@ -36,7 +38,7 @@ struct ForwardStart {
 
   Constants<R, n_constants, O, false> constants;
   Vector<R, W> v, w[n_further > 0 ? n_further : 1];
-  Flight<Reader<E, O>, Ahead> rows;
+  Flight<Reader<E, O>, Ahead, O::at_once> rows;
 
   __device__ __forceinline__ ForwardStart(const operations::ForwardArguments<R>& a, int64_t element)
       : constants(*a.parameters),
@@ -97,7 +99,7 @@ class ForwardThread {
   __device__ __forceinline__ void run() {
     checkpoint_ = a_.tape ? a_.tape + element_ : nullptr;
     rows_.template run<PerNeuron>([this](int64_t t) { checkpoint(t); },
-                                  [this](const Row& x, int64_t, int u, auto) { step(rows_.decoded(x), u); },
+                                  [this](const Row& x, int64_t, int u, auto, bool) { step(rows_.decoded(x), u); },
                                   [this](int n_steps) { finish_words(n_steps); });
     if constexpr (packs_time)
       if (time_words_) time_words_.finish(owned_);
@@ -196,7 +198,7 @@ class ForwardThread {
   const int64_t element_;
   const Owned<O> owned_;
   const Constants<R, Start::n_constants, O, PerNeuron> constants_;
-  Flight<Reader<E, O>, Ahead> rows_;
+  Flight<Reader<E, O>, Ahead, O::at_once> rows_;
   WordWriter<O, Ahead> words_;
   R* checkpoint_ = nullptr;
   TimeWords<O> time_words_, tape_spikes_;
@@ -218,7 +220,7 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
   constexpr bool packs = (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::any) && !never_fires<Model>;
   OwnWord word = {};
   if constexpr (packs) word = own_word<O>(launch.tiles, a.extents, tile);
-  const Range range = packs ? range_of_words<O>(launch.tiles, tile, word) : range_of<O>(tile, row);
+  const Range range = packs ? range_of_words<O>(launch.tiles, a.extents, tile, word) : range_of<O>(tile, row);
   const int64_t window = window_of<O>(range, row), element = element_in<O>(window, row);
 
   const Switches<R> switches(*a.parameters);
@@ -236,6 +238,11 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
   ForwardThread<Model, E, O, false, Outputs, ahead>(launch, element, owned, words, start, start.constants).run();
 }
 
+template <ForwardOutputs Outputs>
+struct KnownOutputs {
+  static constexpr ForwardOutputs value = Outputs;
+};
+
 }  // namespace
 
 template <class E>
@@ -245,18 +252,22 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   const void* found = nullptr;
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    visit_ownership<forward_adjacent<E>, forward_strided<E>>(ownership, [&](auto o) {
+    visit_ownership<forward_adjacent<E>, forward_strided<E>, 1, forward_short_strided<E>, true>(ownership, [&](auto o) {
       using O = decltype(o);
+      const auto find = [&](auto kind) {
+        constexpr ForwardOutputs own = decltype(kind)::value;
+        if constexpr ((!O::at_once || has_short_forward(own)) && (!O::of_rows || own == ForwardOutputs::bits))
+          if (outputs == own) found = address(forward<Model, E, O, own>);
+      };
       if constexpr (one_type && never_fires<Model>) {
-        if (outputs == ForwardOutputs::potential) found = address(forward<Model, E, O, ForwardOutputs::potential>);
+        find(KnownOutputs<ForwardOutputs::potential>{});
       } else if constexpr (one_type) {
-        if (outputs == ForwardOutputs::bits) found = address(forward<Model, E, O, ForwardOutputs::bits>);
-        if (outputs == ForwardOutputs::time_bits) found = address(forward<Model, E, O, ForwardOutputs::time_bits>);
-        if (outputs == ForwardOutputs::dense) found = address(forward<Model, E, O, ForwardOutputs::dense>);
-        if (outputs == ForwardOutputs::bytes) found = address(forward<Model, E, O, ForwardOutputs::bytes>);
+        find(KnownOutputs<ForwardOutputs::bits>{});
+        find(KnownOutputs<ForwardOutputs::time_bits>{});
+        find(KnownOutputs<ForwardOutputs::dense>{});
+        find(KnownOutputs<ForwardOutputs::bytes>{});
       }
-      if constexpr (any_type)
-        if (outputs == ForwardOutputs::any) found = address(forward<Model, E, O, ForwardOutputs::any>);
+      if constexpr (any_type) find(KnownOutputs<ForwardOutputs::any>{});
     });
   });
   return found;

@@ -14,10 +14,13 @@ namespace synfire::cuda {
 inline constexpr int backward_threads = 64;
 
 // Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart
-// (tiles.cuh).
+// (tiles.cuh). `at_once`: of a sequence of at most short_steps, whose
+// rows a thread loads all at once. `of_rows`: adjacent ones in tiles of their batch row (Tiles).
 struct Ownership {
   int width;
   bool adjacent = false;
+  bool at_once = false;
+  bool of_rows = false;
 
   friend bool operator==(const Ownership&, const Ownership&) = default;
 };
@@ -29,8 +32,11 @@ struct Ownership {
 struct Tiles {
   int64_t elements;  // of a row
   int64_t count;
-  int64_t of_batch_row;  // tiles of their own; 0: none
-  int32_t words;         // at most 32; 0: not dealt out
+  int64_t of_batch_row = 0;  // tiles of their own; 0: none
+  int32_t words = 0;         // at most 32; 0: not dealt out
+  // Of the tiles below 2^31, tile k is in batch row 2k * multiplier / 2^(32 + shift). 0: all have the same row.
+  int32_t shift = 0;
+  uint32_t multiplier = 0;
 };
 
 // What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
@@ -90,6 +96,29 @@ template <class E>
 inline constexpr int forward_strided = sizeof(E) == 2 ? 4 : 2;
 template <class E>
 inline constexpr int backward_strided = is_double<E> ? 1 : 2;
+
+// Of a short sequence, a thread has few bytes to load, so it has more neurons, of which it loads all rows at once. H of
+// so few steps takes little shared memory. Kernel code has a budget, so there are instances where the gain is largest:
+// none for rare surrogates, whose code is the longest, and with 16-bit storage only for the sigmoid and aligned rows;
+// of forward passes only with strided neurons and spikes as bits or dense (adjacent ones have enough).
+inline constexpr int short_steps = 4;
+template <class E>
+inline constexpr int backward_short_adjacent = is_double<E> ? 1 : 4;
+template <>
+inline constexpr int backward_short_adjacent<AnyStorage> = 1;
+template <class E>
+inline constexpr int backward_short_strided = is_double<E>                 ? 2
+                                              : sizeof(E) == sizeof(float) ? 4
+                                                                           : 1;
+template <class E>
+constexpr bool has_short_backward(int32_t surrogate) {
+  return sizeof(E) == 2 ? surrogate == SYNFIRE_SURROGATE_SIGMOID : has_own_backward(surrogate);
+}
+template <class E>
+inline constexpr int forward_short_strided = backward_short_strided<E>;
+constexpr bool has_short_forward(ForwardOutputs outputs) {
+  return outputs == ForwardOutputs::bits || outputs == ForwardOutputs::dense || outputs == ForwardOutputs::potential;
+}
 
 // Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory
 // than a kernel has without asking.

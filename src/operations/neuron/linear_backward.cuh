@@ -52,7 +52,7 @@ class LinearBackwardThread {
   }
 
   __device__ __forceinline__ void run() {
-    rows_.template run<PerNeuron>([](int64_t) {}, [this](const Row& row, int64_t, int, auto) { step(row); },
+    rows_.template run<PerNeuron>([](int64_t) {}, [this](const Row& row, int64_t, int, auto, bool) { step(row); },
                                   [](int) {});
     if (a_.grad_v_init) store<O>(a_.grad_v_init + element_, carried_, owned_);
   }

@@ -3,6 +3,7 @@
 #include <base/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace synfire::cuda {
@@ -160,7 +161,7 @@ constexpr int64_t word_bits = 32, most_words = 32;  // a lane of a warp writes e
 
 Tiles tiles_by_elements(const Extents& e, int width) {
   const int64_t elements = width * word_bits;
-  return {e.row(), (e.row() + elements - 1) / elements, 0, 0};
+  return {e.row(), (e.row() + elements - 1) / elements};
 }
 
 // Where packed words end with their batch row. Three quarters of the lanes with a neuron are as fast as all of them,
@@ -168,7 +169,14 @@ Tiles tiles_by_elements(const Extents& e, int width) {
 Tiles tiles_by_words(const Extents& e, int width) {
   const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
   const int64_t tiles = (per_row + width - 1) / width;
-  if (4 * e.n_neurons >= 3 * tiles * lanes) return {e.row(), e.batch * tiles, tiles, 0};
+  if (4 * e.n_neurons >= 3 * tiles * lanes) {
+    Tiles own = {e.row(), e.batch * tiles, tiles};
+    if (own.count >= int64_t{1} << 31) return own;
+    const auto divisor = static_cast<uint64_t>(tiles);
+    own.shift = static_cast<int32_t>(std::bit_width(divisor - 1));
+    own.multiplier = static_cast<uint32_t>(((uint64_t{1} << (31 + own.shift)) + divisor - 1) / divisor);
+    return own;
+  }
   // As many words as fit wherever a tile begins.
   const int64_t shorter = per_row * word_bits - e.n_neurons;  // bits that the last word of a batch row lacks
   int64_t words = width;
@@ -191,19 +199,52 @@ uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extent
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
+// How many neurons a thread may have, as instances exist. 1: there is none with several.
+struct Widths {
+  int adjacent, strided;
+  int short_adjacent = 1, short_strided = 1;
+};
+template <class E>
+constexpr Widths forward_widths = {forward_adjacent<E>, forward_strided<E>};
+template <class E>
+constexpr Widths short_forward_widths = {forward_adjacent<E>, forward_strided<E>, 1, forward_short_strided<E>};
+template <class E>
+constexpr Widths backward_widths = {backward_adjacent<E>, backward_strided<E>};
+template <class E>
+constexpr Widths short_backward_widths = {backward_adjacent<E>, backward_strided<E>, backward_short_adjacent<E>,
+                                          backward_short_strided<E>};
+
 // One neuron per thread, or as many as keep every multiprocessor busy, adjacent ones if the rows of these arrays allow
-// them. 1: there is no such instance.
+// them.
 template <class... Arrays>
-Ownership ownership_of(const Extents& e, const GpuShape& gpu, int adjacent, int strided, const Arrays&... arrays) {
-  if (adjacent > 1 && worth_widening(e.row(), adjacent, gpu) && allows_adjacent(e, adjacent, arrays...))
-    return {adjacent, true};
-  if (strided > 1 && worth_widening(e.row(), strided, gpu)) return {strided};
+Ownership ownership_of(const Extents& e, const GpuShape& gpu, const Widths& widths, const Arrays&... arrays) {
+  const bool is_short = e.n_steps <= short_steps;
+  const auto allows = [&](int width) { return width > 1 && worth_widening(e.row(), width, gpu); };
+  const auto adjacent = [&](int width) { return allows(width) && allows_adjacent(e, width, arrays...); };
+  if (is_short && adjacent(widths.short_adjacent)) return {widths.short_adjacent, true, true};
+  if (adjacent(widths.adjacent)) return {widths.adjacent, true};
+  if (is_short && allows(widths.short_strided)) return {widths.short_strided, false, true};
+  if (allows(widths.strided)) return {widths.strided};
   return {1};
 }
 
 }  // namespace
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Whether there are instances for short sequences.
+bool has_short(const Forward& op) {
+  return has_short_forward(outputs_of(op.layer->spec(), op));
+}
+template <class E>
+bool has_short(const Backward& op) {
+  const LayerSpec& spec = op.layer->spec();
+  return !op.tape_h.data && (spec.loaded() || has_short_backward<E>(spec.surrogate->id));
+}
+
+}  // namespace
 
 Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
@@ -213,15 +254,20 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
   Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
   const bool any = outputs_of(spec, op) == ForwardOutputs::any;
-  const int adjacent = by_words ? 1 : with_storage(spec, any, [](auto s) { return forward_adjacent<decltype(s)>; });
-  // With very few neurons in a batch row, a wide tile has more lanes than words.
-  const int strided = with_storage(spec, any, [](auto s) { return forward_strided<decltype(s)>; });
-  const bool sparse =
-      by_words && filled_lanes(tiles_by_words(e, strided), strided) < 0.75 * filled_lanes(tiles_by_words(e, 1), 1);
-  plan.ownership =
-      ownership_of(e, gpu, adjacent, sparse ? 1 : strided, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out,
-                   op.v_final, op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes);
+  Widths widths = with_storage(spec, any, [&](auto s) {
+    return has_short(op) ? short_forward_widths<decltype(s)> : forward_widths<decltype(s)>;
+  });
+  if (by_words) {
+    // Adjacent neurons' words are not dealt out.
+    if (tiles_by_words(e, widths.adjacent).multiplier == 0) widths.adjacent = 1;
+    // With very few neurons in a batch row, a wide tile has more lanes than words.
+    for (int* const width : {&widths.strided, &widths.short_strided})
+      if (filled_lanes(tiles_by_words(e, *width), *width) < 0.75 * filled_lanes(tiles_by_words(e, 1), 1)) *width = 1;
+  }
+  plan.ownership = ownership_of(e, gpu, widths, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out, op.v_final,
+                                op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes);
   const int width = plan.ownership.width;
+  plan.ownership.of_rows = by_words && plan.ownership.adjacent;
   plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
   return plan;
@@ -237,18 +283,21 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   if (spec.model->never_fires && op.gradients.count == 0) {
     if (inputs_of(spec, op) == BackwardInputs::potential)
       plan.ownership =
-          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_adjacent<decltype(s)>; }),
-                       with_storage(spec, false, [](auto s) { return forward_strided<decltype(s)>; }), op.grad_v_seq,
-                       op.grad_v_final, op.grad_x, op.grad_v_init);
+          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_widths<decltype(s)>; }),
+                       op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
     plan.tiles = tiles_by_elements(e, plan.ownership.width);
     plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
   if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes)
     plan.ownership =
-        ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return backward_adjacent<decltype(s)>; }),
-                     with_storage(spec, false, [](auto s) { return backward_strided<decltype(s)>; }), op.x, op.tape_h,
-                     op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
+        ownership_of(e, gpu,
+                     with_storage(spec, false,
+                                  [&](auto s) {
+                                    using E = decltype(s);
+                                    return has_short<E>(op) ? short_backward_widths<E> : backward_widths<E>;
+                                  }),
+                     op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
   const int width = plan.ownership.width;
   plan.tiles = tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
@@ -281,7 +330,9 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
                     ownership = std::string("synfire::cuda::")
                                     .append(instance.ownership.adjacent ? "Adjacent<" : "Strided<")
                                     .append(std::to_string(instance.ownership.width))
-                                    .append(">");
+                                    .append(instance.ownership.of_rows   ? ", false, true>"
+                                            : instance.ownership.at_once ? ", true>"
+                                                                         : ">");
   const std::string of = std::string(", ").append(storage[instance.storage]).append(", ").append(ownership);
   if (instance.is_forward)
     return "synfire::cuda::forward<" + model + of + ", synfire::cuda::ForwardOutputs::" + outputs[instance.array] + ">";
@@ -293,10 +344,11 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
 }
 
 const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance) {
-  const uint32_t key = (instance.is_forward ? 0u : 512u) + static_cast<uint32_t>(instance.storage) * 64u +
+  const uint32_t key = (instance.ownership.at_once || instance.ownership.of_rows ? 1024u : 0u) +
+                       (instance.is_forward ? 0u : 512u) + static_cast<uint32_t>(instance.storage) * 64u +
                        (instance.ownership.adjacent ? 32u : 0u) +
                        static_cast<uint32_t>(instance.ownership.width - 1) * 8u + static_cast<uint32_t>(instance.array);
-  static_assert(512 + 4 * 64 + 32 + 3 * 8 + 7 < KernelRequest::most_kernels);  // at most four neurons a thread
+  static_assert(1024 + 512 + 4 * 64 + 32 + 3 * 8 + 7 < KernelRequest::most_kernels);  // at most four neurons a thread
   const auto expression = [&] { return text_of(instance, spec.model->never_fires); };
   return spec.loaded()->kernel(
       {key, instance.is_forward ? "operations/neuron/forward.cuh" : "operations/neuron/backward.cuh", expression,

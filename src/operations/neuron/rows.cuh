@@ -317,7 +317,8 @@ struct KnownLoads {
 // The next `Ahead` rows of a source, on their way from memory. Loads never depend on a branch within a chunk: the
 // compiler does not move loads over branches (39.6 us for 16 steps, 56.4 for 15: H200, f32, N = 2,097,152), and where
 // branches meet, it waits for what they loaded (backward, T = 16: 180 us instead of 114).
-template <class Source, int Ahead>
+// `AtOnce`: there are no more than these.
+template <class Source, int Ahead, bool AtOnce = false>
 class Flight {
  public:
   using Row = typename Source::Row;
@@ -333,19 +334,22 @@ class Flight {
   }
 
   // `Short`: without a copy of the code for a last chunk that is whole, where its time does not matter.
-  // Calls before(t) ahead of each chunk, step(row, t + u, u, loads) for each of its steps, and after(n), with their
-  // number, behind it.
-  template <bool Short = false, class Before, class Step, class After>
+  // Calls before(t) ahead of each chunk, step(row, t + u, u, loads, exists) for each of its steps, and after(n), with
+  // their number, behind it. `Together`: in a shorter chunk, so many steps run without a branch between them, so that
+  // their arithmetic overlaps; of the last ones, up to Together - 1 need not exist.
+  template <bool Short = false, int Together = 1, class Before, class Step, class After>
   __device__ __forceinline__ void run(Before before, Step step, After after) {
     int64_t t = 0;
-    for (; left_ > Ahead; t += Ahead) {
-      before(t);
-      chunk<Loads::rows>(t, step);
-      after(Ahead);
+    if constexpr (!AtOnce) {
+      for (; left_ > Ahead; t += Ahead) {
+        before(t);
+        chunk<Loads::rows>(t, step);
+        after(Ahead);
+      }
     }
     before(t);
     const int n = static_cast<int>(left_);
-    last<Short>(t, step);
+    last<Short, Together>(t, step);
     after(n);
   }
 
@@ -354,10 +358,10 @@ class Flight {
   __device__ __forceinline__ void run_before(Before before, Step step) {
     for (int64_t t = 0; left_ > 0; t += Ahead) {
       before(t);
-      if (left_ > Ahead)
+      if (!AtOnce && left_ > Ahead)
         chunk<Loads::rows>(t, step);
       else
-        last<false>(t, step);
+        last<false, 1>(t, step);
     }
   }
 
@@ -369,13 +373,14 @@ class Flight {
     for (int u = 0; u < Ahead; ++u) {
       const Row now = rows_[u];
       if constexpr (Kind == Loads::rows) source_.take_if(u < after, rows_[u]);
-      step(now, t + u, u, KnownLoads<Kind>{});
+      step(now, t + u, u, KnownLoads<Kind>{}, true);
     }
     left_ -= Ahead;
   }
 
-  template <bool Short, class Step>
+  template <bool Short, int Together, class Step>
   __device__ __forceinline__ void last(int64_t t, Step step) {
+    static_assert(Ahead % Together == 0);
     // Another copy of the code is worth it for short chunks only, which are most of a short sequence.
     if constexpr (!Short && Ahead <= 8) {
       if (left_ == Ahead) {
@@ -386,8 +391,8 @@ class Flight {
     const int present = static_cast<int>(left_);
 #pragma unroll
     for (int u = 0; u < Ahead; ++u) {
-      if (u >= present) break;
-      step(rows_[u], t + u, u, KnownLoads<Loads::none_partial>{});
+      if (u % Together == 0 && u >= present) break;
+      step(rows_[u], t + u, u, KnownLoads<Loads::none_partial>{}, Together == 1 || u < present);
     }
     left_ = 0;
   }
