@@ -492,7 +492,7 @@ step_demo() {
 }
 
 step_evidence() {
-  local evidence=docs/evidence/h200.json now tested commit
+  local evidence=docs/evidence/gpu.json now tested commit
   if [ ! -f "$evidence" ]; then
     warn "$evidence is missing: the GPU code has no recorded run on a GPU (tests/gpu/run.sh creates it)"
     return

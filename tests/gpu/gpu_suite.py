@@ -20,7 +20,8 @@ Stages, in this order:
               miss its deadline, not counting frames for which the system woke the program late
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
-written in either case.
+written in either case. With --only, the other stages keep what the evidence has of them if it is of the same sources and
+device; if not, it has those that ran alone. Its numbers are those of all stages that it has.
 """
 
 import argparse
@@ -98,6 +99,7 @@ class Suite:
         self.passed = 0
         self.failed = 0
         self.failures = []
+        self.stages = {}  # name: what it counted
         self.evidence = {
             "commit": arguments.commit,
             "gpu_sources_sha256": arguments.gpu_sources_sha256,
@@ -397,17 +399,32 @@ class Suite:
 
     # ---- everything --------------------------------------------------------------------------------------------------
 
-    def everything(self, only=None):
+    def everything(self, only):
         for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.bindings, self.resume, self.digits,
                       self.context, self.hear, *([self.loop] if self.loop_seconds > 0 else [])):
-            if only not in (None, stage.__name__):
+            if only and stage.__name__ not in (*only, "device"):
                 continue
             print(f"==> {stage.__name__}")
-            began = time.monotonic()
+            began, passed, failed, known = time.monotonic(), self.passed, self.failed, len(self.failures)
             stage()
-            print(f"<== {stage.__name__}: {time.monotonic() - began:.0f} s")
-        self.evidence["passed"], self.evidence["failed"] = self.passed, self.failed
-        self.evidence["failures"] = self.failures
+            seconds = time.monotonic() - began
+            self.stages[stage.__name__] = {"passed": self.passed - passed, "failed": self.failed - failed,
+                                           "failures": self.failures[known:], "seconds": round(seconds)}
+            print(f"<== {stage.__name__}: {seconds:.0f} s")
+
+    def record(self, path, adds):
+        """Writes the evidence; `adds`: to that of other stages, if it is of the same sources and device."""
+        evidence, stages = self.evidence, self.stages
+        if adds and path.is_file():
+            before = json.loads(path.read_text(encoding="utf-8"))
+            if all(before.get(key) == evidence[key] for key in ("commit", "gpu_sources_sha256", "device", "driver")):
+                evidence, stages = {**before, **evidence}, {**before.get("stages", {}), **stages}
+        evidence["stages"] = stages
+        evidence["passed"] = sum(stage["passed"] for stage in stages.values())
+        evidence["failed"] = sum(stage["failed"] for stage in stages.values())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
+        print(f"evidence: {path}")
 
 
 def cut_sound(source, target, seconds):
@@ -441,18 +458,13 @@ def main():
     parser.add_argument("--gpu-sources-sha256", required=True)
     parser.add_argument("--bindings", default="build/gpu-bindings")
     parser.add_argument("--digits", help="the folder of digits' data; without it, only the few spikes of the tests")
-    parser.add_argument("--only", help="one stage by its name; nothing is recorded")
+    parser.add_argument("--only", help="stages by their names, separated by commas")
     parser.add_argument("--loop-seconds", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=max(1, min(12, (os.cpu_count() or 2) * 3 // 4)))
+    parser.add_argument("--jobs", type=int, default=max(1, min(16, os.cpu_count() or 2)))
     arguments = parser.parse_args()
-    pathlib.Path(arguments.evidence).resolve().parent.mkdir(parents=True, exist_ok=True)
     suite = Suite(arguments)
-    suite.everything(arguments.only)
-    if not arguments.only:
-        evidence = pathlib.Path(arguments.evidence)
-        evidence.parent.mkdir(parents=True, exist_ok=True)
-        evidence.write_text(json.dumps(suite.evidence, indent=2) + "\n", encoding="utf-8")
-        print(f"evidence: {evidence}")
+    suite.everything(arguments.only.split(",") if arguments.only else [])
+    suite.record(pathlib.Path(arguments.evidence), bool(arguments.only))
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 0 if suite.failed == 0 and suite.passed > 0 else 1
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU suite: everything that must be tested on a real GPU, as one command. The last line is "N passed, N failed".
 #
-#   tests/gpu/run.sh [EVIDENCE]   writes its findings to EVIDENCE (default: docs/evidence/h200.json)
+#   tests/gpu/run.sh [EVIDENCE]   writes its findings to EVIDENCE (default: docs/evidence/gpu.json)
 #   tests/gpu/run.sh --hash       prints the hash of the sources that run on a GPU
 #
 # It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed).
@@ -12,7 +12,7 @@
 #                         build/gpu-bindings; without the folder they are skipped with a message)
 #   SYNFIRE_DIGITS        the folder of `digits --make-data`: the example learns all of it on both backends (about 2 minutes;
 #                         default: build/gpu-digits, if it is there)
-#   SYNFIRE_ONLY          only this stage of gpu_suite.py, such as bindings; nothing is recorded
+#   SYNFIRE_ONLY          only these stages of gpu_suite.py, as in bindings,resume; EVIDENCE keeps the others
 #   SYNFIRE_COMMIT        the commit to record if there is no git
 #
 # gpu_suite.py in this folder has the tests and the recording.
@@ -33,7 +33,7 @@ if [ "${1:-}" = --hash ]; then
 fi
 
 build=${SYNFIRE_BUILD_DIR:-build/gpu}
-evidence=${1:-docs/evidence/h200.json}
+evidence=${1:-docs/evidence/gpu.json}
 if [ ! -x "$build/bin/synfire-golden" ]; then
   echo "no programs in $build/bin; building them"
   cmake --workflow --preset gpu || exit 1
