@@ -20,7 +20,7 @@ Stages, in this order:
               miss its deadline, not counting frames for which the system woke the program late
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
-written in either case. With --only, the other stages keep what the evidence has of them if it is of the same sources and
+written in either case, after each stage. With --only, the other stages keep what the evidence has of them if it is of the same sources and
 device; if not, it has those that ran alone. Its numbers are those of all stages that it has.
 """
 
@@ -83,6 +83,7 @@ SANITIZED = ":".join([
 # Tests with time limits run alone, and their measurements are recorded.
 MEASURING = "LaunchOverhead.*"
 SANITIZER_ERROR = 99
+SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 # The classes of C# tests that can run on a GPU: they access device memory only by copies.
 CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
 
@@ -174,35 +175,34 @@ class Suite:
         record = self.evidence["tests"] = {"backend": "cuda", "process_per_test": True, "programs": {}}
         programs = list(self.test_programs())
         self.count(bool(programs), "the build has test programs")
-        for program in programs:
-            names = self.list_tests(program)
-            began = time.monotonic()
+        # Of all programs together, those first that compile what they run, because each of their tests takes long.
+        tests = [(program, name) for program in sorted(programs, key=lambda path: path.name not in SLOW_PROGRAMS)
+                 for name in self.list_tests(program)]
+        measuring = [test for test in tests if fnmatch.fnmatch(test[1], MEASURING)]
+        tests = [test for test in tests if test not in measuring]
 
-            def run_one(name, program=program):
-                return self.run([program, f"--gtest_filter={name}"], SYNFIRE_TEST_BACKEND="cuda")
+        def run_one(test):
+            return self.run([test[0], f"--gtest_filter={test[1]}"], SYNFIRE_TEST_BACKEND="cuda")
 
-            measuring = fnmatch.filter(names, MEASURING)
-            names = [name for name in names if name not in measuring]
-            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-                results = list(pool.map(run_one, names))
-            results += [run_one(name) for name in measuring]
-            passed, failed, skipped = 0, 0, []
-            for name, (status, output) in zip(names + measuring, results):
-                if name in measuring:
-                    lines = [line for line in output.splitlines() if "median" in line]
-                    record.setdefault("measured", {})[name] = lines
-                    for line in lines:
-                        print(f"    {line}")
-                if status == 0 and "[  SKIPPED ]" in output:
-                    skipped.append(name)
-                    continue
-                # A filter that matches nothing exits with 0: "1 test ran" must be there.
-                good = status == 0 and re.search(r"^\[  PASSED  \] 1 test", output, flags=re.M)
-                passed, failed = (passed + 1, failed) if good else (passed, failed + 1)
-                self.count(good, f"{program.name} {name}", output)
-            record["programs"][program.name] = {"passed": passed, "failed": failed, "skipped": skipped}
-            print(f"    {program.name}: {passed} passed, {failed} failed, {len(skipped)} skipped, "
-                  f"{time.monotonic() - began:.0f} s")
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            results = list(pool.map(run_one, tests))
+        results += [run_one(test) for test in measuring]
+        for (program, name), (status, output) in zip(tests + measuring, results):
+            counts = record["programs"].setdefault(program.name, {"passed": 0, "failed": 0, "skipped": []})
+            if (program, name) in measuring:
+                lines = [line for line in output.splitlines() if "median" in line]
+                record.setdefault("measured", {})[name] = lines
+                for line in lines:
+                    print(f"    {line}")
+            if status == 0 and "[  SKIPPED ]" in output:
+                counts["skipped"].append(name)
+                continue
+            # A filter that matches nothing exits with 0: "1 test ran" must be there.
+            good = status == 0 and re.search(r"^\[  PASSED  \] 1 test", output, flags=re.M)
+            counts["passed" if good else "failed"] += 1
+            self.count(good, f"{program.name} {name}", output)
+        for name, counts in sorted(record["programs"].items()):
+            print(f"    {name}: {counts['passed']} passed, {counts['failed']} failed, {len(counts['skipped'])} skipped")
 
     # ---- golden ------------------------------------------------------------------------------------------------------
 
@@ -411,6 +411,7 @@ class Suite:
             self.stages[stage.__name__] = {"passed": self.passed - passed, "failed": self.failed - failed,
                                            "failures": self.failures[known:], "seconds": round(seconds)}
             print(f"<== {stage.__name__}: {seconds:.0f} s")
+            yield
 
     def record(self, path, adds):
         """Writes the evidence; `adds`: to that of other stages, if it is of the same sources and device."""
@@ -424,7 +425,6 @@ class Suite:
         evidence["failed"] = sum(stage["failed"] for stage in stages.values())
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
-        print(f"evidence: {path}")
 
 
 def cut_sound(source, target, seconds):
@@ -463,8 +463,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=max(1, min(16, os.cpu_count() or 2)))
     arguments = parser.parse_args()
     suite = Suite(arguments)
-    suite.everything(arguments.only.split(",") if arguments.only else [])
-    suite.record(pathlib.Path(arguments.evidence), bool(arguments.only))
+    # After each stage, so that what has run is not lost if the rest is stopped.
+    adds = bool(arguments.only)
+    for _ in suite.everything(arguments.only.split(",") if arguments.only else []):
+        suite.record(pathlib.Path(arguments.evidence), adds)
+        adds = True
+    print(f"evidence: {arguments.evidence}")
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 0 if suite.failed == 0 and suite.passed > 0 else 1
 
