@@ -34,7 +34,9 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
           set(CMAKE_CUDA_ARCHITECTURES "")
           foreach(architecture IN LISTS SYNFIRE_CUDA_ARCHITECTURES)
             string(REGEX MATCH "^[0-9]+" synfire_number "${architecture}")
-            if(synfire_number STREQUAL "87" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+            # Asked for alone, it is built anywhere.
+            if(synfire_number STREQUAL "87" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND
+               NOT SYNFIRE_CUDA_ARCHITECTURES STREQUAL architecture)
               message(STATUS "Synfire: architecture ${architecture} is skipped: only Arm machines have such a GPU (Jetson Orin)")
             elseif(synfire_number STREQUAL "" OR synfire_known MATCHES "compute_${synfire_number}[^0-9]")
               list(APPEND CMAKE_CUDA_ARCHITECTURES "${architecture}")

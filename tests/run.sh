@@ -500,7 +500,9 @@ step_evidence() {
   now=$(tests/gpu/run.sh --hash)
   tested=$(sed -n 's/.*"gpu_sources_sha256": *"\([0-9a-f]*\)".*/\1/p' "$evidence")
   commit=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' "$evidence" | head -n 1)
-  if [ "$now" = "$tested" ]; then
+  if [ "$now" = "$tested" ] && ! grep -q '^  "green": true' "$evidence"; then
+    warn "the recorded run on a GPU, at commit $commit, is not whole or has failures: run tests/gpu/run.sh"
+  elif [ "$now" = "$tested" ]; then
     say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit"
   else
     warn "src/cuda, src/operations or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"

@@ -20,8 +20,9 @@ Stages, in this order:
               miss its deadline, not counting frames for which the system woke the program late
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
-written in either case, after each stage. With --only, the other stages keep what the evidence has of them if it is of the same sources and
-device; if not, it has those that ran alone. Its numbers are those of all stages that it has.
+written in either case, after each stage. With --only, it keeps the other stages if they are of the same sources and
+device. Its numbers are those of all stages that it has; "green" says that they are all of the above but loop, and that
+none failed.
 """
 
 import argparse
@@ -84,6 +85,7 @@ SANITIZED = ":".join([
 MEASURING = "LaunchOverhead.*"
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
+STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
 # The classes of C# tests that can run on a GPU: they access device memory only by copies.
 CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
 
@@ -400,17 +402,16 @@ class Suite:
     # ---- everything --------------------------------------------------------------------------------------------------
 
     def everything(self, only):
-        for stage in (self.device, self.tests, self.golden, self.bits, self.sanitizers, self.bindings, self.resume, self.digits,
-                      self.context, self.hear, *([self.loop] if self.loop_seconds > 0 else [])):
-            if only and stage.__name__ not in (*only, "device"):
+        for name in (*STAGES, *(["loop"] if self.loop_seconds > 0 else [])):
+            if only and name not in (*only, "device"):
                 continue
-            print(f"==> {stage.__name__}")
+            print(f"==> {name}")
             began, passed, failed, known = time.monotonic(), self.passed, self.failed, len(self.failures)
-            stage()
+            getattr(self, name)()
             seconds = time.monotonic() - began
-            self.stages[stage.__name__] = {"passed": self.passed - passed, "failed": self.failed - failed,
-                                           "failures": self.failures[known:], "seconds": round(seconds)}
-            print(f"<== {stage.__name__}: {seconds:.0f} s")
+            self.stages[name] = {"passed": self.passed - passed, "failed": self.failed - failed,
+                                 "failures": self.failures[known:], "seconds": round(seconds)}
+            print(f"<== {name}: {seconds:.0f} s")
             yield
 
     def record(self, path, adds):
@@ -423,6 +424,7 @@ class Suite:
         evidence["stages"] = stages
         evidence["passed"] = sum(stage["passed"] for stage in stages.values())
         evidence["failed"] = sum(stage["failed"] for stage in stages.values())
+        evidence["green"] = evidence["failed"] == 0 and all(name in stages for name in STAGES)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
 
