@@ -133,7 +133,7 @@ std::string launches(core::Layer& layer) {
       "  const unsigned blocks = static_cast<unsigned>((launch.tiles.count + warps - 1) / warps);\n"
       "  synfire::cuda::forward<Model, " +
       any +
-      ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
+      ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
       "  return cudaGetLastError();\n}\n\n");
   const std::string surrogate = fires ? "synfire::model::LoadedSurrogateType" : "synfire::cuda::NoSurrogate";
   text.append(
@@ -156,14 +156,14 @@ std::string launches(core::Layer& layer) {
         "      synfire::cuda::backward_shared_bytes(n_steps, 1, variables, 0, sizeof(Arithmetic)));\n"
         "  synfire::cuda::backward<Model, " +
         surrogate + ", " + any +
-        ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, "
+        ", synfire::cuda::OneNeuron, synfire::cuda::BackwardInputs::any><<<blocks, threads, shared, "
         "stream>>>(launch);\n");
   else
     text.append(
         "  const unsigned threads = synfire::cuda::backward_threads;\n"
         "  const unsigned blocks = static_cast<unsigned>((row + threads - 1) / threads);\n"
         "  synfire::cuda::linear_backward<Model, " +
-        any + ", synfire::cuda::Strided<1>><<<blocks, threads, 0, stream>>>(launch);\n");
+        any + ", synfire::cuda::OneNeuron><<<blocks, threads, 0, stream>>>(launch);\n");
   text.append("  return cudaGetLastError();\n}\n\n");
   // The instances that the library takes where all sequences have the layer's type.
   text.append("// The same for sequences that are all stored as " + std::string(core::name_of_dtype(spec.dtype)) +
@@ -171,15 +171,15 @@ std::string launches(core::Layer& layer) {
               "// of several neurons at once where there are many. launch as above.\n");
   if (fires)
     text.append("inline constexpr auto* forward_to_bits =\n    &synfire::cuda::forward<Model, " + e +
-                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::bits>;\n"
+                ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::bits>;\n"
                 "inline constexpr auto* forward_to_dense =\n    &synfire::cuda::forward<Model, " +
                 e +
-                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::dense>;\n"
+                ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::dense>;\n"
                 "inline constexpr auto* backward_from_spikes =\n    &synfire::cuda::backward<Model, " +
-                surrogate + ", " + e + ", synfire::cuda::Strided<1>, synfire::cuda::BackwardInputs::spikes>;\n");
+                surrogate + ", " + e + ", synfire::cuda::OneNeuron, synfire::cuda::BackwardInputs::spikes>;\n");
   else
     text.append("inline constexpr auto* forward_to_potential =\n    &synfire::cuda::forward<Model, " + e +
-                ", synfire::cuda::Strided<1>, synfire::cuda::ForwardOutputs::potential>;\n");
+                ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::potential>;\n");
   text.append("\n}  // namespace layer\n");
   return text;
 }

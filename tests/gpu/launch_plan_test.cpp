@@ -184,34 +184,51 @@ Ownership backward_of(const Given& given) {
   return plan_of(planned.backward(), h200).ownership;
 }
 
+// The first of these for which there are instances.
+Ownership first_of(std::initializer_list<Ownership> ownerships) {
+  for (const Ownership& ownership : ownerships)
+    if (ownership.width > 1) return ownership;
+  return {};
+}
+// Of rows that are aligned, and of any rows.
+struct Expected {
+  Ownership aligned, any;
+};
+Expected expected(const Widths& widths, bool is_short) {
+  const Ownership strided = {widths.strided, OwnershipKind::strided};
+  const Ownership adjacent = {widths.adjacent, OwnershipKind::adjacent};
+  if (!is_short) return {first_of({adjacent, strided}), first_of({strided})};
+  const Ownership strided_at_once = {widths.strided_at_once, OwnershipKind::strided_at_once};
+  return {first_of({{widths.adjacent_at_once, OwnershipKind::adjacent_at_once}, adjacent, strided_at_once, strided}),
+          first_of({strided_at_once, strided})};
+}
+bool at_once(const Ownership& ownership) {
+  return ownership.kind == OwnershipKind::strided_at_once || ownership.kind == OwnershipKind::adjacent_at_once;
+}
+
+// The widths of one storage type.
+struct TypeWidths {
+  int32_t dtype;
+  Widths forward, backward;
+};
+template <class E>
+TypeWidths widths_of(int32_t dtype) {
+  return {dtype, forward_widths<E>(ForwardOutputs::bits), backward_widths<E>(SYNFIRE_SURROGATE_SIGMOID)};
+}
+const TypeWidths types[] = {widths_of<float>(SYNFIRE_DTYPE_F32), widths_of<double>(SYNFIRE_DTYPE_F64),
+                            widths_of<F16>(SYNFIRE_DTYPE_F16), widths_of<Bf16>(SYNFIRE_DTYPE_BF16)};
+
 // Several neurons per thread at any shape: adjacent ones if rows are aligned.
 TEST(LaunchPlan, WidthsFollowTheStorageType) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const auto best = [](int adjacent, int strided) {
-    return adjacent > 1 ? Ownership{adjacent, true} : Ownership{strided};
-  };
-  const std::tuple<int32_t, Ownership, Ownership, Ownership, Ownership> types[] = {
-      {SYNFIRE_DTYPE_F32,
-       best(forward_adjacent<float>, 0),
-       {forward_strided<float>},
-       best(backward_adjacent<float>, 0),
-       {backward_strided<float>}},
-      {SYNFIRE_DTYPE_F64,
-       best(forward_adjacent<double>, forward_strided<double>),
-       {forward_strided<double>},
-       best(backward_adjacent<double>, backward_strided<double>),
-       {backward_strided<double>}},
-      {SYNFIRE_DTYPE_F16,
-       best(forward_adjacent<F16>, 0),
-       {forward_strided<F16>},
-       best(backward_adjacent<F16>, 0),
-       {backward_strided<F16>}},
-      {SYNFIRE_DTYPE_BF16,
-       best(forward_adjacent<Bf16>, 0),
-       {forward_strided<Bf16>},
-       best(backward_adjacent<Bf16>, 0),
-       {backward_strided<Bf16>}}};
-  for (const auto& [dtype, aligned, any, aligned_back, any_back] : types)
+  for (const TypeWidths& type : types) {
+    const int32_t dtype = type.dtype;
+    const auto [aligned, any] = expected(type.forward, false);
+    const auto [aligned_back, any_back] = expected(type.backward, false);
+    if (dtype != SYNFIRE_DTYPE_F64) {
+      EXPECT_EQ(aligned, (Ownership{4, OwnershipKind::adjacent}));
+      EXPECT_EQ(aligned_back, (Ownership{2, OwnershipKind::adjacent}));
+    }
     for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
       EXPECT_EQ(forward_of({5, 1, many, dtype, spikes}), aligned);
@@ -230,57 +247,39 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
       spaced.padding = 64;
       EXPECT_EQ(forward_of(spaced), aligned) << "every row is aligned";
     }
+  }
 }
 
 // Of a short sequence a thread has more neurons where its bytes are too few, and loads all rows at once.
 TEST(LaunchPlan, WidthsOfShortSequences) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  struct Type {
-    int32_t dtype;
-    int backward_adjacent, backward_strided, backward_long, forward_short, forward_adjacent, forward_strided;
-  };
-  const auto type_of = [](int32_t dtype, auto storage) {
-    using E = decltype(storage);
-    return Type{dtype,
-                backward_short_adjacent<E>,
-                backward_short_strided<E>,
-                backward_strided<E>,
-                forward_short_strided<E>,
-                forward_adjacent<E>,
-                forward_strided<E>};
-  };
-  for (const Type& type : {type_of(SYNFIRE_DTYPE_F32, float{}), type_of(SYNFIRE_DTYPE_F64, double{}),
-                           type_of(SYNFIRE_DTYPE_F16, F16{}), type_of(SYNFIRE_DTYPE_BF16, Bf16{})}) {
+  for (const TypeWidths& type : types) {
     const int32_t dtype = type.dtype;
-    const Ownership apart =
-        type.backward_strided > 1 ? Ownership{type.backward_strided, false, true} : Ownership{type.backward_long};
-    const Ownership side_by_side = type.backward_adjacent > 1 ? Ownership{type.backward_adjacent, true, true} : apart;
-    const Ownership forward_apart =
-        type.forward_short > 1 ? Ownership{type.forward_short, false, true} : Ownership{type.forward_strided};
-    const Ownership forward_side_by_side =
-        type.forward_adjacent > 1 ? Ownership{type.forward_adjacent, true} : forward_apart;
+    const auto [aligned, any] = expected(type.forward, true);
+    const auto [aligned_back, any_back] = expected(type.backward, true);
+    EXPECT_TRUE(at_once(any_back));
     for (int64_t n_steps = 1; n_steps <= short_steps; ++n_steps) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " steps " << n_steps);
-      EXPECT_EQ(backward_of({n_steps, 1, many, dtype}), side_by_side);
-      EXPECT_EQ(backward_of({n_steps, 1, many + 1, dtype}), apart);
+      EXPECT_EQ(backward_of({n_steps, 1, many, dtype}), aligned_back);
+      EXPECT_EQ(backward_of({n_steps, 1, many + 1, dtype}), any_back);
       EXPECT_EQ(backward_of({n_steps, 1, few, dtype}), Ownership{1});
-      EXPECT_EQ(forward_of({n_steps, 1, many, dtype}), forward_side_by_side);
-      EXPECT_EQ(forward_of({n_steps, 1, many + 1, dtype}), forward_apart);
+      EXPECT_EQ(forward_of({n_steps, 1, many, dtype}), aligned);
+      EXPECT_EQ(forward_of({n_steps, 1, many + 1, dtype}), any);
       EXPECT_EQ(forward_of({n_steps, 1, few, dtype}), Ownership{1});
       Given stored = {n_steps, 1, many + 1, dtype};
       stored.tape = SYNFIRE_TAPE_STORE;
-      EXPECT_FALSE(forward_of(stored).at_once) << "any combination of sequences";
-      EXPECT_FALSE(backward_of(stored).at_once) << "H is not recomputed";
+      EXPECT_FALSE(at_once(forward_of(stored))) << "any combination of sequences";
+      EXPECT_FALSE(at_once(backward_of(stored))) << "H is not recomputed";
       Given rare = {n_steps, 1, many, dtype};
       rare.surrogate = SYNFIRE_SURROGATE_ERF;
-      EXPECT_FALSE(backward_of(rare).at_once) << "rare surrogates share one instance";
-      EXPECT_FALSE(forward_of({n_steps, 1, many + 1, dtype, SYNFIRE_DTYPE_U8}).at_once) << "spikes as bytes";
+      EXPECT_FALSE(at_once(backward_of(rare))) << "rare surrogates share one instance";
+      EXPECT_FALSE(at_once(forward_of({n_steps, 1, many + 1, dtype, SYNFIRE_DTYPE_U8}))) << "spikes as bytes";
     }
-    EXPECT_FALSE(forward_of({short_steps + 1, 1, many + 1, dtype}).at_once);
-    EXPECT_FALSE(backward_of({short_steps + 1, 1, many + 1, dtype}).at_once);
+    EXPECT_FALSE(at_once(forward_of({short_steps + 1, 1, many + 1, dtype})));
+    EXPECT_FALSE(at_once(backward_of({short_steps + 1, 1, many + 1, dtype})));
   }
   // Tiles of packed words.
-  const Ownership four = {forward_short_strided<float>, false, true};
+  const Ownership four = {4, OwnershipKind::strided_at_once};
   EXPECT_EQ(forward_of({4, 256, 783}), four);
   EXPECT_EQ(forward_of({4, 200000, 1}), Ownership{1}) << "wide tiles would be empty";
 }
@@ -289,12 +288,15 @@ TEST(LaunchPlan, WidthsOfShortSequences) {
 TEST(LaunchPlan, TilesOfPackedWords) {
   const std::tuple<int64_t, int64_t, Ownership, int> rows[] = {
       // batch, neurons: neurons per thread, words dealt to a tile
-      {256, 784, {4, true, false, true}, 0},   // 7 tiles of four words for each batch row, the last one with 16 neurons
-      {2000, 100, {4, true, false, true}, 0},  // one tile: 100 neurons in 128 lanes
-      {256, 783, {2}, 0},                      // 13 tiles of two words
-      {20000, 10, {2}, 6},                     // one word of 10 bits per row: 60 neurons in 64 lanes
-      {20000, 12, {2}, 5},                     // adjacent neurons' words are not dealt out
-      {5000, 33, {2}, 2},                      // pairs of 33 bits
+      {256,
+       784,
+       {4, OwnershipKind::adjacent_of_rows},
+       0},  // 7 tiles of four words for each batch row, the last one with 16 neurons
+      {2000, 100, {4, OwnershipKind::adjacent_of_rows}, 0},  // one tile: 100 neurons in 128 lanes
+      {256, 783, {2}, 0},                                    // 13 tiles of two words
+      {20000, 10, {2}, 6},                                   // one word of 10 bits per row: 60 neurons in 64 lanes
+      {20000, 12, {2}, 5},                                   // adjacent neurons' words are not dealt out
+      {5000, 33, {2}, 2},                                    // pairs of 33 bits
       {9000, 17, {2}, 3},
       {200000, 1, {1}, 32},  // a lane writes one word at most, so wide tiles would be empty
       {100000, 2, {2}, 32},
@@ -353,13 +355,10 @@ TEST(LaunchPlan, BatchRowsOfTilesWithoutADivision) {
 // A pass of a model that never fires reads and writes one sequence each, in accesses as wide as a forward's.
 TEST(LaunchPlan, WidthsWithoutSpikes) {
   constexpr int64_t many = 1 << 22, few = 4096;
-  const std::tuple<int32_t, Ownership, Ownership> types[] = {
-      {SYNFIRE_DTYPE_F32, {forward_adjacent<float>, true}, {forward_strided<float>}},
-      {SYNFIRE_DTYPE_F64, {forward_strided<double>}, {forward_strided<double>}},
-      {SYNFIRE_DTYPE_F16, {forward_adjacent<F16>, true}, {forward_strided<F16>}},
-      {SYNFIRE_DTYPE_BF16, {forward_adjacent<Bf16>, true}, {forward_strided<Bf16>}}};
-  for (const auto& [dtype, wide, any] : types) {
+  for (const TypeWidths& type : types) {
+    const int32_t dtype = type.dtype;
     SCOPED_TRACE(testing::Message() << "dtype " << dtype);
+    const auto [wide, any] = expected(type.forward, false);
     Given given = {40, 1, many, dtype};
     given.model = SYNFIRE_MODEL_LI;
     EXPECT_EQ(forward_of(given), wide);

@@ -278,8 +278,8 @@ Case aligned_if_round(const Shape& shape, int32_t dtype) {
 }
 
 TEST_P(OddShapes, ModelsSurrogatesTapesAndParametersPerNeuron) {
-  for (const Shape& shape :
-       {Shape{13, 3, 33}, Shape{41, 2, 70001}, Shape{7, 1501, 100}, Shape{3, 1501, 100}, Shape{4, 1, 140000}}) {
+  for (const Shape& shape : {Shape{13, 3, 33}, Shape{41, 2, 70001}, Shape{7, 1501, 100}, Shape{3, 1501, 100},
+                             Shape{4, 1, 140000}, Shape{3, 2, 70001}}) {
     for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH, SYNFIRE_MODEL_LI}) {
       Case c = aligned_if_round(shape, GetParam());
       c.model = model;

@@ -51,7 +51,7 @@ class Nvrtc : public testing::Test {
 
 // Instances in which a thread has one neuron, or several adjacent ones.
 std::string owning(int width) {
-  return "synfire::cuda::Adjacent<" + std::to_string(width) + ">";
+  return "synfire::cuda::Owns<" + std::to_string(width) + ", synfire::cuda::OwnershipKind::adjacent>";
 }
 std::string forward(const char* storage, int width, const char* outputs) {
   return std::string("synfire::cuda::forward<synfire::model::LoadedModelType, ") + storage + ", " + owning(width) +

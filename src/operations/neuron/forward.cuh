@@ -1,20 +1,23 @@
 // The FPTT kernel.
-#ifndef SYNFIRE_CUDA_FORWARD_CUH
-#define SYNFIRE_CUDA_FORWARD_CUH
+#ifndef SYNFIRE_OPERATIONS_NEURON_FORWARD_CUH
+#define SYNFIRE_OPERATIONS_NEURON_FORWARD_CUH
 
+#include "flight.cuh"
 #include "kernels.cuh"
 #include "packed_words.cuh"
+#include "writers.cuh"
 
 namespace synfire::cuda {
 namespace {
 
 // Rows of input in flight per thread: a chain of T dependent steps hides the memory's latency only by loading ahead. A
 // thread with one neuron has at most 50 cycles of work per step, and a load takes 900 (H200): with 16 rows in flight,
-// 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Short sequences need whole
-// chunks instead.
+// 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Threads with several neurons
+// need whole chunks of short sequences instead. 32 rows of f64 take too many registers: 67,571 neurons over one step
+// took 4.2 us instead of 2.4 (H100).
 template <class E, class O, ForwardOutputs Outputs>
 inline constexpr int forward_ahead = O::at_once ? short_steps
-                                     : O::width == 1 && is_same<E, float> &&
+                                     : O::width == 1 && !is_same<E, AnyStorage> && !is_double<E> &&
                                              (Outputs == ForwardOutputs::bits || Outputs == ForwardOutputs::dense ||
                                               Outputs == ForwardOutputs::potential)
                                          ? 32
@@ -22,8 +25,10 @@ inline constexpr int forward_ahead = O::at_once ? short_steps
 // Blocks per multiprocessor: 16-bit storage is faster with more warps (42.1 us against 42.7: f16, N = 2,097,152, T =
 // 32), and so are two strided neurons, of which a multiprocessor needs twice as many threads.
 template <class E, class O>
-inline constexpr int forward_blocks_at_least = O::width == 1 || is_double<E>        ? 1
+inline constexpr int forward_blocks_at_least = is_double<E>                         ? 1
                                                : O::adjacent > 1 && sizeof(E) == 2  ? 7
+                                               : O::width == 1 && sizeof(E) == 2    ? 7
+                                               : O::width == 1                      ? 1
                                                : O::adjacent == 1 && sizeof(E) == 2 ? 5
                                                : O::adjacent == 1                   ? 8
                                                                                     : 1;
@@ -252,23 +257,21 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   const void* found = nullptr;
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    visit_ownership<forward_adjacent<E>, forward_strided<E>, 1, forward_short_strided<E>, true>(ownership, [&](auto o) {
-      using O = decltype(o);
-      const auto find = [&](auto kind) {
-        constexpr ForwardOutputs own = decltype(kind)::value;
-        if constexpr ((!O::at_once || has_short_forward(own)) && (!O::of_rows || own == ForwardOutputs::bits))
-          if (outputs == own) found = address(forward<Model, E, O, own>);
-      };
-      if constexpr (one_type && never_fires<Model>) {
-        find(KnownOutputs<ForwardOutputs::potential>{});
-      } else if constexpr (one_type) {
-        find(KnownOutputs<ForwardOutputs::bits>{});
-        find(KnownOutputs<ForwardOutputs::time_bits>{});
-        find(KnownOutputs<ForwardOutputs::dense>{});
-        find(KnownOutputs<ForwardOutputs::bytes>{});
-      }
-      if constexpr (any_type) find(KnownOutputs<ForwardOutputs::any>{});
-    });
+    const auto find = [&](auto kind) {
+      constexpr ForwardOutputs own = decltype(kind)::value;
+      if (outputs == own)
+        visit_ownership<forward_widths<E>(own)>(ownership,
+                                                [&](auto o) { found = address(forward<Model, E, decltype(o), own>); });
+    };
+    if constexpr (one_type && never_fires<Model>) {
+      find(KnownOutputs<ForwardOutputs::potential>{});
+    } else if constexpr (one_type) {
+      find(KnownOutputs<ForwardOutputs::bits>{});
+      find(KnownOutputs<ForwardOutputs::time_bits>{});
+      find(KnownOutputs<ForwardOutputs::dense>{});
+      find(KnownOutputs<ForwardOutputs::bytes>{});
+    }
+    if constexpr (any_type) find(KnownOutputs<ForwardOutputs::any>{});
   });
   return found;
 }

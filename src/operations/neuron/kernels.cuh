@@ -1,6 +1,6 @@
 // Shared by the kernels of the passes: a thread's constants. One thread owns a few neurons over all of T (tiles.cuh),
-// the state stays in registers, rows of the input are loaded several steps ahead (rows.cuh). The mathematics is that of
-// model/, the same text the host compiles.
+// the state stays in registers, rows of the input are loaded several steps ahead (flight.cuh). The mathematics is that
+// of model/, the same text the host compiles.
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 
@@ -33,6 +33,19 @@ class Constants {
       const int64_t neuron = at - quotient(at, n_neurons, narrow) * n_neurons;
 #pragma unroll
       for (int k = 0; k < Count; ++k) values_[w][k] = block.per_neuron[k * n_neurons + neuron];
+    }
+  }
+  // One each or one set, as `per_neuron` says: code for both, where it is short.
+  __device__ __forceinline__ Constants(const Constants<R, Count, O, false>& shared, bool per_neuron,
+                                       const core::ParameterBlock<R>& block, int64_t n_neurons, int64_t element) {
+    static_assert(PerNeuron);
+    if (per_neuron) {
+      *this = Constants(block, n_neurons, element);
+    } else {
+#pragma unroll
+      for (int w = 0; w < O::width; ++w)
+#pragma unroll
+        for (int k = 0; k < Count; ++k) values_[w][k] = shared[w][k];
     }
   }
   __device__ __forceinline__ const R* operator[](int w) const {

@@ -13,14 +13,13 @@ namespace synfire::cuda {
 // Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
 inline constexpr int backward_threads = 64;
 
-// Which of a warp's neurons each of its threads owns: `width` of them, side by side or a warp's width apart
-// (tiles.cuh). `at_once`: of a sequence of at most short_steps, whose
-// rows a thread loads all at once. `of_rows`: adjacent ones in tiles of their batch row (Tiles).
+// Which of a warp's neurons each of its threads owns: ones a warp's width apart, or side by side (tiles.cuh).
+// `at_once`: of a sequence of at most short_steps, whose rows a thread loads all at once. `of_rows`: in tiles of their
+// batch row (Tiles).
+enum class OwnershipKind { strided, adjacent, strided_at_once, adjacent_at_once, adjacent_of_rows };
 struct Ownership {
-  int width;
-  bool adjacent = false;
-  bool at_once = false;
-  bool of_rows = false;
+  int width = 1;  // neurons of a thread
+  OwnershipKind kind = OwnershipKind::strided;
 
   friend bool operator==(const Ownership&, const Ownership&) = default;
 };
@@ -50,6 +49,7 @@ enum class BackwardInputs { spikes, any, parameters, potential };
 
 // The surrogates with their own instances of the backward from spikes; the others share one, which selects the
 // surrogate at run time.
+inline constexpr int32_t any_surrogate = -1;
 constexpr bool has_own_backward(int32_t surrogate) {
   return surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN;
 }
@@ -75,49 +75,47 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
 
-// The instances with several neurons per thread.
-//
-// Adjacent ones, for rows that are aligned: in a forward 16-byte accesses, 8-byte ones with 16-bit storage (eight
-// neurons a thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128); in a
-// backward two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32,
-// 142 instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). A pass of a model that never fires stores nothing
-// between its steps. 1: there is none.
-template <class E>
-inline constexpr int forward_adjacent = is_double<E> ? 1 : 4;
-template <>
-inline constexpr int forward_adjacent<AnyStorage> = 1;
-template <class E>
-inline constexpr int backward_adjacent = is_double<E> ? 1 : 2;
-template <>
-inline constexpr int backward_adjacent<AnyStorage> = 1;
-// Strided ones, for any rows. In f32 four took 44.3 us instead of 40.1 (H200, LIF, forward, T = 16, N = 2,097,152);
-// with 16-bit storage fewer, larger blocks matter more.
-template <class E>
-inline constexpr int forward_strided = sizeof(E) == 2 ? 4 : 2;
-template <class E>
-inline constexpr int backward_strided = is_double<E> ? 1 : 2;
+// How many neurons a thread has in the instances with several. 1: there is no such instance.
+struct Widths {
+  int strided = 1, adjacent = 1, strided_at_once = 1, adjacent_at_once = 1;
+  bool adjacent_of_rows = false;
+};
 
-// Of a short sequence, a thread has few bytes to load, so it has more neurons, of which it loads all rows at once. H of
-// so few steps takes little shared memory. Kernel code has a budget, so there are instances where the gain is largest:
-// none for rare surrogates, whose code is the longest, and with 16-bit storage only for the sigmoid and aligned rows;
-// of forward passes only with strided neurons and spikes as bits or dense (adjacent ones have enough).
+// The longest sequence whose rows a thread loads all at once. It has few bytes to load, so it has more neurons; their H
+// takes little shared memory.
 inline constexpr int short_steps = 4;
+
+// Adjacent neurons are for rows that are aligned: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a
+// thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Strided ones
+// are for any rows: in f32 four took 44.3 us instead of 40.1 (H200, LIF, forward, T = 16, N = 2,097,152); with 16-bit
+// storage fewer, larger blocks matter more. Kernel code has a budget: where rows are loaded at once, adjacent neurons
+// do without an instance of their own, and so do spikes as bytes or time-packed.
 template <class E>
-inline constexpr int backward_short_adjacent = is_double<E> ? 1 : 4;
-template <>
-inline constexpr int backward_short_adjacent<AnyStorage> = 1;
-template <class E>
-inline constexpr int backward_short_strided = is_double<E>                 ? 2
-                                              : sizeof(E) == sizeof(float) ? 4
-                                                                           : 1;
-template <class E>
-constexpr bool has_short_backward(int32_t surrogate) {
-  return sizeof(E) == 2 ? surrogate == SYNFIRE_SURROGATE_SIGMOID : has_own_backward(surrogate);
+constexpr Widths forward_widths(ForwardOutputs outputs) {
+  if (outputs == ForwardOutputs::any) return {sizeof(E) == 2 ? 4 : 2};
+  const bool at_once =
+      outputs == ForwardOutputs::bits || outputs == ForwardOutputs::dense || outputs == ForwardOutputs::potential;
+  const bool of_rows = outputs == ForwardOutputs::bits;
+  if (is_double<E>) return {2, 1, at_once ? 2 : 1};
+  if (sizeof(E) == 2) return {4, 4, 1, 1, of_rows};
+  return {2, 4, at_once ? 4 : 1, 1, of_rows};
 }
+
+// Two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142
+// instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). Rare surrogates, whose code is the longest, have no
+// instances that load rows at once.
 template <class E>
-inline constexpr int forward_short_strided = backward_short_strided<E>;
-constexpr bool has_short_forward(ForwardOutputs outputs) {
-  return outputs == ForwardOutputs::bits || outputs == ForwardOutputs::dense || outputs == ForwardOutputs::potential;
+constexpr Widths backward_widths(int32_t surrogate) {
+  const bool at_once = sizeof(E) == 2 ? surrogate == SYNFIRE_SURROGATE_SIGMOID : has_own_backward(surrogate);
+  if (is_double<E>) return {1, 1, at_once ? 2 : 1};
+  return {2, 2, at_once ? 4 : 1, at_once ? 4 : 1};
+}
+
+// A pass of a model that never fires stores nothing between its steps.
+template <class E>
+constexpr Widths linear_backward_widths() {
+  const Widths widths = forward_widths<E>(ForwardOutputs::potential);
+  return {widths.strided, widths.adjacent};
 }
 
 // Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory

@@ -2,14 +2,16 @@
 #ifndef SYNFIRE_OPERATIONS_NEURON_LINEAR_BACKWARD_CUH
 #define SYNFIRE_OPERATIONS_NEURON_LINEAR_BACKWARD_CUH
 
+#include "flight.cuh"
 #include "kernels.cuh"
+#include "writers.cuh"
 
 namespace synfire::cuda {
 namespace {
 
 // Rows in flight, by the reasons of forward_ahead (forward.cuh).
 template <class E, class O>
-inline constexpr int linear_ahead = O::width == 1 && is_same<E, float> ? 32 : 8;
+inline constexpr int linear_ahead = O::width == 1 && !is_same<E, AnyStorage> && !is_double<E> ? 32 : 8;
 
 // One thread's neurons, backward through time, without gradients of parameters: the slopes are the same at every step,
 // so neither H nor X is read.

@@ -1,6 +1,6 @@
 // Where a warp's packed words go: those of a tile end with their batch row, wherever that is.
-#ifndef SYNFIRE_CUDA_PACKED_WORDS_CUH
-#define SYNFIRE_CUDA_PACKED_WORDS_CUH
+#ifndef SYNFIRE_OPERATIONS_NEURON_PACKED_WORDS_CUH
+#define SYNFIRE_OPERATIONS_NEURON_PACKED_WORDS_CUH
 
 #include "tiles.cuh"
 
@@ -136,12 +136,18 @@ class WordWriter {
         const u32 mask = __shfl_sync(0xFFFFFFFFu, mask_, lane_of_warp() % W);
         if (lane_of_warp() % W < n_words_ && step_of_lane() < n_steps) *next_ = votes & mask;
       } else if (W == 1 && (Ahead <= 8 || n_words_ >= 8)) {
-        // Step by step, each lane its word, all of which are in the 32 bits of the tile: sooner done than the division
-        // below, where there are few steps or many words.
+        // Step by step, each lane its word, all of which are in the 32 bits of the tile.
 #pragma unroll 4
         for (int step = 0; step < n_steps; ++step) {
           const u32 word = __shfl_sync(0xFFFFFFFFu, votes, step) >> (at_ & 31) & mask_;
           if (writes_) next_[step * pitch_ + lane_of_warp()] = word;
+        }
+      } else if (W == 1) {
+        // Word by word, each lane its step.
+        for (int k = 0; k < n_words_; ++k) {
+          const int at = __shfl_sync(0xFFFFFFFFu, at_, k);
+          const u32 mask = __shfl_sync(0xFFFFFFFFu, mask_, k);
+          if (lane_of_warp() < n_steps) next_[lane_of_warp() * pitch_ + k] = votes >> (at & 31) & mask;
         }
       } else {
         // A lane for each word of each step.

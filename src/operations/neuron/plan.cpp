@@ -199,52 +199,24 @@ uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extent
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
-// How many neurons a thread may have, as instances exist. 1: there is none with several.
-struct Widths {
-  int adjacent, strided;
-  int short_adjacent = 1, short_strided = 1;
-};
-template <class E>
-constexpr Widths forward_widths = {forward_adjacent<E>, forward_strided<E>};
-template <class E>
-constexpr Widths short_forward_widths = {forward_adjacent<E>, forward_strided<E>, 1, forward_short_strided<E>};
-template <class E>
-constexpr Widths backward_widths = {backward_adjacent<E>, backward_strided<E>};
-template <class E>
-constexpr Widths short_backward_widths = {backward_adjacent<E>, backward_strided<E>, backward_short_adjacent<E>,
-                                          backward_short_strided<E>};
-
 // One neuron per thread, or as many as keep every multiprocessor busy, adjacent ones if the rows of these arrays allow
 // them.
 template <class... Arrays>
 Ownership ownership_of(const Extents& e, const GpuShape& gpu, const Widths& widths, const Arrays&... arrays) {
+  using enum OwnershipKind;
   const bool is_short = e.n_steps <= short_steps;
   const auto allows = [&](int width) { return width > 1 && worth_widening(e.row(), width, gpu); };
-  const auto adjacent = [&](int width) { return allows(width) && allows_adjacent(e, width, arrays...); };
-  if (is_short && adjacent(widths.short_adjacent)) return {widths.short_adjacent, true, true};
-  if (adjacent(widths.adjacent)) return {widths.adjacent, true};
-  if (is_short && allows(widths.short_strided)) return {widths.short_strided, false, true};
-  if (allows(widths.strided)) return {widths.strided};
-  return {1};
+  const auto allows_side_by_side = [&](int width) { return allows(width) && allows_adjacent(e, width, arrays...); };
+  if (is_short && allows_side_by_side(widths.adjacent_at_once)) return {widths.adjacent_at_once, adjacent_at_once};
+  if (allows_side_by_side(widths.adjacent)) return {widths.adjacent, adjacent};
+  if (is_short && allows(widths.strided_at_once)) return {widths.strided_at_once, strided_at_once};
+  if (allows(widths.strided)) return {widths.strided, strided};
+  return {};
 }
 
 }  // namespace
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Whether there are instances for short sequences.
-bool has_short(const Forward& op) {
-  return has_short_forward(outputs_of(op.layer->spec(), op));
-}
-template <class E>
-bool has_short(const Backward& op) {
-  const LayerSpec& spec = op.layer->spec();
-  return !op.tape_h.data && (spec.loaded() || has_short_backward<E>(spec.surrogate->id));
-}
-
-}  // namespace
 
 Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
@@ -252,22 +224,21 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const bool bits = op.spike_format == SpikeFormat::bits;
   const bool by_words = bits && e.batch > 1 && e.n_neurons % word_bits != 0;
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
-  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
-  const bool any = outputs_of(spec, op) == ForwardOutputs::any;
-  Widths widths = with_storage(spec, any, [&](auto s) {
-    return has_short(op) ? short_forward_widths<decltype(s)> : forward_widths<decltype(s)>;
-  });
+  Plan plan = {{}, {}, 0, static_cast<uint32_t>(threads), 0};
+  const ForwardOutputs outputs = outputs_of(spec, op);
+  Widths widths =
+      with_storage(spec, outputs == ForwardOutputs::any, [&](auto s) { return forward_widths<decltype(s)>(outputs); });
   if (by_words) {
     // Adjacent neurons' words are not dealt out.
     if (tiles_by_words(e, widths.adjacent).multiplier == 0) widths.adjacent = 1;
     // With very few neurons in a batch row, a wide tile has more lanes than words.
-    for (int* const width : {&widths.strided, &widths.short_strided})
+    for (int* const width : {&widths.strided, &widths.strided_at_once})
       if (filled_lanes(tiles_by_words(e, *width), *width) < 0.75 * filled_lanes(tiles_by_words(e, 1), 1)) *width = 1;
   }
   plan.ownership = ownership_of(e, gpu, widths, op.x, bits ? View{} : op.spikes, op.v_in, op.v_out, op.v_final,
                                 op.v_seq, op.h_seq, op.tape_h, op.w_in, op.w_out, op.w_final, op.w_seq, op.tape_spikes);
   const int width = plan.ownership.width;
-  plan.ownership.of_rows = by_words && plan.ownership.adjacent;
+  if (by_words && plan.ownership.kind == OwnershipKind::adjacent) plan.ownership.kind = OwnershipKind::adjacent_of_rows;
   plan.tiles = by_words ? tiles_by_words(e, width) : tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
   return plan;
@@ -279,25 +250,24 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
   const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
   const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
-  Plan plan = {{1}, {}, 0, static_cast<uint32_t>(threads), 0};
+  Plan plan = {{}, {}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
     if (inputs_of(spec, op) == BackwardInputs::potential)
       plan.ownership =
-          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return forward_widths<decltype(s)>; }),
+          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return linear_backward_widths<decltype(s)>(); }),
                        op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
     plan.tiles = tiles_by_elements(e, plan.ownership.width);
     plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
-  if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes)
+  if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes) {
+    // A loaded surrogate has the instances of the common ones.
+    const int32_t surrogate = spec.loaded() ? SYNFIRE_SURROGATE_SIGMOID : spec.surrogate->id;
+    Widths widths = with_storage(spec, false, [&](auto s) { return backward_widths<decltype(s)>(surrogate); });
+    if (op.tape_h.data) widths.strided_at_once = widths.adjacent_at_once = 1;  // they recompute H
     plan.ownership =
-        ownership_of(e, gpu,
-                     with_storage(spec, false,
-                                  [&](auto s) {
-                                    using E = decltype(s);
-                                    return has_short<E>(op) ? short_backward_widths<E> : backward_widths<E>;
-                                  }),
-                     op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
+        ownership_of(e, gpu, widths, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
+  }
   const int width = plan.ownership.width;
   plan.tiles = tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
@@ -326,14 +296,15 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
                                      "synfire::cuda::AnyStorage"};
   constexpr const char* outputs[] = {"bits", "time_bits", "dense", "bytes", "any", "potential"};
   constexpr const char* inputs[] = {"spikes", "any", "parameters", "potential"};
-  const std::string model = "synfire::model::LoadedModelType",
-                    ownership = std::string("synfire::cuda::")
-                                    .append(instance.ownership.adjacent ? "Adjacent<" : "Strided<")
-                                    .append(std::to_string(instance.ownership.width))
-                                    .append(instance.ownership.of_rows   ? ", false, true>"
-                                            : instance.ownership.at_once ? ", true>"
-                                                                         : ">");
-  const std::string of = std::string(", ").append(storage[instance.storage]).append(", ").append(ownership);
+  constexpr const char* kinds[] = {"strided", "adjacent", "strided_at_once", "adjacent_at_once", "adjacent_of_rows"};
+  const std::string model = "synfire::model::LoadedModelType";
+  const std::string of = std::string(", ")
+                             .append(storage[instance.storage])
+                             .append(", synfire::cuda::Owns<")
+                             .append(std::to_string(instance.ownership.width))
+                             .append(", synfire::cuda::OwnershipKind::")
+                             .append(kinds[static_cast<int>(instance.ownership.kind)])
+                             .append(">");
   if (instance.is_forward)
     return "synfire::cuda::forward<" + model + of + ", synfire::cuda::ForwardOutputs::" + outputs[instance.array] + ">";
   if (never_fires && static_cast<BackwardInputs>(instance.array) != BackwardInputs::parameters)
@@ -344,11 +315,13 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
 }
 
 const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance) {
-  const uint32_t key = (instance.ownership.at_once || instance.ownership.of_rows ? 1024u : 0u) +
-                       (instance.is_forward ? 0u : 512u) + static_cast<uint32_t>(instance.storage) * 64u +
-                       (instance.ownership.adjacent ? 32u : 0u) +
-                       static_cast<uint32_t>(instance.ownership.width - 1) * 8u + static_cast<uint32_t>(instance.array);
-  static_assert(1024 + 512 + 4 * 64 + 32 + 3 * 8 + 7 < KernelRequest::most_kernels);  // at most four neurons a thread
+  constexpr uint32_t most_storages = 5, most_kinds = 5, most_width = 4, most_arrays = 6;
+  uint32_t key = instance.is_forward ? 0 : 1;
+  key = key * most_storages + static_cast<uint32_t>(instance.storage);
+  key = key * most_kinds + static_cast<uint32_t>(instance.ownership.kind);
+  key = key * most_width + static_cast<uint32_t>(instance.ownership.width - 1);
+  key = key * most_arrays + static_cast<uint32_t>(instance.array);
+  static_assert(2 * most_storages * most_kinds * most_width * most_arrays <= KernelRequest::most_kernels);
   const auto expression = [&] { return text_of(instance, spec.model->never_fires); };
   return spec.loaded()->kernel(
       {key, instance.is_forward ? "operations/neuron/forward.cuh" : "operations/neuron/backward.cuh", expression,

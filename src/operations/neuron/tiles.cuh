@@ -16,41 +16,35 @@ using model::u32;
 
 inline constexpr int warp_lanes = 32;
 
-// How W neurons of a thread lie: side by side, for accesses of W elements, which rows must be aligned to; or a warp's
-// width apart, for accesses of one element, which need no alignment and are as well coalesced.
-template <int W, bool AtOnce = false, bool OfRows = false>
-struct Adjacent {
-  static constexpr int width = W;
-  static constexpr int adjacent = W;
-  static constexpr bool at_once = AtOnce;
-  static constexpr bool of_rows = OfRows;
-  static __device__ __forceinline__ constexpr int offset(int w) { return w; }
+// How the neurons of a thread lie: side by side, for accesses of all of them, which rows must be aligned to; or a
+// warp's width apart, for accesses of one element, which need no alignment and are as well coalesced.
+template <int Width, OwnershipKind Kind>
+struct Owns {
+  static constexpr int width = Width;
+  static constexpr bool at_once = Kind == OwnershipKind::strided_at_once || Kind == OwnershipKind::adjacent_at_once;
+  static constexpr bool of_rows = Kind == OwnershipKind::adjacent_of_rows;
+  static constexpr int adjacent = Kind == OwnershipKind::strided || Kind == OwnershipKind::strided_at_once ? 1 : width;
+  static __device__ __forceinline__ constexpr int offset(int w) { return adjacent > 1 ? w : w * warp_lanes; }
 };
-template <int W, bool AtOnce = false>
-struct Strided {
-  static constexpr int width = W;
-  static constexpr int adjacent = 1;
-  static constexpr bool at_once = AtOnce;
-  static constexpr bool of_rows = false;
-  static __device__ __forceinline__ constexpr int offset(int w) { return w * warp_lanes; }
-};
+using OneNeuron = Owns<1, OwnershipKind::strided>;
 template <class O>
 inline constexpr int tile_elements = O::width* warp_lanes;
 
-// Calls f with the type of an ownership that has an instance; 1: there is none with several neurons.
-template <int AdjacentWidth, int StridedWidth, int ShortAdjacentWidth, int ShortStridedWidth, bool OfRows, class F>
+// Calls f with the type of an ownership that has an instance.
+template <Widths Of, class F>
 void visit_ownership(const Ownership& ownership, F f) {
-  if (ownership == Ownership{1}) f(Strided<1>{});
-  if constexpr (StridedWidth > 1)
-    if (ownership == Ownership{StridedWidth}) f(Strided<StridedWidth>{});
-  if constexpr (AdjacentWidth > 1)
-    if (ownership == Ownership{AdjacentWidth, true}) f(Adjacent<AdjacentWidth>{});
-  if constexpr (OfRows && AdjacentWidth > 1)
-    if (ownership == Ownership{AdjacentWidth, true, false, true}) f(Adjacent<AdjacentWidth, false, true>{});
-  if constexpr (ShortStridedWidth > 1)
-    if (ownership == Ownership{ShortStridedWidth, false, true}) f(Strided<ShortStridedWidth, true>{});
-  if constexpr (ShortAdjacentWidth > 1)
-    if (ownership == Ownership{ShortAdjacentWidth, true, true}) f(Adjacent<ShortAdjacentWidth, true>{});
+  if (ownership == Ownership{1}) f(OneNeuron{});
+  const auto visit_one = [&](auto owns, OwnershipKind kind) {
+    using O = decltype(owns);
+    if constexpr (O::width > 1)
+      if (ownership == Ownership{O::width, kind}) f(owns);
+  };
+  visit_one(Owns<Of.strided, OwnershipKind::strided>{}, OwnershipKind::strided);
+  visit_one(Owns<Of.adjacent, OwnershipKind::adjacent>{}, OwnershipKind::adjacent);
+  visit_one(Owns<Of.strided_at_once, OwnershipKind::strided_at_once>{}, OwnershipKind::strided_at_once);
+  visit_one(Owns<Of.adjacent_at_once, OwnershipKind::adjacent_at_once>{}, OwnershipKind::adjacent_at_once);
+  visit_one(Owns < Of.adjacent_of_rows ? Of.adjacent : 1, OwnershipKind::adjacent_of_rows > {},
+            OwnershipKind::adjacent_of_rows);
 }
 
 // Which of its neurons a thread computes: of adjacent ones all or none, of strided ones any.

@@ -31,27 +31,25 @@ const host::NeuronKernels& passes() {
 template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
   using Launch = ForwardLaunch<Arithmetic<E>>;
-  return twin<Launch>(
-      {model, ownership.width, ownership.adjacent, ownership.at_once, ownership.of_rows, static_cast<int64_t>(outputs)},
-      [model](const Launch& launch) {
-        for_each_tile(launch.arguments, host::forward_tile,
-                      [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
-      });
+  return twin<Launch>({model, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(outputs)},
+                      [model](const Launch& launch) {
+                        for_each_tile(launch.arguments, host::forward_tile,
+                                      [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
+                      });
 }
 
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs) {
   using R = Arithmetic<E>;
   using Launch = BackwardLaunch<R>;
-  return twin<Launch>({model, surrogate, ownership.width, ownership.adjacent, ownership.at_once, ownership.of_rows,
-                       static_cast<int64_t>(inputs)},
-                      [model](const Launch& launch) {
-                        const host::SurrogateRow<R> surrogate_row = passes().surrogate_row<R>(
-                            launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-                        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
-                          passes().backward(model, surrogate_row, launch.arguments, tile);
-                        });
-                      });
+  return twin<Launch>(
+      {model, surrogate, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(inputs)},
+      [model](const Launch& launch) {
+        const host::SurrogateRow<R> surrogate_row =
+            passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
+        for_each_tile(launch.arguments, host::backward_tile<R>,
+                      [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
+      });
 }
 
 template const void* forward_kernel<float>(int32_t, Ownership, ForwardOutputs);
