@@ -74,7 +74,7 @@
 /** ABI major version; equals the digit in the library's file name. */
 #define SYNFIRE_ABI_MAJOR 0
 /** ABI minor version; incremented when functions, constants or trailing descriptor fields are added. */
-#define SYNFIRE_ABI_MINOR 1
+#define SYNFIRE_ABI_MINOR 2
 /** Major and minor version in one number, for comparison with synfire_abi_version(). */
 #define SYNFIRE_ABI_VERSION (((uint32_t)SYNFIRE_ABI_MAJOR << 16) | (uint32_t)SYNFIRE_ABI_MINOR)
 
@@ -203,7 +203,7 @@ typedef struct CUstream_st *synfire_stream;
 SYNFIRE_API uint32_t SYNFIRE_CALL synfire_abi_version(void) SYNFIRE_NOEXCEPT;
 
 /**
- * Human-readable version and build facts, such as `"0.1.0 (cuda 13.0; host: pool)"`.
+ * Human-readable version and build facts, such as `"0.2.0 (cuda 13.0; host: pool)"`.
  *
  * @return A constant string that lives as long as the library.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
@@ -599,7 +599,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer b
  * @param[in,out] desc In: `struct_size`. Out: everything else, defaults filled in. `data` is the address if the host can
  *                     access the memory, else null; what would report the release of borrowed memory is null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc *desc)
     SYNFIRE_NOEXCEPT;
@@ -903,7 +903,7 @@ typedef struct synfire_check_report {
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler; the text
  *         says what to install), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
- * @threads any. @since ABI 0.1
+ * @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const synfire_load_desc *desc,
                                                            synfire_model *model) SYNFIRE_NOEXCEPT;
@@ -913,7 +913,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_load(synfire_context conte
  * is free from then on.
  *
  * @param model A model, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.2
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_model_destroy(synfire_model model SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
@@ -923,7 +923,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_model_destroy(synfire_model model SYNFIRE_
  * @param model        A model.
  * @param[in,out] info In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model model, synfire_load_info *info)
     SYNFIRE_NOEXCEPT;
@@ -939,7 +939,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model mod
  * @return ::SYNFIRE_OK, whatever was found; ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
- * @capture legal. @threads any. @since ABI 0.1
+ * @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model, uint64_t seed, uint64_t n_samples,
                                                             synfire_check_report *report) SYNFIRE_NOEXCEPT;
@@ -953,7 +953,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model,
  * @param[out] surrogate Receives the handle, or null on failure.
  * @return As synfire_model_load().
  * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
- * @threads any. @since ABI 0.1
+ * @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, const synfire_load_desc *desc,
                                                                synfire_surrogate *surrogate) SYNFIRE_NOEXCEPT;
@@ -962,7 +962,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context c
  * Destroys a surrogate, as synfire_model_destroy() does a model.
  *
  * @param surrogate A surrogate, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.2
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrogate SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
@@ -972,7 +972,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrog
  * @param surrogate    A surrogate.
  * @param[in,out] info In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surrogate surrogate, synfire_load_info *info)
     SYNFIRE_NOEXCEPT;
@@ -987,7 +987,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surro
  * @param[in,out] report In: `struct_size`. Out: everything else.
  * @return As synfire_model_check().
  * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
- * @capture legal. @threads any. @since ABI 0.1
+ * @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate, uint64_t seed,
                                                                 uint64_t n_samples, synfire_check_report *report)
@@ -1308,7 +1308,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire
  * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
  *         ::SYNFIRE_ERROR_UNSUPPORTED (a model or surrogate that synfire_add_model added to the library),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_source(synfire_layer layer, char *text SYNFIRE_NULLABLE,
                                                              uint64_t *bytes) SYNFIRE_NOEXCEPT;
@@ -1343,7 +1343,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer SYNFIRE_
  * @param[in,out] desc In: `struct_size`. Out: everything else, defaults filled in. A model that never fires has no
  *                     surrogate: ::SYNFIRE_SURROGATE_DEFAULT.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc *desc)
     SYNFIRE_NOEXCEPT;
@@ -1861,7 +1861,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_count_spikes(synfire_context con
  * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
  * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
  * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph uses the `offset` of
- * this call. @threads any. @since ABI 0.1
+ * this call. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context,
                                                                  const synfire_encode_bernoulli_desc *desc,
@@ -1974,7 +1974,7 @@ typedef struct synfire_shuffle_desc {
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
  * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context context,
                                                             const synfire_gather_rows_desc *desc,
@@ -1994,7 +1994,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context cont
  * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
  * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
  * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the batch
- * `offset` of this call. @threads any. @since ABI 0.1
+ * `offset` of this call. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc,
                                                         synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2308,7 +2308,7 @@ typedef struct synfire_loss_desc {
  * @blocks with more than 1,024 entries on CUDA, else no, until done on the host. @allocates
  * temporary device memory, with more than 1,024 entries; a host context's threads, with the first work for them.
  * @enqueues one kernel, or two for more than 1,024 steps or batch rows, on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce(synfire_context context, const synfire_reduce_desc *desc,
                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2327,7 +2327,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce(synfire_context context, 
  * @blocks for a maximum on CUDA, else no, until done on the host. @allocates
  * temporary device memory, for a maximum; a host context's threads, with the first work for them.
  * @enqueues one kernel, or two for a maximum, on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.1
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context context,
                                                                 const synfire_reduce_backward_desc *desc,
@@ -2348,7 +2348,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce_backward(synfire_context 
  * @blocks until done, unless `stream` is captured. @allocates temporary device memory; a host context's threads, with
  * the first work for them. @enqueues three kernels on `stream`, one more for the gradient and one more for over 1,024
  * neurons. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
- * the context's own stream. @threads any. @since ABI 0.1
+ * the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc *desc,
                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2368,7 +2368,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context contex
  * @allocates temporary memory with more than 1,024 samples or 16,384 elements, which a capture keeps; a host context's
  * threads, with the first work for them. @enqueues one kernel on `stream`, or two with more than 1,024 samples or
  * 16,384 elements. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
- * waiting for the context's own stream. @threads any. @since ABI 0.1
+ * waiting for the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, const synfire_loss_desc *desc,
                                                      synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2749,7 +2749,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_count_spikes(synfir
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or
  *         batch rows than can be distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(synfire_graph graph,
                                                                               const synfire_encode_bernoulli_desc *desc)
@@ -2764,7 +2764,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(sy
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire_graph graph,
                                                                          const synfire_gather_rows_desc *desc)
@@ -2783,7 +2783,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_graph graph,
                                                                      const synfire_shuffle_desc *desc) SYNFIRE_NOEXCEPT;
@@ -2797,7 +2797,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_gra
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_graph graph,
                                                                     const synfire_reduce_desc *desc) SYNFIRE_NOEXCEPT;
@@ -2811,7 +2811,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce(synfire_grap
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(synfire_graph graph,
                                                                              const synfire_reduce_backward_desc *desc)
@@ -2826,7 +2826,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(syn
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
                                                                        const synfire_rate_loss_desc *desc)
@@ -2842,7 +2842,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_g
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory; device memory for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_loss(synfire_graph graph, const synfire_loss_desc *desc)
     SYNFIRE_NOEXCEPT;
@@ -3443,7 +3443,7 @@ typedef struct synfire_dropout_desc {
  * @param[in,out] memory In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (a
  *         size that cannot be represented).
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_desc *desc,
                                                                      synfire_synapse_memory *memory) SYNFIRE_NOEXCEPT;
@@ -3457,7 +3457,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfi
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates yes. @enqueues copies and a kernel, and waits for them. @capture legal (they do not become part
- * of a capture). @threads any. @since ABI 0.1
+ * of a capture). @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context,
                                                                const synfire_synapse_desc *desc,
@@ -3467,7 +3467,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context c
  * Destroys a synapse. Graphs that use it keep it until they are destroyed too.
  *
  * @param synapse A synapse, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.2
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
@@ -3484,7 +3484,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SY
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks until done. @allocates the gradients, if one is read before the first backward. @enqueues a copy on the
  * context's own stream. @capture legal (it does not become part of a capture). @threads one at a time per synapse.
- * @since ABI 0.1
+ * @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char *name, void *values,
                                                              uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -3501,7 +3501,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse syn
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until done. @allocates the gradients, if one is written before the first backward. @enqueues a copy and a
  * kernel on the context's own stream. @capture legal (they do not become part of a capture).
- * @threads one at a time per synapse, and while no other thread launches a graph with it. @since ABI 0.1
+ * @threads one at a time per synapse, and while no other thread launches a graph with it. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const char *name,
                                                               const void *values, uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -3519,7 +3519,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse sy
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory for some inputs; a
  * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`. @capture legal: on a
  * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
- * @threads any. @since ABI 0.1
+ * @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse,
                                                                 const synfire_synapse_forward_desc *desc,
@@ -3539,7 +3539,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse 
  *         context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients at
  * the first call. @enqueues kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per synapse. @since ABI 0.1
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per synapse. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse,
                                                                  const synfire_synapse_backward_desc *desc,
@@ -3560,7 +3560,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph graph,
                                                                              synfire_synapse synapse,
@@ -3578,7 +3578,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(syn
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory, and the synapse's gradients at the first call. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph graph,
                                                                               synfire_synapse synapse,
@@ -3600,7 +3600,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(sy
  * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
  * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
  * (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the captured graph draws the mask
- * `offset` of this call. @threads any. @since ABI 0.1
+ * `offset` of this call. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_dropout(synfire_context context, const synfire_dropout_desc *desc,
                                                         synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -3617,7 +3617,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_dropout(synfire_context context,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (more neurons or
  *         batch rows than can be distinguished), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_graph graph,
                                                                      const synfire_dropout_desc *desc) SYNFIRE_NOEXCEPT;
@@ -3718,7 +3718,7 @@ typedef struct synfire_optimizer_memory {
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates yes. @enqueues a copy, and waits for it. @capture legal (it does not become part of a
  * capture).
- * @threads any. @since ABI 0.1
+ * @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context,
                                                                  const synfire_optimizer_desc *desc,
@@ -3729,7 +3729,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context
  * buffers.
  *
  * @param optimizer An optimiser, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.2
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
@@ -3749,7 +3749,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimi
  *         (the synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
- * @threads one at a time per optimiser. @since ABI 0.1
+ * @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_optimizer optimizer,
                                                                       synfire_synapse synapse,
@@ -3765,7 +3765,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_op
  * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
  * @return As synfire_optimizer_add_weights().
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
- * @threads one at a time per optimiser. @since ABI 0.1
+ * @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optimizer optimizer, synfire_synapse synapse,
                                                                    double learning_rate_factor,
@@ -3790,7 +3790,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
  *                             infinity for none.
  * @param upper                The largest value; infinity for none.
  * @return As synfire_optimizer_add_weights().
- * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.1
+ * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
     synfire_optimizer optimizer, synfire_layer layer, const char *name, synfire_buffer gradient,
@@ -3802,7 +3802,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
  * @param optimizer      An optimiser.
  * @param[in,out] memory In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
- * @blocks no. @allocates no. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.1
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_optimizer optimizer,
                                                                        synfire_optimizer_memory *memory)
@@ -3824,7 +3824,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
- * part of a capture). @threads one at a time per optimiser. @since ABI 0.1
+ * part of a capture). @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, int32_t member,
                                                                const char *name, void *values, uint64_t bytes)
@@ -3843,7 +3843,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks until done. @allocates no. @enqueues a copy on the context's own stream. @capture legal (it does not become
  * part of a capture). @threads one at a time per optimiser, and while no other thread launches a graph with it.
- * @since ABI 0.1
+ * @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer, int32_t member,
                                                                 const char *name, const void *values, uint64_t bytes)
@@ -3863,7 +3863,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimize
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates the list of members, at the first
  * call. @enqueues three kernels on `stream`, and one for each parameter. @capture legal: on a captured stream it
  * becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
- * @threads one at a time per optimiser, synapse and layer. @since ABI 0.1
+ * @threads one at a time per optimiser, synapse and layer. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer,
                                                                const synfire_optimizer_step_desc *desc,
@@ -3896,7 +3896,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no, except where it allocates. @allocates host memory; the list of members, at the first call; device memory
  * for the first values of a graph. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY; one at a time per optimiser. @since ABI 0.1
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY; one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph graph,
                                                                             synfire_optimizer optimizer,
@@ -4050,7 +4050,7 @@ typedef struct synfire_network_result {
  * @param[out] network Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST.
- * @blocks yes. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.1
+ * @blocks yes. @allocates host memory. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context,
                                                                const synfire_network_desc *desc,
@@ -4060,7 +4060,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create(synfire_context c
  * Destroys a network. Its parts live on as long as handles of them, or graphs.
  *
  * @param network A network, or null (nothing happens). A stale handle is ignored.
- * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.1
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.2
  */
 SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
@@ -4080,7 +4080,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SY
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (such a stage cannot be added now), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_network network, const char *name,
                                                                   int32_t kind SYNFIRE_ONE_OF(SYNFIRE_NETWORK_INPUT),
@@ -4096,7 +4096,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_networ
  * @param probability From 0 to less than 1.
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_network network, const char *name,
                                                                     double probability) SYNFIRE_NOEXCEPT;
@@ -4115,7 +4115,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_netw
  * @param n_outputs Outputs N, at least 1.
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_network network, const char *name,
                                                                     int64_t n_outputs) SYNFIRE_NOEXCEPT;
@@ -4136,7 +4136,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_netw
  * @param model   One of `SYNFIRE_MODEL_*`, or an id from synfire_model_id().
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_network network, const char *name,
                                                                     int32_t model SYNFIRE_ONE_OF(SYNFIRE_MODEL))
@@ -4151,7 +4151,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_netw
  * @param of_spikes 0: of V. 1: of spikes; the neurons must fire.
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_network network, const char *name,
                                                                     int32_t reduction SYNFIRE_ONE_OF(SYNFIRE_READOUT),
@@ -4171,7 +4171,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_netw
  * @param kind    One of `SYNFIRE_LOSS_*`.
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network network, const char *name,
                                                                  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_LOSS))
@@ -4189,7 +4189,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network
  * @param learning_rate Finite, at least 0. 0: 1e-3.
  * @return As synfire_network_add_input().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
     synfire_network network, const char *name, int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND),
@@ -4206,7 +4206,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_network network, const char *stage,
                                                                   const char *name, double value) SYNFIRE_NOEXCEPT;
@@ -4220,7 +4220,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_networ
  * @param[out] value Receives it; untouched on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_network network, const char *stage,
                                                                   const char *name, double *value) SYNFIRE_NOEXCEPT;
@@ -4240,7 +4240,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_networ
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_parameter(
     synfire_network network, const char *stage, const char *parameter, int32_t per_neuron SYNFIRE_FLAG,
@@ -4256,7 +4256,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_parameter(
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_mask(synfire_network network, const char *stage,
                                                                  const uint8_t *mask,
@@ -4273,7 +4273,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_mask(synfire_network
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfire_network network, const char *stage,
                                                                           const float *weights,
@@ -4290,7 +4290,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfir
  *         ::SYNFIRE_ERROR_WRONG_ORDER (stages are missing), ::SYNFIRE_ERROR_OUT_OF_MEMORY (a size that cannot be
  *         represented), ::SYNFIRE_ERROR_UNSUPPORTED, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory for the time of the call. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_network network,
                                                                      synfire_network_memory *memory) SYNFIRE_NOEXCEPT;
@@ -4307,7 +4307,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_net
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER, ::SYNFIRE_ERROR_UNSUPPORTED,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_network network,
                                                                       char *text SYNFIRE_NULLABLE, uint64_t *bytes)
@@ -4323,7 +4323,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_ne
  * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_network network, char *text SYNFIRE_NULLABLE,
                                                                   uint64_t *bytes) SYNFIRE_NOEXCEPT;
@@ -4338,7 +4338,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_networ
  *         trained, or the network is built), ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY.
  * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
- * of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network network) SYNFIRE_NOEXCEPT;
 
@@ -4362,7 +4362,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks yes. @allocates yes. @enqueues copies, and waits for them. @capture legal (they do not become part of a
- * capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
     synfire_network network, int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA), int64_t n_rows, synfire_buffer inputs,
@@ -4383,7 +4383,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
  *         batches may have been learnt.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
- * @since ABI 0.1
+ * @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network,
                                                               int64_t n_batches SYNFIRE_OPTIONAL,
@@ -4398,7 +4398,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network ne
  * @return As synfire_network_train().
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
- * @since ABI 0.1
+ * @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network,
                                                                  synfire_network_result *result) SYNFIRE_NOEXCEPT;
@@ -4420,7 +4420,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network
  *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_BUSY.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each B rows, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
- * @since ABI 0.1
+ * @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs,
                                                               int64_t n_rows, synfire_buffer outputs) SYNFIRE_NOEXCEPT;
@@ -4433,7 +4433,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network ne
  *         of the network is in flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks until done. @allocates host memory. @enqueues fills on the context's own stream. @capture refused by CUDA while this
- * thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) SYNFIRE_NOEXCEPT;
 
@@ -4447,7 +4447,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_netw
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char *stage,
                                                                     synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
@@ -4460,7 +4460,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_netw
  * @param[out] layer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char *stage,
                                                                   synfire_layer *layer) SYNFIRE_NOEXCEPT;
@@ -4473,7 +4473,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_networ
  * @param[out] optimizer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char *stage,
                                                                       synfire_optimizer *optimizer) SYNFIRE_NOEXCEPT;
@@ -4487,7 +4487,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_ne
  * @param[out] graph Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_network network,
                                                                   int32_t kind SYNFIRE_ONE_OF(SYNFIRE_NETWORK_GRAPH),
@@ -4504,7 +4504,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  * @param[out] buffer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
                                                                    synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
@@ -4546,7 +4546,7 @@ typedef struct synfire_network_file_desc {
  *         launched).
  * @blocks until replays launched before are done and the file is on the disk. @allocates host memory. @enqueues copies,
  * and waits for them. @capture legal (they do not become part of a capture).
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char *path)
     SYNFIRE_NOEXCEPT;
@@ -4560,7 +4560,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save(synfire_network net
  * @return As synfire_network_save(); ::SYNFIRE_ERROR_INVALID_ARGUMENT if `data` is too small; nothing is then written.
  * @blocks until replays launched before are done, and the copies. @allocates host memory. @enqueues copies, and waits
  * for them. @capture legal (they do not become part of a capture).
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_network network,
                                                                        void *data SYNFIRE_NULLABLE, uint64_t *bytes)
@@ -4586,7 +4586,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
  *         launched).
  * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
  * waits for them. @capture legal (they do not become part of a capture).
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load(synfire_network network, const char *path)
     SYNFIRE_NOEXCEPT;
@@ -4600,7 +4600,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load(synfire_network net
  * @return As synfire_network_load().
  * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
  * waits for them. @capture legal (they do not become part of a capture).
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire_network network, const void *data,
                                                                          uint64_t bytes) SYNFIRE_NOEXCEPT;
@@ -4615,7 +4615,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire
  * @param[out] network Receives the handle, or null on failure.
  * @return As synfire_network_build() and synfire_network_load(), and ::SYNFIRE_ERROR_STRUCT_SIZE.
  * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
- * of a capture). @threads any. @since ABI 0.1
+ * of a capture). @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_file(
     synfire_context context, const char *path, const synfire_network_file_desc *desc SYNFIRE_NULLABLE,
@@ -4631,7 +4631,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_file(
  * @param[out] network Receives the handle, or null on failure.
  * @return As synfire_network_create_from_file().
  * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
- * of a capture). @threads any. @since ABI 0.1
+ * of a capture). @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_memory(
     synfire_context context, const void *data, uint64_t bytes, const synfire_network_file_desc *desc SYNFIRE_NULLABLE,

@@ -2301,7 +2301,7 @@ namespace Synfire.Raw
         public const uint SYNFIRE_ABI_MAJOR = 0;
 
         /// <summary>ABI minor version that this binding was made for.</summary>
-        public const uint SYNFIRE_ABI_MINOR = 1;
+        public const uint SYNFIRE_ABI_MINOR = 2;
 
         /// <summary>Major and minor in one number.</summary>
         public const uint SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR;
@@ -2740,7 +2740,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern uint synfire_abi_version();
 
-        /// <summary>Human-readable version and build facts, such as <c>"0.1.0 (cuda 13.0; host: pool)"</c>.</summary>
+        /// <summary>Human-readable version and build facts, such as <c>"0.2.0 (cuda 13.0; host: pool)"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern byte* synfire_version_string();
 

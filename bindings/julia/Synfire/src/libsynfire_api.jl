@@ -111,7 +111,7 @@ const synfire_native_callback = Ptr{Cvoid}
 # ---- Constants ---------------------------------------------------------------------------------------------------------
 
 const SYNFIRE_ABI_MAJOR = UInt32(0)
-const SYNFIRE_ABI_MINOR = UInt32(1)
+const SYNFIRE_ABI_MINOR = UInt32(2)
 const SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR
 
 const SYNFIRE_OK = Int32(0)
@@ -1211,7 +1211,7 @@ end
 """
     synfire_version_string()
 
-Human-readable version and build facts, such as `\"0.1.0 (cuda 13.0; host: pool)\"`.
+Human-readable version and build facts, such as `\"0.2.0 (cuda 13.0; host: pool)\"`.
 """
 @inline function synfire_version_string()
     address = functions.synfire_version_string
