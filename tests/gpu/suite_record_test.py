@@ -22,17 +22,17 @@ def record(path, stages, sources="a", failing=()):
 
     def run(name):
         def stage():
-            suite.evidence[name] = f"{name} of {sources}"
+            suite.evidence[name] = {"of": sources, "programs": {"two": {"passed": 1, "failed": int(name in failing)}}}
             suite.count(True, "one")
             suite.count(name not in failing, f"two of {name}")
         return stage
 
     for name in gpu_suite.STAGES:
         setattr(suite, name, run(name))
+    suite.run_test = lambda test: (0, "[  PASSED  ] 1 test.") if "tests" not in failing else (1, "")
     suite.device = lambda: suite.evidence.update(device="GPU", driver="1")
     with contextlib.redirect_stdout(io.StringIO()):
-        for _ in suite.everything(stages):
-            suite.record(path, True)
+        suite.everything(stages, path)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -49,7 +49,8 @@ class Record(unittest.TestCase):
         all_of_them = record(self.path, others)
         self.assertEqual((all_of_them["passed"], all_of_them["failed"]), (2 + 2 * len(others), 0))
         self.assertTrue(all_of_them["green"])
-        self.assertEqual(all_of_them["tests"], "tests of a")
+        self.assertEqual(all_of_them["tests"]["of"], "a")
+        self.assertEqual(all_of_them["stages"]["tests"]["commit"], "c")
 
     def test_a_failure_is_not_green_until_its_stage_has_passed(self):
         record(self.path, [name for name in gpu_suite.STAGES if name != "bits"])
@@ -57,6 +58,22 @@ class Record(unittest.TestCase):
         self.assertEqual((failed["failed"], failed["green"]), (1, False))
         self.assertEqual(failed["stages"]["bits"]["failures"], ["two of bits"])
         self.assertTrue(record(self.path, ["bits"])["green"])
+
+    def test_a_test_that_failed_runs_again(self):
+        record(self.path, gpu_suite.STAGES, failing=["tests"])
+        still = record(self.path, ["failed"], failing=["tests"])
+        self.assertEqual((still["failed"], still["green"]), (1, False))
+        mended = record(self.path, ["failed"])
+        self.assertEqual((mended["failed"], mended["green"]), (0, True))
+        self.assertEqual(mended["passed"], 2 * len(gpu_suite.STAGES) - 2)
+        self.assertEqual(mended["stages"]["tests"]["failures"], [])
+        self.assertEqual([(again["test"], again["passed"]) for again in mended["tests"]["again"]],
+                         [("two of tests", False), ("two of tests", True)])
+        self.assertEqual(mended["tests"]["programs"]["two"], {"passed": 2, "failed": 0})
+
+    def test_nothing_is_run_again_for_other_sources(self):
+        record(self.path, gpu_suite.STAGES, failing=["tests"])
+        self.assertFalse(record(self.path, ["failed"], sources="b")["green"])
 
     def test_stages_of_other_sources_are_dropped(self):
         record(self.path, gpu_suite.STAGES)
