@@ -50,10 +50,10 @@ int main(int argument_count, char** arguments) {
     const Options options = parse_options(argument_count, arguments);
     if (options.help) {
       std::printf("%s", usage(options.command).c_str());
-      return exit_done;
+    } else {
+      run(options);
+      check(synfire_context_reclaim(nullptr, nullptr), "synfire_context_reclaim");
     }
-    run(options);
-    check(synfire_context_reclaim(nullptr, nullptr), "synfire_context_reclaim");
     if (std::fflush(stdout) != 0) {
       std::fprintf(stderr, "synfire-bench: the results could not be written\n");
       return exit_failed;
