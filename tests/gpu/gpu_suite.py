@@ -21,9 +21,9 @@ Stages, in this order:
 
 The last line is "N passed, N failed". The exit status is 0 only if something ran and nothing failed. The evidence is
 written in either case, after each stage. With --only, it keeps the other stages if they are of the same sources and
-device; each stage has the commit that it ran at. "--only failed" runs only the tests again that failed in the recorded
-stage "tests", and records that it did. The numbers are those of all stages that are recorded; "green" says that they are
-all of the above but loop, and that none failed.
+device, of one commit. "--only failed" runs only the tests again that failed in the recorded stage "tests", of any commit,
+and adds what they do to the evidence, whose numbers stay. They are those of all stages that are recorded; "green" says
+that these are all of the above but loop, and that none failed.
 """
 
 import argparse
@@ -87,6 +87,8 @@ MEASURING = "LaunchOverhead.*"
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
+# What is the same of runs of the same kernels on the same GPU.
+SAME_CODE = ("gpu_sources_sha256", "device", "driver")
 # The classes of C# tests that can run on a GPU: they access device memory only by copies.
 CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
 
@@ -185,22 +187,15 @@ class Suite:
             print(f"    {line}")
 
     def tests_again(self, recorded):
-        """Runs the tests again that failed in the recorded stage, and makes it this run's with their new outcome."""
-        stage, record = recorded["stages"]["tests"], recorded["tests"]
-        for failure in list(stage["failures"]):
+        """Runs the tests again that failed in the recorded stage. It stays a stage with failures."""
+        for failure in recorded["stages"]["tests"]["failures"]:
             program, _, name = failure.partition(" ")
             status, output = self.run_test((self.bin / program, name))
             good = has_passed(status, output)
-            self.note_times(record, name, output)
             self.count(good, failure, output)
             again = {"test": failure, "passed": good, "commit": self.evidence["commit"], "date": self.evidence["date"]}
-            record.setdefault("again", []).append(again)
-            if good:
-                stage["failures"].remove(failure)
-                for counts in (stage, record["programs"][program]):
-                    counts["failed"] -= 1
-                    counts["passed"] += 1
-        self.evidence["tests"], self.stages["tests"] = record, stage
+            self.note_times(again, name, output)
+            recorded["tests"].setdefault("again", []).append(again)
 
     def tests(self):
         record = self.evidence["tests"] = {"backend": "cuda", "process_per_test": True, "programs": {}}
@@ -424,12 +419,21 @@ class Suite:
 
     def everything(self, only, path):
         """Runs these stages, or all, and records each at `path` as it ends."""
+        recorded = self.recorded(path)
+        if "failed" in only:
+            self.device()
+            if self.is_of_this(recorded, SAME_CODE) and "tests" in recorded["stages"]:
+                self.tests_again(recorded)
+                write(path, recorded)
+            else:
+                self.count(False, "the stage \"tests\" of these sources and this device is recorded")
+            return
         adds = bool(only)
-        for _ in self.stages_of(only, self.recorded(path)):
+        for _ in self.stages_of(only):
             self.record(path, adds)
             adds = True  # to the stages before it
 
-    def stages_of(self, only, recorded):
+    def stages_of(self, only):
         for name in (*STAGES, *(["loop"] if self.loop_seconds > 0 else [])):
             if only and name not in (*only, "device"):
                 continue
@@ -438,36 +442,32 @@ class Suite:
             getattr(self, name)()
             seconds = time.monotonic() - began
             self.stages[name] = {"passed": self.passed - passed, "failed": self.failed - failed,
-                                 "failures": self.failures[known:], "seconds": round(seconds),
-                                 "commit": self.evidence["commit"]}
+                                 "failures": self.failures[known:], "seconds": round(seconds)}
             print(f"<== {name}: {seconds:.0f} s")
-            yield
-        if "failed" in only:
-            print("==> tests that failed, again")
-            if self.is_of_this(recorded) and "tests" in recorded["stages"]:
-                self.tests_again(recorded)
-            else:
-                self.count(False, "the stage \"tests\" of these sources and this device is recorded")
             yield
 
     def recorded(self, path):
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
-    def is_of_this(self, recorded):
-        return all(recorded.get(key) == self.evidence[key] for key in ("gpu_sources_sha256", "device", "driver"))
+    def is_of_this(self, recorded, keys):
+        return all(recorded.get(key) == self.evidence[key] for key in keys)
 
     def record(self, path, adds):
         """Writes the evidence; `adds`: to that of other stages, if it is of the same sources and device."""
         evidence, stages = self.evidence, self.stages
         before = self.recorded(path) if adds else {}
-        if self.is_of_this(before):
+        if self.is_of_this(before, ("commit", *SAME_CODE)):
             evidence, stages = {**before, **evidence}, {**before.get("stages", {}), **stages}
         evidence["stages"] = stages
         evidence["passed"] = sum(stage["passed"] for stage in stages.values())
         evidence["failed"] = sum(stage["failed"] for stage in stages.values())
         evidence["green"] = evidence["failed"] == 0 and all(name in stages for name in STAGES)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
+        write(path, evidence)
+
+
+def write(path, evidence):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(evidence, indent=2) + "\n", encoding="utf-8")
 
 
 def has_passed(status, output):

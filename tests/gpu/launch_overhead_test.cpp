@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <thread>
 #include <vector>
 
@@ -29,17 +28,13 @@ double percentile(std::vector<double>& times, double share) {
   return times[at];
 }
 
-// Other programs slow the processor down for a while, in which a launch takes half as long again and what is added up
-// to twice as long. So launches come in blocks: all are printed, and the one is judged whose bare launches were the
-// fastest.
+// Printed in separate blocks, because other programs slow the processor down for a while. All launches are judged.
 constexpr int n_blocks = 15;
-// Microseconds; what is only printed has no limit.
-constexpr double aim = 0.1, none = std::numeric_limits<double>::infinity();
 
 // `ours` is the stream that Synfire launches on; null is the context's own. The bare graph is launched on `stream`,
 // after the CUDA queries in `asked`.
 void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStream_t stream, const char* name,
-                      double limit, const std::function<void()>& asked = {}) {
+                      const std::function<void()>& asked = {}) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   ASSERT_EQ(synfire_graph_launch(passes.graph, stream, nullptr), SYNFIRE_CAPTURED);
   ASSERT_EQ(caller::nothing(stream), cudaSuccess);
@@ -57,7 +52,7 @@ void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStrea
     ASSERT_EQ(synfire_graph_wait(passes.graph, ticket, SYNFIRE_WAIT_SPIN, -1), SYNFIRE_OK);
   };
   ASSERT_NO_FATAL_FAILURE(wait());
-  double fastest = std::numeric_limits<double>::infinity(), judged = 0;
+  std::vector<double> all[2];
   for (int block = 0; block < n_blocks; ++block) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     std::vector<double> times[2];
@@ -77,14 +72,15 @@ void compare_launches(const RecordedPasses& passes, cudaStream_t ours, cudaStrea
     }
     auto& [theirs, synfires] = times;
     const double added = percentile(synfires, 0.5) - percentile(theirs, 0.5);
-    if (percentile(theirs, 0.5) < fastest) fastest = percentile(theirs, 0.5), judged = added;
+    for (const bool synfire : {false, true})
+      all[synfire].insert(all[synfire].end(), times[synfire].begin(), times[synfire].end());
     std::printf(
         "cudaGraphLaunch: median %.3f us, 99 %% %.3f us; synfire_graph_launch: median %.3f us, 99 %% %.3f us; added "
         "%.0f ns, on %s\n",
         percentile(theirs, 0.5), percentile(theirs, 0.99), percentile(synfires, 0.5), percentile(synfires, 0.99),
         added * 1000, name);
   }
-  EXPECT_LE(judged, limit) << "us, where a bare launch took " << fastest;
+  EXPECT_LE(percentile(all[1], 0.5) - percentile(all[0], 0.5), 0.1);
   EXPECT_EQ(cudaGraphExecDestroy(bare), cudaSuccess);
   EXPECT_EQ(cudaGraphDestroy(captured), cudaSuccess);
 }
@@ -102,18 +98,18 @@ class LaunchOverhead : public testing::Test {
 TEST_F(LaunchOverhead, IsAtMostAHundredNanoseconds) {
   const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
-  compare_launches(passes, nullptr, stream, "the context's own stream", aim);
+  compare_launches(passes, nullptr, stream, "the context's own stream");
 }
 
 // A caller's stream may be in a capture, or belong to another device, and CUDA must be queried for both. The bare
-// launch includes these queries. The time without them is printed too: it is CUDA's, up to 0.11 us on some processors.
+// launch includes these queries; the time without them is printed too.
 TEST_F(LaunchOverhead, OnACallersStreamItIsTwoQuestionsMore) {
   const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
   const auto is_capturing = driver_function<decltype(&cuStreamIsCapturing)>("cuStreamIsCapturing");
   const auto get_context = driver_function<decltype(&cuStreamGetCtx)>("cuStreamGetCtx");
   ASSERT_FALSE(HasFailure());
-  compare_launches(passes, stream, stream, "a stream of the caller's, asked what it is", aim, [&] {
+  compare_launches(passes, stream, stream, "a stream of the caller's, asked what it is", [&] {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     CUcontext context = nullptr;
     ASSERT_EQ(is_capturing(stream, &status), CUDA_SUCCESS);
@@ -124,7 +120,7 @@ TEST_F(LaunchOverhead, OnACallersStreamItIsTwoQuestionsMore) {
 TEST_F(LaunchOverhead, OnACallersStreamInAll) {
   const RecordedPasses passes;
   ASSERT_FALSE(HasFailure());
-  compare_launches(passes, stream, stream, "a stream of the caller's", none);
+  compare_launches(passes, stream, stream, "a stream of the caller's");
 }
 
 }  // namespace
