@@ -25,11 +25,13 @@ function(synfire_precompile_as target other)
 endfunction()
 
 # ccache takes no such file by itself, because it cannot see there whether __TIME__ or a macro of the including file counts.
-# Nothing here has either.
+# Nothing here has either. The headers are compared as files (CCACHE_DEPEND) and not as preprocessed text: that has no
+# #define in it, so a header of which only the value of a macro changed would count as the one already parsed. The
+# namespace is that of this comparison.
 function(synfire_cache_precompiled target)
   get_target_property(launcher ${target} CXX_COMPILER_LAUNCHER)
   if(launcher MATCHES "ccache$")
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${launcher}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;CCACHE_NAMESPACE=headers-as-files;${launcher}")
   endif()
 endfunction()

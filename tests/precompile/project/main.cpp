@@ -1,0 +1,4 @@
+#include <cstdio>
+#include <value.h>
+
+int main() { std::printf("%d\n", VALUE); }
