@@ -1,4 +1,6 @@
-#include <cstdio>
 #include <value.h>
+#include <cstdio>
 
-int main() { std::printf("%d\n", VALUE); }
+int main() {
+  std::printf("%d\n", VALUE);
+}
