@@ -184,51 +184,62 @@ Ownership backward_of(const Given& given) {
   return plan_of(planned.backward(), h200).ownership;
 }
 
-// The first of these for which there are instances.
-Ownership first_of(std::initializer_list<Ownership> ownerships) {
-  for (const Ownership& ownership : ownerships)
-    if (ownership.width > 1) return ownership;
-  return {};
-}
-// Of rows that are aligned, and of any rows.
+// Of many neurons: rows that are aligned, and any rows.
 struct Expected {
   Ownership aligned, any;
 };
-Expected expected(const Widths& widths, bool is_short) {
-  const Ownership strided = {widths.strided, OwnershipKind::strided};
-  const Ownership adjacent = {widths.adjacent, OwnershipKind::adjacent};
-  if (!is_short) return {first_of({adjacent, strided}), first_of({strided})};
-  const Ownership strided_at_once = {widths.strided_at_once, OwnershipKind::strided_at_once};
-  return {first_of({{widths.adjacent_at_once, OwnershipKind::adjacent_at_once}, adjacent, strided_at_once, strided}),
-          first_of({strided_at_once, strided})};
+constexpr Ownership strided(int width) {
+  return {width, OwnershipKind::strided};
+}
+constexpr Ownership adjacent(int width) {
+  return {width, OwnershipKind::adjacent};
+}
+constexpr Ownership strided_at_once(int width) {
+  return {width, OwnershipKind::strided_at_once};
+}
+constexpr Ownership adjacent_at_once(int width) {
+  return {width, OwnershipKind::adjacent_at_once};
 }
 bool at_once(const Ownership& ownership) {
   return ownership.kind == OwnershipKind::strided_at_once || ownership.kind == OwnershipKind::adjacent_at_once;
 }
 
-// The widths of one storage type.
+// What LIF with a sigmoid takes for one storage type; `short_` is for sequences of at most `short_steps`. Written down
+// here, and not read from the tables that the plan reads.
 struct TypeWidths {
   int32_t dtype;
-  Widths forward, backward;
+  Expected forward, short_forward, backward, short_backward;
 };
-template <class E>
-TypeWidths widths_of(int32_t dtype) {
-  return {dtype, forward_widths<E>(ForwardOutputs::bits), backward_widths<E>(SYNFIRE_SURROGATE_SIGMOID)};
-}
-const TypeWidths types[] = {widths_of<float>(SYNFIRE_DTYPE_F32), widths_of<double>(SYNFIRE_DTYPE_F64),
-                            widths_of<F16>(SYNFIRE_DTYPE_F16), widths_of<Bf16>(SYNFIRE_DTYPE_BF16)};
+constexpr TypeWidths types[] = {
+    {SYNFIRE_DTYPE_F32,
+     {adjacent(4), strided(2)},
+     {adjacent(4), strided_at_once(4)},
+     {adjacent(2), strided(2)},
+     {adjacent_at_once(4), strided_at_once(4)}},
+    {SYNFIRE_DTYPE_F64,
+     {strided(2), strided(2)},
+     {strided_at_once(2), strided_at_once(2)},
+     {strided(1), strided(1)},
+     {strided_at_once(2), strided_at_once(2)}},
+    {SYNFIRE_DTYPE_F16,
+     {adjacent(4), strided(4)},
+     {adjacent(4), strided(4)},
+     {adjacent(2), strided(2)},
+     {adjacent_at_once(4), strided_at_once(4)}},
+    {SYNFIRE_DTYPE_BF16,
+     {adjacent(4), strided(4)},
+     {adjacent(4), strided(4)},
+     {adjacent(2), strided(2)},
+     {adjacent_at_once(4), strided_at_once(4)}},
+};
 
 // Several neurons per thread at any shape: adjacent ones if rows are aligned.
 TEST(LaunchPlan, WidthsFollowTheStorageType) {
   constexpr int64_t many = 1 << 22, few = 4096;
   for (const TypeWidths& type : types) {
     const int32_t dtype = type.dtype;
-    const auto [aligned, any] = expected(type.forward, false);
-    const auto [aligned_back, any_back] = expected(type.backward, false);
-    if (dtype != SYNFIRE_DTYPE_F64) {
-      EXPECT_EQ(aligned, (Ownership{4, OwnershipKind::adjacent}));
-      EXPECT_EQ(aligned_back, (Ownership{2, OwnershipKind::adjacent}));
-    }
+    const auto [aligned, any] = type.forward;
+    const auto [aligned_back, any_back] = type.backward;
     for (const int32_t spikes : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS}) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " spikes " << spikes);
       EXPECT_EQ(forward_of({5, 1, many, dtype, spikes}), aligned);
@@ -255,9 +266,8 @@ TEST(LaunchPlan, WidthsOfShortSequences) {
   constexpr int64_t many = 1 << 22, few = 4096;
   for (const TypeWidths& type : types) {
     const int32_t dtype = type.dtype;
-    const auto [aligned, any] = expected(type.forward, true);
-    const auto [aligned_back, any_back] = expected(type.backward, true);
-    EXPECT_TRUE(at_once(any_back));
+    const auto [aligned, any] = type.short_forward;
+    const auto [aligned_back, any_back] = type.short_backward;
     for (int64_t n_steps = 1; n_steps <= short_steps; ++n_steps) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << " steps " << n_steps);
       EXPECT_EQ(backward_of({n_steps, 1, many, dtype}), aligned_back);
@@ -279,8 +289,7 @@ TEST(LaunchPlan, WidthsOfShortSequences) {
     EXPECT_FALSE(at_once(backward_of({short_steps + 1, 1, many + 1, dtype})));
   }
   // Tiles of packed words.
-  const Ownership four = {4, OwnershipKind::strided_at_once};
-  EXPECT_EQ(forward_of({4, 256, 783}), four);
+  EXPECT_EQ(forward_of({4, 256, 783}), strided_at_once(4));
   EXPECT_EQ(forward_of({4, 200000, 1}), Ownership{1}) << "wide tiles would be empty";
 }
 
@@ -358,7 +367,7 @@ TEST(LaunchPlan, WidthsWithoutSpikes) {
   for (const TypeWidths& type : types) {
     const int32_t dtype = type.dtype;
     SCOPED_TRACE(testing::Message() << "dtype " << dtype);
-    const auto [wide, any] = expected(type.forward, false);
+    const auto [wide, any] = type.forward;
     Given given = {40, 1, many, dtype};
     given.model = SYNFIRE_MODEL_LI;
     EXPECT_EQ(forward_of(given), wide);
