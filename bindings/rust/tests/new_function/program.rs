@@ -1,8 +1,15 @@
 // program.rs - uses what added.h adds: all of it compiles, and what added.c has runs.
 //
 // SPDX-License-Identifier: MIT
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use synfire::operations::{DecodeRate, Delay, Extras, Mix, Window};
 use synfire::*;
+
+// Both tests create handles and lines, and the first one counts those of the process.
+static ALONE: Mutex<()> = Mutex::new(());
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[allow(dead_code)]
 fn decode(
@@ -34,6 +41,7 @@ fn pair(context: &Context) -> Buffer<f32> {
 
 #[test]
 fn an_object_and_its_operation() {
+    let _alone = alone();
     fn is_shared<T: Send + Sync>(_: &T) {}
     let context = context();
     let layer = Layer::builder(Steps(1), Neurons(2)).create(&context).unwrap();
@@ -97,6 +105,7 @@ fn an_object_and_its_operation() {
 
 #[test]
 fn methods_of_objects_that_are_there() {
+    let _alone = alone();
     let context = context();
     let layer = Layer::builder(Steps(1), Neurons(2)).create(&context).unwrap();
     let other = Layer::builder(Steps(1), Neurons(2)).create(&context).unwrap();
