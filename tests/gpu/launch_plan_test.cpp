@@ -395,6 +395,48 @@ TEST(LaunchPlan, WidthsWithoutSpikes) {
   }
 }
 
+// ---- Builds with fewer kernels --------------------------------------------------------------------------------------
+
+TEST(LaunchPlan, NamesInAList) {
+  for (const char* const name : {"f32", "f16", "lif", "plif"}) EXPECT_TRUE(lists("", name));
+  for (const char* const name : {"f32", "f16", "bf16"}) EXPECT_TRUE(lists("f32:f16:bf16", name)) << name;
+  for (const char* const name : {"f64", "f", "16", "bf", ""}) EXPECT_FALSE(lists("f32:f16:bf16", name)) << name;
+  EXPECT_TRUE(lists("plif:lif", "lif"));
+  EXPECT_FALSE(lists("plif", "lif"));
+  EXPECT_FALSE(lists("lif", "plif"));
+}
+
+// What a build left out is named, with what it was configured with; what it has is launched as ever.
+TEST(LaunchPlan, KernelsThatTheBuildLeftOut) {
+  const auto layer = [](int32_t dtype, int32_t model) {
+    Given given = {5, 1, 77, dtype};
+    given.model = model;
+    return Planned(given);
+  };
+  const BuiltKernels few = {"f32:f64", "lif:li"};
+  const std::pair<int32_t, int32_t> built[] = {{SYNFIRE_DTYPE_F32, SYNFIRE_MODEL_LIF},
+                                               {SYNFIRE_DTYPE_F64, SYNFIRE_MODEL_LIF},
+                                               {SYNFIRE_DTYPE_F32, SYNFIRE_MODEL_LI}};
+  for (const auto& [dtype, model] : built) EXPECT_NO_THROW(require_kernels(layer(dtype, model).spec(), few));
+  const std::tuple<int32_t, int32_t, const char*> left_out[] = {
+      {SYNFIRE_DTYPE_F16, SYNFIRE_MODEL_LIF, "for f16 (SYNFIRE_CUDA_DTYPES=f32;f64, SYNFIRE_CUDA_MODELS=lif;li)"},
+      {SYNFIRE_DTYPE_BF16, SYNFIRE_MODEL_QIF, "for bf16 ("},
+      {SYNFIRE_DTYPE_F32, SYNFIRE_MODEL_QIF, "for qif ("},
+      {SYNFIRE_DTYPE_F64, SYNFIRE_MODEL_PLIF, "for plif ("}};
+  for (const auto& [dtype, model, text] : left_out) {
+    const Planned planned = layer(dtype, model);
+    EXPECT_NO_THROW(require_kernels(planned.spec()));
+    try {
+      require_kernels(planned.spec(), few);
+      ADD_FAILURE() << text;
+    } catch (const core::Failure& failure) {
+      EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);
+      EXPECT_STREQ(failure.rule, "SYN-LAUNCH-KERNELS");
+      EXPECT_NE(failure.text.find(text), std::string::npos) << failure.text;
+    }
+  }
+}
+
 TEST(LaunchPlan, SharedMemoryFitsAnyLayer) {
   constexpr uint32_t most = 227 * 1024;  // of compute capability 9.0; the smallest supported architecture has 99 KiB
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16})

@@ -243,39 +243,7 @@ __global__ void __launch_bounds__(threads_per_block, forward_blocks_at_least<E, 
   ForwardThread<Model, E, O, false, Outputs, ahead>(launch, element, owned, words, start, start.constants).run();
 }
 
-template <ForwardOutputs Outputs>
-struct KnownOutputs {
-  static constexpr ForwardOutputs value = Outputs;
-};
-
 }  // namespace
-
-template <class E>
-const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
-  constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
-  constexpr bool one_type = !is_same<E, AnyStorage>;
-  const void* found = nullptr;
-  visit(Models{}, model, [&](auto entry) {
-    using Model = typename decltype(entry)::dynamics;
-    const auto find = [&](auto kind) {
-      constexpr ForwardOutputs own = decltype(kind)::value;
-      if (outputs == own)
-        visit_ownership<forward_widths<E>(own)>(ownership,
-                                                [&](auto o) { found = address(forward<Model, E, decltype(o), own>); });
-    };
-    if constexpr (one_type && never_fires<Model>) {
-      find(KnownOutputs<ForwardOutputs::potential>{});
-    } else if constexpr (one_type) {
-      find(KnownOutputs<ForwardOutputs::bits>{});
-      find(KnownOutputs<ForwardOutputs::time_bits>{});
-      find(KnownOutputs<ForwardOutputs::dense>{});
-      find(KnownOutputs<ForwardOutputs::bytes>{});
-    }
-    if constexpr (any_type) find(KnownOutputs<ForwardOutputs::any>{});
-  });
-  return found;
-}
-
 }  // namespace synfire::cuda
 
 #endif

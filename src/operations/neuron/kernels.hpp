@@ -42,9 +42,9 @@ struct Tiles {
 // inside the loop over steps costs 70 % (H200, f32, T = 32), because loads are not moved ahead of it. Models that never
 // fire have only `potential`, V of every step or none, and `any`.
 enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
-// What a backward reads and writes: grad_spike_seq in and grad_x_seq out, or any combination.
-// Or any combination and gradients of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in
-// the layer's dtype, in place of `spikes`.
+// What a backward reads and writes: grad_spike_seq in and grad_x_seq out; any combination of sequences; or any
+// combination, and gradients of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in the
+// layer's dtype, in place of `spikes`.
 enum class BackwardInputs { spikes, any, parameters, potential };
 
 // The surrogates with their own instances of the backward from spikes; the others share one, which selects the
@@ -68,8 +68,8 @@ struct BackwardLaunch {
   bool next_begins_early = false;
 };
 
-// Addresses to launch; null if there is no such instance. E is float, double, F16 or
-// Bf16 (outputs or inputs of known types only), or AnyStorage; f64 has no other storage, and double stands for both.
+// Addresses to launch; null if there is no such instance. E is float, double, F16 or Bf16 (outputs or inputs of known
+// types only), or AnyStorage; f64 has no other storage, and double stands for both.
 template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
@@ -124,7 +124,8 @@ constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }
 
-// A backward of one neuron per thread computes whole intervals if there are more steps than this (backward.cuh).
+// A backward of one neuron per thread computes whole intervals if there are more steps than this
+// (backward_thread.cuh).
 inline constexpr int deep_from = 16;
 
 // Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and

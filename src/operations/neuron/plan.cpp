@@ -1,5 +1,6 @@
 #include "plan.hpp"
 
+#include <base/dtype.hpp>
 #include <base/error.hpp>
 
 #include <algorithm>
@@ -339,6 +340,23 @@ constexpr int storage_number<AnyStorage> = 4;
 
 }  // namespace
 
+void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
+  const char* const dtype = name_of_dtype(spec.dtype);
+  const bool has_dtype = built.have_dtype(dtype);
+  if (has_dtype && built.have_model(spec.model->id, spec.model->name)) return;
+  const char* const absent = has_dtype ? spec.model->name : dtype;
+  const auto listed = [](const char* names) {
+    std::string text = *names != '\0' ? names : "ALL";
+    std::replace(text.begin(), text.end(), ':', ';');
+    return text;
+  };
+  fail(
+      SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-KERNELS",
+      "this build of Synfire has no GPU kernels for %s (SYNFIRE_CUDA_DTYPES=%s, SYNFIRE_CUDA_MODELS=%s): build it with "
+      "%s in the list, or create the context on the host",
+      absent, listed(built.dtypes).c_str(), listed(built.models).c_str(), absent);
+}
+
 const void* kernel_for(const Forward& op, const Plan& plan) {
   const LayerSpec& spec = op.layer->spec();
   const ForwardOutputs outputs = outputs_of(spec, op);
@@ -347,6 +365,7 @@ const void* kernel_for(const Forward& op, const Plan& plan) {
     return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
       return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.ownership, static_cast<int>(outputs)});
     });
+  require_kernels(spec);
   return with_storage(spec, outputs == ForwardOutputs::any,
                       [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, outputs); });
 }
@@ -359,6 +378,7 @@ const void* kernel_for(const Backward& op, const Plan& plan) {
     return with_storage(spec, any, [&](auto e) {
       return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.ownership, static_cast<int>(inputs)});
     });
+  require_kernels(spec);
   return with_storage(spec, any, [&](auto e) {
     return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, inputs);
   });

@@ -4,6 +4,7 @@
 #define SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
 
 #include "arguments_of.hpp"
+#include "built.hpp"
 #include "kernels.hpp"
 
 #include <cuda/hints.hpp>
@@ -23,7 +24,11 @@ struct Plan {
 Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
 Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
 
-// The kernel instance for a planned pass.
+// Throws UNSUPPORTED if the build left out the kernels of this layer's dtype or model.
+void require_kernels(const core::LayerSpec& spec, const BuiltKernels& built = built_kernels);
+
+// The kernel instance for a planned pass. A model or surrogate that was loaded at run time brings its own; otherwise it
+// is one that the build has.
 const void* kernel_for(const operations::Forward& op, const Plan& plan);
 const void* kernel_for(const operations::Backward& op, const Plan& plan);
 
