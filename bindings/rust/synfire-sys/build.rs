@@ -2,10 +2,13 @@
 // a published crate has in `vendor`, and which are otherwise the repository that this crate lies in.
 //
 // What is built here is linked in, so that a program needs no file beside it. Feature `static`: the same for a library that is
-// there already. Feature `cuda`: with the CUDA backend. With `load-dynamic` nothing is linked and nothing is looked for.
+// there already. Feature `cuda`: with the CUDA backend, for which OPTIONS say more. With `load-dynamic` nothing is linked and nothing is looked for.
 use std::{env, path::Path, path::PathBuf, process::Command};
 
 const NOWHERE: &str = "libsynfire was not found: SYNFIRE_LIB_DIR is not set, pkg-config knows no synfire";
+/// Options of CMake that a build of the sources takes from environment variables of these names.
+const OPTIONS: [&str; 4] =
+    ["SYNFIRE_CUDA_ARCHITECTURES", "SYNFIRE_CUDA_DTYPES", "SYNFIRE_CUDA_MODELS", "SYNFIRE_HOST_LEVELS"];
 /// What the C++ inside of a static library needs, where no synfire.pc says it.
 const RUNTIME: &str = "-lstdc++ -lm -lpthread -ldl";
 
@@ -115,6 +118,13 @@ fn build(source: &Path) {
         "-DSYNFIRE_BUILD_EXAMPLES=OFF",
         "-DSYNFIRE_UNITY=ON",
     ]);
+    for option in OPTIONS {
+        // Without a value, it is the default again.
+        match env::var(option) {
+            Ok(value) => configure.arg(format!("-D{option}={value}")),
+            Err(_) => configure.arg(format!("-U{option}")),
+        };
+    }
     run(configure.arg(format!("-DSYNFIRE_CUDA={cuda}")), source);
     let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".into());
     run(Command::new(&cmake).arg("--build").arg(&folder).args(["--target", "synfire", "--parallel", &jobs]), source);
@@ -124,7 +134,7 @@ fn build(source: &Path) {
 }
 
 fn main() {
-    for variable in ["SYNFIRE_LIB_DIR", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "CMAKE"] {
+    for variable in ["SYNFIRE_LIB_DIR", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "CMAKE"].iter().chain(&OPTIONS) {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rerun-if-changed=build.rs");

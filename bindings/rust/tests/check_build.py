@@ -72,14 +72,18 @@ def main():
     print(f"pkg-config: {folders[0]}")
 
     # For this machine alone, which takes half as long.
-    cmake = target.parent / "cmake for this machine"
-    cmake.write_text('#!/bin/sh\ncase $1 in -S) exec cmake "$@" -DSYNFIRE_HOST_LEVELS=NATIVE ;; *) exec cmake "$@" ;; esac\n')
-    cmake.chmod(0o755)
-    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "CMAKE": str(cmake)})
+    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "SYNFIRE_HOST_LEVELS": "NATIVE"})
     expect(len(folders) == 1 and str(target) in folders[0] and program, "the repository was not built", answer)
     alone = subprocess.run(["env", "-i", program], capture_output=True, text=True)
     expect("1000 frames of 16 steps" in alone.stdout, "what was built does not run without LD_LIBRARY_PATH", alone)
+    cache = (pathlib.Path(folders[0]).parents[1] / "synfire/CMakeCache.txt").read_text(encoding="utf-8")
+    expect("SYNFIRE_HOST_LEVELS:STRING=NATIVE\n" in cache, "SYNFIRE_HOST_LEVELS did not reach CMake", answer)
+    expect("SYNFIRE_CUDA_MODELS:STRING=ALL\n" in cache, "an option that was not given has another default", answer)
     print(f"the repository: {folders[0]}")
+    if os.path.exists("/usr/local/cuda/bin/nvcc") or shutil.which("nvcc"):
+        _, _, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "SYNFIRE_CUDA_DTYPES": "f8"}, "--features", "cuda")
+        expect(answer.returncode != 0 and 'SYNFIRE_CUDA_DTYPES has "f8"' in answer.stderr, "f8 was accepted", answer)
+        print("cuda: SYNFIRE_CUDA_DTYPES reaches CMake")
     archive = pathlib.Path(folders[0])
     folders, program, answer = builder.build({"SYNFIRE_LIB_DIR": str(archive)}, "--features", "static")
     expect(folders[:1] == [str(archive)] and program, "a static library was not linked from SYNFIRE_LIB_DIR", answer)
