@@ -1,9 +1,11 @@
 # Decides whether the CUDA backend is built, and for which GPUs. Sets SYNFIRE_HAVE_CUDA and SYNFIRE_HAVE_WARPGROUPS (ON or
 # OFF).
+include(OwnArchitectures)
+
 set(SYNFIRE_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (when a toolkit is found), ON (required) or OFF")
 set_property(CACHE SYNFIRE_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(SYNFIRE_CUDA_ARCHITECTURES "90" CACHE STRING
-  "GPU architectures in CMake's notation: 90 is machine code for 9.0 and portable code for anything newer")
+set(SYNFIRE_CUDA_ARCHITECTURES "AUTO" CACHE STRING
+  "GPU architectures in CMake's notation: 90 is machine code for 9.0 and portable code for anything newer. AUTO: those of this machine's GPUs, or 90 if it has none")
 
 set(SYNFIRE_CUDA_DTYPES "ALL" CACHE STRING
   "Layers' dtypes that have neuron kernels for the GPU: ALL, or a list of f32, f64, f16 and bf16")
@@ -25,9 +27,13 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
         set(ENV{CUDACXX} "${SYNFIRE_NVCC}")
       endif()
     endif()
-    # Asking nvcc avoids architectures that this toolkit does not know.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES "${SYNFIRE_CUDA_ARCHITECTURES}")
+      set(synfire_wanted "${SYNFIRE_CUDA_ARCHITECTURES}")
+      if(synfire_wanted STREQUAL "AUTO")
+        synfire_own_architectures(synfire_wanted)
+      endif()
+      set(CMAKE_CUDA_ARCHITECTURES "${synfire_wanted}")
+      # Asking nvcc avoids architectures that this toolkit does not know.
       set(synfire_nvcc "$ENV{CUDACXX}")
       if(CMAKE_CUDA_COMPILER)
         set(synfire_nvcc "${CMAKE_CUDA_COMPILER}")
@@ -37,11 +43,11 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
           OUTPUT_VARIABLE synfire_known ERROR_QUIET RESULT_VARIABLE synfire_result)
         if(synfire_result EQUAL 0)
           set(CMAKE_CUDA_ARCHITECTURES "")
-          foreach(architecture IN LISTS SYNFIRE_CUDA_ARCHITECTURES)
+          foreach(architecture IN LISTS synfire_wanted)
             string(REGEX MATCH "^[0-9]+" synfire_number "${architecture}")
             # Asked for alone, it is built anywhere.
             if(synfire_number STREQUAL "87" AND NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND
-               NOT SYNFIRE_CUDA_ARCHITECTURES STREQUAL architecture)
+               NOT synfire_wanted STREQUAL architecture)
               message(STATUS "Synfire: architecture ${architecture} is skipped: only Arm machines have such a GPU (Jetson Orin)")
             elseif(synfire_number STREQUAL "" OR synfire_known MATCHES "compute_${synfire_number}[^0-9]")
               list(APPEND CMAKE_CUDA_ARCHITECTURES "${architecture}")
@@ -49,6 +55,10 @@ if(SYNFIRE_CUDA STREQUAL "AUTO" OR SYNFIRE_CUDA)
               message(STATUS "Synfire: this CUDA toolkit does not support architecture ${architecture}, which is skipped")
             endif()
           endforeach()
+          # A GPU that is newer than the toolkit runs portable code.
+          if(SYNFIRE_CUDA_ARCHITECTURES STREQUAL "AUTO" AND NOT CMAKE_CUDA_ARCHITECTURES)
+            set(CMAKE_CUDA_ARCHITECTURES 90)
+          endif()
         endif()
       endif()
     endif()

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace synfire::cuda {
 
@@ -22,6 +23,21 @@ namespace {
 // A launch that need not make the context current takes 20 to 40 ns less.
 bool streams_have_contexts(int driver_version) {
   return driver_version >= 13000;
+}
+
+// CUDA's own text says neither which GPU it is nor what there is code for.
+int code_version_for(const cudaDeviceProp& gpu, int ordinal) {
+  try {
+    return code_version();
+  } catch (const Failure& failure) {
+    if (failure.cuda_error != cudaErrorNoKernelImageForDevice && failure.cuda_error != cudaErrorInvalidDeviceFunction)
+      throw;
+    throw Failure{SYNFIRE_ERROR_CUDA, failure.cuda_error, "SYN-CUDA-ARCHITECTURE",
+                  "device " + std::to_string(ordinal) + ", " + gpu.name + ", has compute capability " +
+                      std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
+                      ", for which this build of Synfire has no code: it was configured with "
+                      "SYNFIRE_CUDA_ARCHITECTURES=" SYNFIRE_BUILT_ARCHITECTURES};
+  }
 }
 
 }  // namespace
@@ -110,8 +126,8 @@ class CudaDevice final : public Device {
       state_.check(api().get_device_properties(&properties_, ordinal), "cudaGetDeviceProperties");
       int driver = 0;
       state_.check(api().driver_get_version(&driver), "cudaDriverGetVersion");
-      state_.shape = {properties_.multiProcessorCount, properties_.major, takes_shared_percent(driver), code_version(),
-                      has_warpgroups(properties_.major, properties_.minor)};
+      state_.shape = {properties_.multiProcessorCount, properties_.major, takes_shared_percent(driver),
+                      code_version_for(properties_, ordinal), has_warpgroups(properties_.major, properties_.minor)};
       state_.programmatic_launches = kernels_wait(state_.shape, driver);
       state_.streams_have_contexts = streams_have_contexts(driver);
       int least = 0, greatest = 0;

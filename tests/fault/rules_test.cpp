@@ -65,6 +65,31 @@ TEST_F(Rules, OfDevices) {
   fake::install();
 }
 
+// A GPU that is older than what the library was compiled for.
+TEST_F(Rules, OfADeviceWithoutCode) {
+  for (const cudaError_t error : {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction}) {
+    fake::fail("cudaFuncGetAttributes", error);
+    EXPECT_FAILS(SYNFIRE_ERROR_CUDA,
+                 WORDS("SYN-CUDA-ARCHITECTURE", "device 0, fake, has compute capability", "SYNFIRE_CUDA_ARCHITECTURES"),
+                 create_context());
+    int32_t cuda_error = 0;
+    synfire_last_error(nullptr, 0, &cuda_error);
+    EXPECT_EQ(cuda_error, error);
+  }
+  fake::fail("cudaFuncGetAttributes", cudaErrorNotSupported);
+  EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS("SYN-CUDA", "cudaErrorNotSupported"), create_context());
+  // The automatic choice is then the host.
+  fake::fail("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
+  synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
+  synfire_context handle = nullptr;
+  EXPECT_EQ(synfire_context_create(&desc, &handle), SYNFIRE_HOST_FALLBACK);
+  const Context made(handle);
+  synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+  EXPECT_OK(synfire_context_get_properties(made, &properties));
+  EXPECT_EQ(properties.backend, SYNFIRE_BACKEND_HOST);
+  EXPECT_EQ(properties.fallback_reason, SYNFIRE_FALLBACK_DEVICE_FAILED);
+}
+
 TEST_F(Rules, OfADeviceThatIsLost) {
   fake::lose(cudaErrorIllegalAddress);
   EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("SYN-DEVICE-LOST"), synfire_context_synchronize(context));

@@ -10,8 +10,8 @@ if(n LESS 10)
 endif()
 foreach(source IN LISTS sources)
   execute_process(COMMAND "${COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra -Wshadow -Wpedantic -Wconversion -Werror
-    -ffp-contract=off -D__USE_MINGW_ANSI_STDIO=1 -DSYNFIRE_BUILDING -DSYNFIRE_HAVE_CUDA=1 "-I${SOURCE_DIR}/include"
-    "-I${SOURCE_DIR}/src" -isystem "${INCLUDE}" "${source}" RESULT_VARIABLE result)
+    -ffp-contract=off -D__USE_MINGW_ANSI_STDIO=1 -DSYNFIRE_BUILDING -DSYNFIRE_HAVE_CUDA=1 "-DSYNFIRE_BUILT_ARCHITECTURES=\"90\""
+    "-I${SOURCE_DIR}/include" "-I${SOURCE_DIR}/src" -isystem "${INCLUDE}" "${source}" RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${source} does not compile for Windows")
   endif()
