@@ -1,16 +1,12 @@
 # Decides whether the CUDA backend is built, and for which GPUs. Sets SYNFIRE_HAVE_CUDA and SYNFIRE_HAVE_WARPGROUPS (ON or
 # OFF).
+include(BuiltKernels)
 include(OwnArchitectures)
 
 set(SYNFIRE_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO (when a toolkit is found), ON (required) or OFF")
 set_property(CACHE SYNFIRE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SYNFIRE_CUDA_ARCHITECTURES "AUTO" CACHE STRING
   "GPU architectures in CMake's notation: 90 is machine code for 9.0 and portable code for anything newer. AUTO: those of this machine's GPUs, or 90 if it has none")
-
-set(SYNFIRE_CUDA_DTYPES "ALL" CACHE STRING
-  "Layers' dtypes that have neuron kernels for the GPU: ALL, or a list of f32, f64, f16 and bf16")
-set(SYNFIRE_CUDA_MODELS "ALL" CACHE STRING
-  "Built-in models that have neuron kernels for the GPU: ALL, or a list of their names")
 
 set(SYNFIRE_HAVE_CUDA OFF)
 set(synfire_no_cuda "")
@@ -94,26 +90,6 @@ if(SYNFIRE_HAVE_CUDA)
      (CMAKE_CUDA_ARCHITECTURES STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE MATCHES "(^|;)90"))
     set(SYNFIRE_HAVE_WARPGROUPS ON)
   endif()
-  # What the code asks for, in operations/neuron/built.hpp: names separated by colons. Of all there is no definition.
-  set(SYNFIRE_BUILT_KERNELS "")
-  foreach(what DTYPES MODELS)
-    if(NOT SYNFIRE_CUDA_${what} STREQUAL "ALL")
-      set(synfire_names ${SYNFIRE_CUDA_${what}})
-      list(REMOVE_DUPLICATES synfire_names)
-      foreach(name IN LISTS synfire_names)
-        if(what STREQUAL "DTYPES" AND NOT name MATCHES "^(f32|f64|f16|bf16)$")
-          message(FATAL_ERROR "SYNFIRE_CUDA_DTYPES has \"${name}\"; it is ALL or a list of f32, f64, f16 and bf16")
-        elseif(NOT name MATCHES "^[a-z0-9_]+$")
-          message(FATAL_ERROR "SYNFIRE_CUDA_MODELS has \"${name}\", which is no model's name")
-        endif()
-      endforeach()
-      if(NOT synfire_names)
-        message(FATAL_ERROR "SYNFIRE_CUDA_${what} is empty; it is ALL or a list of names")
-      endif()
-      list(JOIN synfire_names ":" synfire_names)
-      list(APPEND SYNFIRE_BUILT_KERNELS "SYNFIRE_CUDA_${what}=\"${synfire_names}\"")
-    endif()
-  endforeach()
   set(synfire_kernels "")
   if(SYNFIRE_BUILT_KERNELS)
     set(synfire_kernels "; neurons of dtypes ${SYNFIRE_CUDA_DTYPES}, models ${SYNFIRE_CUDA_MODELS}")

@@ -26,8 +26,8 @@ endfunction()
 
 # ccache takes no such file by itself, because it cannot see there whether __TIME__ or a macro of the including file counts.
 # Nothing here has either. The headers are compared as files (CCACHE_DEPEND) and not as preprocessed text: that has no
-# #define in it, so a header of which only the value of a macro changed would count as the one already parsed. The
-# namespace is that of this comparison.
+# #define in it, so a header of which only the value of a macro changed would count as the one already parsed. A
+# namespace of their own keeps out what was stored under the other comparison.
 function(synfire_cache_precompiled target)
   get_target_property(launcher ${target} CXX_COMPILER_LAUNCHER)
   if(launcher MATCHES "ccache$")

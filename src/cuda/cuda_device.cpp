@@ -35,8 +35,8 @@ int code_version_for(const cudaDeviceProp& gpu, int ordinal) {
     throw Failure{SYNFIRE_ERROR_CUDA, failure.cuda_error, "SYN-CUDA-ARCHITECTURE",
                   "device " + std::to_string(ordinal) + ", " + gpu.name + ", has compute capability " +
                       std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
-                      ", for which this build of Synfire has no code: it was configured with "
-                      "SYNFIRE_CUDA_ARCHITECTURES=" SYNFIRE_BUILT_ARCHITECTURES};
+                      ", for which this build of Synfire has no code: it was built for " SYNFIRE_BUILT_ARCHITECTURES
+                      " (SYNFIRE_CUDA_ARCHITECTURES)"};
   }
 }
 

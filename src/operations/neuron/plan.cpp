@@ -338,8 +338,6 @@ constexpr int storage_number<Bf16> = 3;
 template <>
 constexpr int storage_number<AnyStorage> = 4;
 
-}  // namespace
-
 void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
   const char* const dtype = name_of_dtype(spec.dtype);
   const bool has_dtype = built.have_dtype(dtype);
@@ -357,7 +355,9 @@ void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
       absent, listed(built.dtypes).c_str(), listed(built.models).c_str(), absent);
 }
 
-const void* kernel_for(const Forward& op, const Plan& plan) {
+}  // namespace
+
+const void* kernel_for(const Forward& op, const Plan& plan, const BuiltKernels& built) {
   const LayerSpec& spec = op.layer->spec();
   const ForwardOutputs outputs = outputs_of(spec, op);
   // A forward does not depend on the surrogate.
@@ -365,12 +365,12 @@ const void* kernel_for(const Forward& op, const Plan& plan) {
     return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
       return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.ownership, static_cast<int>(outputs)});
     });
-  require_kernels(spec);
+  require_kernels(spec, built);
   return with_storage(spec, outputs == ForwardOutputs::any,
                       [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, outputs); });
 }
 
-const void* kernel_for(const Backward& op, const Plan& plan) {
+const void* kernel_for(const Backward& op, const Plan& plan, const BuiltKernels& built) {
   const LayerSpec& spec = op.layer->spec();
   const BackwardInputs inputs = inputs_of(spec, op);
   const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
@@ -378,7 +378,7 @@ const void* kernel_for(const Backward& op, const Plan& plan) {
     return with_storage(spec, any, [&](auto e) {
       return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.ownership, static_cast<int>(inputs)});
     });
-  require_kernels(spec);
+  require_kernels(spec, built);
   return with_storage(spec, any, [&](auto e) {
     return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, inputs);
   });

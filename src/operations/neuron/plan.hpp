@@ -24,13 +24,10 @@ struct Plan {
 Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
 Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
 
-// Throws UNSUPPORTED if the build left out the kernels of this layer's dtype or model.
-void require_kernels(const core::LayerSpec& spec, const BuiltKernels& built = built_kernels);
-
-// The kernel instance for a planned pass. A model or surrogate that was loaded at run time brings its own; otherwise it
-// is one that the build has.
-const void* kernel_for(const operations::Forward& op, const Plan& plan);
-const void* kernel_for(const operations::Backward& op, const Plan& plan);
+// The kernel instance for a planned pass. A model or surrogate that was loaded at run time brings its own; otherwise
+// throws UNSUPPORTED if the build left out the kernels of this layer's dtype or model.
+const void* kernel_for(const operations::Forward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
+const void* kernel_for(const operations::Backward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
 
 }  // namespace synfire::cuda
 
