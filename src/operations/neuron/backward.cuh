@@ -15,14 +15,19 @@ inline constexpr bool runs_deep = O::width == 1 && Inputs == BackwardInputs::spi
 
 // Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower (226 us against 205); 16-bit
 // storage is bound by instructions, and more warps make it faster (135 us against 150). Whole intervals of one neuron
-// per thread take 240 registers where they can, and do with 168.
-template <class E, class O>
-inline constexpr int backward_blocks_at_least = O::width == 1                       ? (is_same<E, float> ? 6 : 1)
-                                                : sizeof(E) == 2 && O::adjacent > 1 ? 12
-                                                                                    : 10;
+// per thread take 240 registers where they can, and do with 168. So do rare surrogates in f64, which take 216: erf
+// takes 938 us instead of 1303 (H100, N = 2,097,152, T = 32).
+template <class Surrogate, class E, class O>
+inline constexpr bool takes_many_registers = O::width == 1 &&
+                                             (is_same<E, float> || (is_double<E> && is_same<Surrogate, AnySurrogate>));
+template <class Surrogate, class E, class O>
+inline constexpr int backward_blocks_at_least = takes_many_registers<Surrogate, E, O> ? 6
+                                                : O::width == 1                       ? 1
+                                                : sizeof(E) == 2 && O::adjacent > 1   ? 12
+                                                                                      : 10;
 
 template <class Model, class Surrogate, class E, class O, BackwardInputs Inputs>
-__global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, O>)
+__global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<Surrogate, E, O>)
     backward(const __grid_constant__ BackwardLaunch<Arithmetic<E>> launch) {
   wait_for_previous();
   if (launch.next_begins_early) let_next_begin();
@@ -52,7 +57,9 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
   const Owned<O> owned = owned_in<O>(range, window, switches.active);
   if (!owned.any()) return;
   const Rules rules = a.rules;
-  if constexpr (O::at_once) {
+  // One body for shared constants and for ones per neuron, where the code is short beside what it loads. Adjacent
+  // neurons in f32 have two: selecting the constants took 0.25 us of one step's 2.0 (H100, 262,144 neurons).
+  if constexpr (O::at_once && !(is_same<E, float> && O::adjacent > 1)) {
     const Constants<R, n_constants, O, true> own(constants, switches.per_neuron, *a.parameters, a.extents.n_neurons,
                                                  element);
     BackwardThread<Model, Surrogate, E, O, true, Rules, Inputs>(launch, element, owned, own, h).run(walked, last);
@@ -65,7 +72,7 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<E, 
     return;
   }
   // Separate instances pay off where instructions bind.
-  constexpr bool memory_binds = is_same<E, float> && O::adjacent == 1;
+  constexpr bool memory_binds = O::at_once || (is_same<E, float> && O::adjacent == 1);
   if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !memory_binds &&
                 !is_same<Surrogate, AnySurrogate>) {
     if (!rules.soft_reset && !rules.detach_reset && !a.tape_h) {

@@ -1,5 +1,5 @@
 // Which neuron kernels the build has: those of every dtype and model, or of the ones that SYNFIRE_CUDA_DTYPES and
-// SYNFIRE_CUDA_MODELS name (cmake/Cuda.cmake).
+// SYNFIRE_CUDA_MODELS name (cmake/BuiltKernels.cmake).
 #ifndef SYNFIRE_OPERATIONS_NEURON_BUILT_HPP
 #define SYNFIRE_OPERATIONS_NEURON_BUILT_HPP
 
@@ -16,8 +16,8 @@
 
 namespace synfire::cuda {
 
-// Whether a list of names, separated by colons, has this one. An empty list has all.
-constexpr bool lists(const char* names, const char* name) {
+// For a list of names, separated by colons. An empty one contains every name.
+constexpr bool contains_name(const char* names, const char* name) {
   if (*names == '\0') return true;
   while (true) {
     int length = 0;
@@ -33,10 +33,10 @@ struct BuiltKernels {
   const char* dtypes = "";
   const char* models = "";
 
-  constexpr bool have_dtype(const char* name) const { return lists(dtypes, name); }
+  constexpr bool have_dtype(const char* name) const { return contains_name(dtypes, name); }
   // What an application adds, it wants.
   constexpr bool have_model(int32_t id, const char* name) const {
-    return id >= model::first_added_id || lists(models, name);
+    return id >= model::first_added_id || contains_name(models, name);
   }
 };
 inline constexpr BuiltKernels built_kernels = {SYNFIRE_CUDA_DTYPES, SYNFIRE_CUDA_MODELS};
@@ -45,7 +45,7 @@ template <class... Entries>
 constexpr bool all_exist(model::List<Entries...>, const char* models) {
   int named = *models != '\0' ? 1 : static_cast<int>(sizeof...(Entries));
   for (const char* at = models; *at != '\0'; ++at) named += *at == ':' ? 1 : 0;
-  return named == (static_cast<int>(lists(models, Entries::type::name)) + ...);
+  return named == (static_cast<int>(contains_name(models, Entries::type::name)) + ...);
 }
 static_assert(all_exist(model::BuiltInModels{}, built_kernels.models),
               "SYNFIRE_CUDA_MODELS has a name that no built-in model has");

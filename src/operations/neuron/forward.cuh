@@ -22,12 +22,12 @@ inline constexpr int forward_ahead = O::at_once ? short_steps
                                               Outputs == ForwardOutputs::potential)
                                          ? 32
                                          : 8;
-// Blocks per multiprocessor: 16-bit storage is faster with more warps (42.1 us against 42.7: f16, N = 2,097,152, T =
-// 32), and so are two strided neurons, of which a multiprocessor needs twice as many threads.
+// Blocks per multiprocessor: 16-bit storage is faster with more warps where a thread has several neurons (42.1 us
+// against 42.7: f16, N = 2,097,152, T = 32), and slower where it has one (4.6 us against 4.1: H100, 16 x 8,192, T =
+// 16). Two strided neurons in f32 need twice as many threads.
 template <class E, class O>
 inline constexpr int forward_blocks_at_least = is_double<E>                         ? 1
                                                : O::adjacent > 1 && sizeof(E) == 2  ? 7
-                                               : O::width == 1 && sizeof(E) == 2    ? 7
                                                : O::width == 1                      ? 1
                                                : O::adjacent == 1 && sizeof(E) == 2 ? 5
                                                : O::adjacent == 1                   ? 8
