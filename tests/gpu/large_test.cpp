@@ -147,7 +147,8 @@ TEST_P(Large, WindowsEqualASmallLayer) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Large, testing::Values(Shape{33, 67108867}, Shape{40, 54525952}, Shape{33, 65000000}));
 // On compute capability 9 a multiprocessor runs fewer blocks at once than fit (LaunchPlan.FewerBlocks*): 8, 8 and 9 of
 // the backward, and 4 of the forward for the second and the third shape, over three, two and one intervals of the
-// tape.
+// tape; and 2 and 4 of the backward where each thread has one neuron (LaunchPlan.FewBlocks*).
+INSTANTIATE_TEST_SUITE_P(SpreadEvenly, Large, testing::Values(Shape{70, 16385}, Shape{33, 33792}));
 INSTANTIATE_TEST_SUITE_P(FilledWaves, Large, testing::Values(Shape{65, 262144}, Shape{33, 524288}, Shape{32, 1048576}));
 
 }  // namespace

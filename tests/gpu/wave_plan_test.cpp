@@ -37,6 +37,20 @@ TEST(LaunchPlan, FewerBlocksOfABackwardWhereThatFillsTheLastWave) {
   EXPECT_EQ(blocks_of_backward(exponential), 0) << "bound by instructions";
 }
 
+TEST(LaunchPlan, FewBlocksOfABackwardAreSpreadEvenly) {
+  // One neuron per thread and 64 threads per block, on 132 multiprocessors.
+  EXPECT_EQ(blocks_of_backward({128, 1, 132 * 64}), 0) << "one block each";
+  EXPECT_EQ(blocks_of_backward({128, 1, 132 * 64 + 1}), 2);
+  EXPECT_EQ(blocks_of_backward({8, 1, 16384}), 2) << "of any number of steps";
+  EXPECT_EQ(blocks_of_backward({100, 256, 100}), 4) << "400 blocks are more than 3 each";
+  EXPECT_EQ(blocks_of_backward({1024, 132, 64 * 4}), 4);
+  EXPECT_EQ(blocks_of_backward({1024, 12, 3072}), 0) << "576 blocks: 5 each were not measured to be faster";
+  EXPECT_EQ(blocks_of_backward({100, 256, 100, SYNFIRE_DTYPE_F16}), 0);
+  EXPECT_EQ(blocks_of_backward({100, 256, 100, SYNFIRE_DTYPE_F64}), 0);
+  for (const GpuShape& other : {GpuShape{132, 8, true}, GpuShape{132, 10, true}, GpuShape{132, 9, false}})
+    EXPECT_EQ(blocks_of_backward({100, 256, 100}, other), 0);
+}
+
 TEST(LaunchPlan, AForwardHasAllBlocksThatFit) {
   for (const Given& given : {Given{128, 1, 1 << 19}, Given{32, 1, 1 << 20}, Given{32, 1, 1 << 21}})
     EXPECT_EQ(plan_of(Planned(given).forward(), h200).shared_percent, 0);

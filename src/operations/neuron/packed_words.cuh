@@ -150,8 +150,9 @@ class WordWriter {
           if (lane_of_warp() < n_steps) next_[lane_of_warp() * pitch_ + k] = votes >> (at & 31) & mask;
         }
       } else {
-        // A lane for each word of each step.
+        // A lane for each word of each step. Mostly one round or two.
         const u32 inverse = 65536u / static_cast<u32>(n_words_ > 0 ? n_words_ : 1) + 1u;
+#pragma unroll 1
         for (int first = 0; first < n_words_ * n_steps; first += warp_lanes) {
           const int pair = first + lane_of_warp();
           const int step = static_cast<int>(static_cast<u32>(pair) * inverse >> 16), k = pair - step * n_words_;
