@@ -1,13 +1,19 @@
 # The budget of kernel code: at most 900 instances, neuron kernels of at most 46 MB, and a stripped shared library of at
 # most 64 MB.
 #
-#   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DNM=nm -DOBJDUMP=objdump -DSTRIP=strip -DWORK=folder -P code_size.cmake
+#   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DARCHITECTURES=90 -DNM=nm -DOBJDUMP=objdump -DSTRIP=strip
+#     -DWORK=folder -P code_size.cmake
 #
 # Every kernel has one host stub in the objects, with one guarded variable. The sizes depend on the architectures of
-# this build; the release preset's are those that ship.
+# this build; the release preset's are those that ship. A build for 9.0 alone, ARCHITECTURES=90, warns of it: its neuron
+# kernels had 14,744,872 bytes when those of the release preset had 45,988,016, and vary by 0.1 % with the build folder's
+# path. Beyond the bound, build that preset and see what they have there.
 set(most_instances 900)
 set(most_neuron_bytes 46000000)
 set(most_bytes 64000000)
+if(ARCHITECTURES STREQUAL "90")
+  set(most_neuron_bytes 14800000)
+endif()
 
 execute_process(COMMAND ${NM} --defined-only ${OBJECTS} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
 if(failed)

@@ -47,6 +47,7 @@ TEST(LaunchPlan, FewBlocksOfABackwardAreSpreadEvenly) {
   EXPECT_EQ(blocks_of_backward({1024, 12, 3072}), 0) << "576 blocks: 5 each were not measured to be faster";
   EXPECT_EQ(blocks_of_backward({100, 256, 100, SYNFIRE_DTYPE_F16}), 0);
   EXPECT_EQ(blocks_of_backward({100, 256, 100, SYNFIRE_DTYPE_F64}), 0);
+  EXPECT_EQ(plan_of(Planned({100, 256, 100}).forward(), h200).shared_percent, 0);
   for (const GpuShape& other : {GpuShape{132, 8, true}, GpuShape{132, 10, true}, GpuShape{132, 9, false}})
     EXPECT_EQ(blocks_of_backward({100, 256, 100}, other), 0);
 }
@@ -66,13 +67,17 @@ TEST(LaunchPlan, OtherGpusAndOlderDriversHaveAllBlocksThatFit) {
 TEST(LaunchPlan, WavesAreFilledByAnAttributeOfTheLaunch) {
   if (!takes_shared_percent(CUDART_VERSION)) GTEST_SKIP() << "this CUDA has no such attribute";
   EXPECT_FALSE(takes_shared_percent(12040)) << "a driver that would refuse it";
-  const Planned filled({64, 1, 1 << 20}), plain({64, 1, 1 << 21});
+  const Planned filled({64, 1, 1 << 20}), plain({64, 1, 1 << 21}), spread({64, 1, 16384});
   for (const bool programmatic : {false, true}) {
     const Launcher::Place place = {nullptr, 0, programmatic};
     enqueue(filled.backward(), place);
     EXPECT_EQ(latest.shared_percent, 65u);
     EXPECT_EQ(latest.shared_bytes, plan_of(filled.backward(), h200).shared_bytes);
     EXPECT_EQ(latest.programmatic, programmatic);
+    enqueue(spread.backward(), place);
+    EXPECT_EQ(latest.shared_percent, 65u);
+    EXPECT_EQ(latest.shared_bytes, plan_of(spread.backward(), h200).shared_bytes);
+    EXPECT_GT(latest.shared_bytes, 48u * 1024) << "more than a kernel has unasked";
     enqueue(filled.forward(), place);
     EXPECT_EQ(latest.shared_percent, 0u);
     EXPECT_EQ(latest.programmatic, programmatic);
