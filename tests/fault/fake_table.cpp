@@ -39,7 +39,7 @@ Api table() {
     *p = {};
     std::strcpy(p->name, "fake");
     p->major = state().compute_major;
-    p->multiProcessorCount = 2;
+    p->multiProcessorCount = 4;
     p->totalGlobalMem = size_t{1} << 30;
     return cudaSuccess;
   };

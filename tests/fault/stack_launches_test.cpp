@@ -23,6 +23,8 @@ class StackLaunches : public testing::Test {
     const TrainedNetwork network(context, plan, [](synfire_status status) { EXPECT_OK(status); });
     return fake::calls("cudaStreamEndCapture");
   }
+  // The kernels in the graphs that an inference of two layers becomes.
+  size_t kernels_of(int64_t n_steps, int64_t batch) const;
 };
 
 NetworkPlan classifier() {
@@ -41,44 +43,70 @@ TEST_F(StackLaunches, AStepOfSmallLayersIsCapturedTwice) {
   EXPECT_EQ(captures_of(large), 1u) << "nothing of it gains";
 }
 
-// Three layers in one kernel, and the one that counts replays.
-TEST_F(StackLaunches, ThreeLayersAreOneKernel) {
-  const auto buffer = [&](int32_t dtype, uint64_t count) { return make_buffer(context, dtype, count); };
+// Layers behind one another, whose passes are recorded into a graph.
+struct Layers {
+  Graph graph;
   std::vector<Buffer> buffers;
   std::vector<Synapse> synapses;
   std::vector<Layer> layers;
-  const Graph graph = make_graph(context);
-  const std::vector<int64_t> sizes = {64, 128, 128, 8};
-  buffers.push_back(buffer(SYNFIRE_DTYPE_BITS, 16 * 2));
   std::vector<int32_t> operations;
-  for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-    synfire_synapse_desc synapse = SYNFIRE_SYNAPSE_DESC_INIT;
-    synapse.n_inputs = sizes[i];
-    synapse.n_outputs = sizes[i + 1];
-    synfire_synapse made = nullptr;
-    EXPECT_OK(synfire_synapse_create(context, &synapse, &made));
-    synapses.emplace_back(made);
-    layers.push_back(make_layer(context, describe(Shape{16, 1, sizes[i + 1]}, SYNFIRE_DTYPE_F32)));
-    const synfire_buffer input = buffers.back();
-    buffers.push_back(buffer(SYNFIRE_DTYPE_BITS, 16 * static_cast<uint64_t>((sizes[i + 1] + 31) / 32)));
-    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-    forward.synapse = synapses.back();
-    forward.synapse_input = input;
-    forward.spikes = buffers.back();
-    forward.tape = SYNFIRE_TAPE_NONE;
-    EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
-    operations.push_back(last_operation(graph));
+
+  Layers(synfire_context context, const std::vector<int64_t>& sizes, int64_t n_steps, int64_t batch)
+      : graph(make_graph(context)) {
+    const auto spikes_of = [&](int64_t neurons) {
+      return make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(n_steps * batch * ((neurons + 31) / 32)));
+    };
+    buffers.push_back(spikes_of(sizes[0]));
+    for (size_t i = 0; i + 1 < sizes.size(); ++i) {
+      synfire_synapse_desc synapse = SYNFIRE_SYNAPSE_DESC_INIT;
+      synapse.n_inputs = sizes[i];
+      synapse.n_outputs = sizes[i + 1];
+      synfire_synapse made = nullptr;
+      EXPECT_OK(synfire_synapse_create(context, &synapse, &made));
+      synapses.emplace_back(made);
+      layers.push_back(make_layer(context, describe(Shape{n_steps, batch, sizes[i + 1]}, SYNFIRE_DTYPE_F32)));
+      const synfire_buffer input = buffers.back();
+      buffers.push_back(spikes_of(sizes[i + 1]));
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.synapse = synapses.back();
+      forward.synapse_input = input;
+      forward.spikes = buffers.back();
+      forward.tape = SYNFIRE_TAPE_NONE;
+      EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
+      operations.push_back(last_operation(graph));
+    }
+    fake::reset_calls();
+    EXPECT_OK(synfire_graph_instantiate(graph));
   }
-  fake::reset_calls();
-  EXPECT_OK(synfire_graph_instantiate(graph));
+};
+
+size_t StackLaunches::kernels_of(int64_t n_steps, int64_t batch) const {
+  const Layers network(context, {64, 128, 8}, n_steps, batch);
+  return fake::captured_kernels().size();
+}
+
+// Three layers in one kernel, and the one that counts replays.
+TEST_F(StackLaunches, ThreeLayersAreOneKernel) {
+  const Layers network(context, {64, 128, 128, 8}, 16, 1);
   EXPECT_EQ(fake::captured_kernels().size(), 6u + 1 + 1 + 1);
   // Switching one off and on is a matter of which graph is launched.
   for (const int32_t enabled : {1, 0, 1}) {
-    EXPECT_OK(synfire_graph_set_enabled(graph, operations[1], enabled));
+    EXPECT_OK(synfire_graph_set_enabled(network.graph, network.operations[1], enabled));
     fake::reset_calls();
-    replay(graph);
+    replay(network.graph);
     EXPECT_EQ(fake::calls(), fake::calls("cuGraphLaunch") + fake::calls("cuStreamIsCapturing"));
   }
+}
+
+// Long sequences, and those of few batch rows, are faster in launches of their own, which are captured once.
+TEST_F(StackLaunches, LongSequencesStayApart) {
+  const size_t joined = 4 + 1 + 1 + 1, apart = 4 + 1;
+  EXPECT_EQ(kernels_of(16, 1), joined);
+  EXPECT_EQ(kernels_of(17, 1), apart);
+  EXPECT_EQ(kernels_of(17, 7), apart);
+  EXPECT_EQ(kernels_of(17, 8), joined);
+  EXPECT_EQ(kernels_of(32, 8), joined);
+  EXPECT_EQ(kernels_of(33, 8), apart);
 }
 
 }  // namespace

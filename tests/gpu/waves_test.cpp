@@ -1,6 +1,7 @@
-// The numbers behind the filling of waves (src/cuda/plan.cpp): for how many blocks of a kernel a multiprocessor of
-// compute capability 9 has registers. Detects kernels that come to need more or fewer registers. The choice of
-// launches is tested in wave_plan_test.cpp, their results in large_test.cpp. CUDA before 12.5 does not fill waves.
+// The numbers behind the filling of waves (src/operations/neuron/plan.cpp): for how many blocks of a kernel a
+// multiprocessor of compute capability 9 has registers. Detects kernels that come to need more or fewer registers. The
+// choice of launches is tested in wave_plan_test.cpp, their results in large_test.cpp. CUDA before 12.5 does not fill
+// waves.
 #include "driver_function.hpp"
 
 #include <synfire/synfire.h>
@@ -10,13 +11,14 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <utility>
 #include <vector>
 
 #if CUDART_VERSION >= 12050
 
 namespace {
 
-constexpr int backward_blocks = 10;
+constexpr int wide_blocks = 10, narrow_blocks = 6;
 constexpr unsigned int backward_percent = 65;
 
 struct Pass {
@@ -56,7 +58,7 @@ std::vector<Pass> passes_of(cudaGraph_t graph) {
   return passes;
 }
 
-// A large layer's forward and backward, captured by the test.
+// A layer's forward and backward, captured by the test.
 class Waves : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,40 +66,43 @@ class Waves : public testing::Test {
     ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
     ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
     ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), cudaSuccess);
+    n_multiprocessors_ = multiprocessors;
     ASSERT_EQ(cudaDriverGetVersion(&driver), cudaSuccess);
     if (major != 9 || driver < 12050) GTEST_SKIP() << "waves are filled on compute capability 9, from CUDA 12.5 on";
-    // Backward: 62 blocks per multiprocessor, 6.2 or 6.9 waves.
-    n_neurons_ = static_cast<uint64_t>(multiprocessors) * 15872 / 2;
     synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
     desc.backend = SYNFIRE_BACKEND_CUDA;
     ASSERT_EQ(synfire_context_create(&desc, &context_), SYNFIRE_OK);
-    create(SYNFIRE_DTYPE_F32, n_steps * n_neurons_, x_);
-    create(SYNFIRE_DTYPE_F32, n_steps * n_neurons_, gradient_);
-    create(SYNFIRE_DTYPE_BITS, n_steps * (n_neurons_ / 32), spikes_);
   }
   void TearDown() override {
-    for (const synfire_buffer buffer : {x_, gradient_, spikes_}) synfire_buffer_destroy(buffer);
     synfire_context_destroy(context_);
     EXPECT_EQ(synfire_context_reclaim(nullptr, nullptr), SYNFIRE_OK);
   }
 
-  std::vector<Pass> capture(int32_t model, int32_t surrogate) const {
+  // Several neurons per thread: 62 blocks of the backward per multiprocessor, 6.2 or 6.9 waves.
+  int64_t wide() const { return int64_t{n_multiprocessors_} * 62 * 128; }
+  // One: 7.75 blocks per multiprocessor, 1.3 or 1.9 waves.
+  int64_t narrow() const { return int64_t{n_multiprocessors_} * 31 * 16; }
+
+  std::vector<Pass> capture(int32_t model, int32_t surrogate, int64_t n_neurons) const {
+    synfire_buffer x = create(SYNFIRE_DTYPE_F32, n_steps * n_neurons);
+    synfire_buffer gradient = create(SYNFIRE_DTYPE_F32, n_steps * n_neurons);
+    synfire_buffer spikes = create(SYNFIRE_DTYPE_BITS, n_steps * ((n_neurons + 31) / 32));
     synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
     desc.model = model;
     desc.surrogate = surrogate;
     desc.n_steps = n_steps;
-    desc.n_neurons = static_cast<int64_t>(n_neurons_);
+    desc.n_neurons = n_neurons;
     synfire_layer layer = nullptr;
     EXPECT_EQ(synfire_layer_create(context_, &desc, &layer), SYNFIRE_OK);
     cudaStream_t stream = nullptr;
     EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
     EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-    forward.x = x_;
-    forward.spikes = spikes_;
+    forward.x = x;
+    forward.spikes = spikes;
     EXPECT_EQ(synfire_layer_forward(layer, &forward, stream), SYNFIRE_CAPTURED);
     synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
-    backward.grad_spike_seq = backward.grad_x_seq = gradient_;
+    backward.grad_spike_seq = backward.grad_x_seq = gradient;
     backward.in_place = 1;
     EXPECT_EQ(synfire_layer_backward(layer, &backward, stream), SYNFIRE_CAPTURED);
     cudaGraph_t graph = nullptr;
@@ -107,41 +112,55 @@ class Waves : public testing::Test {
     EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
     EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
     synfire_layer_destroy(layer);
+    for (const synfire_buffer buffer : {x, gradient, spikes}) synfire_buffer_destroy(buffer);
     return passes;
   }
 
  private:
   static constexpr int64_t n_steps = 32;
 
-  void create(int32_t dtype, uint64_t n_elements, synfire_buffer& buffer) const {
+  synfire_buffer create(int32_t dtype, int64_t n_elements) const {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
     desc.dtype = dtype;
-    desc.n_elements = n_elements;
+    desc.n_elements = static_cast<uint64_t>(n_elements);
+    synfire_buffer buffer = nullptr;
     EXPECT_EQ(synfire_buffer_create(context_, &desc, &buffer), SYNFIRE_OK);
+    return buffer;
   }
 
-  uint64_t n_neurons_ = 0;
+  int n_multiprocessors_ = 0;
   synfire_context context_ = nullptr;
-  synfire_buffer x_ = nullptr, gradient_ = nullptr, spikes_ = nullptr;
 };
 
 TEST_F(Waves, AreOfBlocksThatAMultiprocessorHasRegistersFor) {
   for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model)
-    for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= SYNFIRE_SURROGATE_RECT; ++surrogate)
-      for (const Pass& pass : capture(model, surrogate)) {
-        SCOPED_TRACE(testing::Message() << "model " << model << ", surrogate " << surrogate);
+    for (int32_t surrogate = SYNFIRE_SURROGATE_SIGMOID; surrogate <= SYNFIRE_SURROGATE_RECT; ++surrogate) {
+      SCOPED_TRACE(testing::Message() << "model " << model << ", surrogate " << surrogate);
+      for (const Pass& pass : capture(model, surrogate, wide())) {
         if (pass.percent == backward_percent) {
-          EXPECT_EQ(pass.blocks, backward_blocks);
+          EXPECT_EQ(pass.blocks, wide_blocks);
         } else {
           EXPECT_EQ(pass.percent, 0u);
         }
       }
+      for (const Pass& pass : capture(model, surrogate, narrow())) {
+        if (pass.percent == backward_percent) {
+          EXPECT_GE(pass.blocks, narrow_blocks);
+        } else {
+          EXPECT_EQ(pass.percent, 0u);
+        }
+      }
+    }
 }
 
 TEST_F(Waves, OfTheMostCommonLayerAreFilled) {
-  unsigned int filled = 0;
-  for (const Pass& pass : capture(SYNFIRE_MODEL_LIF, SYNFIRE_SURROGATE_SIGMOID)) filled += pass.percent;
-  EXPECT_EQ(filled, backward_percent);
+  for (const auto& [n_neurons, blocks] : {std::pair{wide(), wide_blocks}, {narrow(), narrow_blocks}}) {
+    const std::vector<Pass> passes = capture(SYNFIRE_MODEL_LIF, SYNFIRE_SURROGATE_SIGMOID, n_neurons);
+    ASSERT_EQ(passes.size(), 2u);
+    EXPECT_EQ(passes[0].percent, 0u);
+    EXPECT_EQ(passes[1].percent, backward_percent);
+    EXPECT_EQ(passes[1].blocks, blocks);
+  }
 }
 
 }  // namespace

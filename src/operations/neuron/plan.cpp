@@ -97,8 +97,12 @@ namespace {
 // shared memory. The forwards' kernels have registers for 4 blocks of 128 threads and keep them.
 struct Residency {
   int by_registers, fewest;
-  uint32_t shared_bytes;  // of all of them
-  int shared_percent;     // makes the driver take that much
+};
+
+// How much of a multiprocessor's first-level cache is shared memory, and the percentage that makes the driver take it.
+struct Carveout {
+  uint32_t bytes;
+  int percent;
 };
 
 struct Policy {
@@ -108,7 +112,9 @@ struct Policy {
   // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, provided that the
   // waves become fuller by at least this fraction. A value above 1 disables it.
   double fuller;
-  Residency backward;
+  Residency wide_backward, narrow_backward;
+  // Narrow ones fill their waves if all that they read and write fits in the second-level cache.
+  int64_t cache_bytes;
   // Backwards with one neuron per thread that need at most so many blocks per multiprocessor are spread evenly: blocks
   // that begin early go where the blocks of the pass before end first, and crowd there.
   int spread_up_to;
@@ -116,10 +122,12 @@ struct Policy {
 
 // H200, LIF, f32: the backward of 262,144 neurons with T = 128 takes 103 us with 8 blocks instead of 107 with 10
 // (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level cache, which holds loads in flight.
-// That of 25,600 with T = 100 takes 12.0 us instead of 15.2 with one neuron per thread, spread.
-constexpr Policy on_9 = {2, 0.09, {10, 8, 164 * 1024, 65}, 4};
+// That of 25,600 with T = 100 takes 12.0 us instead of 15.2 with one neuron per thread, spread. Forward and backward of
+// 65,536 take 13.6 us instead of 14.9 with 4 narrow blocks instead of 6 for T = 32, 23.2 instead of 24.2 for T = 64,
+// but 44.1 instead of 42.9 for T = 128, which the cache does not hold.
+constexpr Policy on_9 = {2, 0.09, {10, 8}, {6, 4}, 50 * 1024 * 1024, 4};
 // Other GPUs were not measured, so they get no special treatment.
-constexpr Policy on_others = {2, 2.0, {}, 0};
+constexpr Policy on_others = {2, 2.0, {}, {}, 0, 0};
 
 const Policy& policy_of(const GpuShape& gpu) {
   return gpu.compute_major == 9 ? on_9 : on_others;
@@ -132,9 +140,12 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
 }
 
 // At most so many blocks per multiprocessor at once: so much shared memory that one more would not fit.
-void limit_blocks(Plan& plan, int at_once, const Residency& kernel) {
-  plan.shared_percent = kernel.shared_percent;
-  const uint32_t at_least = kernel.shared_bytes / static_cast<uint32_t>(at_once + 1);
+void limit_blocks(Plan& plan, int at_once) {
+  // A block of two takes 44 KiB of the smaller one. Beyond 48, each eager launch would have to ask for it.
+  constexpr Carveout of_two = {132 * 1024, 50}, of_more = {164 * 1024, 65};
+  const Carveout carveout = at_once <= 2 ? of_two : of_more;
+  plan.shared_percent = carveout.percent;
+  const uint32_t at_least = carveout.bytes / static_cast<uint32_t>(at_once + 1);
   plan.shared_bytes = std::max(plan.shared_bytes, at_least - at_least % 16);
 }
 
@@ -157,7 +168,7 @@ void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
   for (int at_once = kernel.by_registers - 1; at_once >= kernel.fewest; --at_once)
     if (fill(plan.n_blocks, at_once, gpu) > fill(plan.n_blocks, best, gpu)) best = at_once;
   if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + policy_of(gpu).fuller) return;
-  limit_blocks(plan, best, kernel);
+  limit_blocks(plan, best);
 }
 
 // f32 was measured. With one block each, multiprocessors have no choice.
@@ -170,7 +181,7 @@ void spread(Plan& plan, const GpuShape& gpu) {
   const auto n = static_cast<uint32_t>(gpu.n_multiprocessors);
   const uint32_t share = plan.n_blocks / n + (plan.n_blocks % n != 0 ? 1 : 0);
   if (share < 2 || share > static_cast<uint32_t>(policy_of(gpu).spread_up_to)) return;
-  limit_blocks(plan, static_cast<int>(share), policy_of(gpu).backward);
+  limit_blocks(plan, static_cast<int>(share));
 }
 
 }  // namespace
@@ -297,8 +308,13 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
       spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
   if (width > 1 && gains_by_full_waves(spec, gpu) &&
       (spec.loaded() || has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
-    fill_waves(plan, policy_of(gpu).backward, gpu);
-  if (width == 1 && inputs_of(spec, op) == BackwardInputs::spikes && gains_by_spreading(spec, gpu)) spread(plan, gpu);
+    fill_waves(plan, policy_of(gpu).wide_backward, gpu);
+  if (width == 1 && inputs_of(spec, op) == BackwardInputs::spikes) {
+    if (gains_by_spreading(spec, gpu)) spread(plan, gpu);
+    const int64_t touched = e.n_steps * e.row() * 3 * static_cast<int64_t>(spec.element_bytes());
+    if (gains_by_full_waves(spec, gpu) && touched <= policy_of(gpu).cache_bytes)
+      fill_waves(plan, policy_of(gpu).narrow_backward, gpu);
+  }
   return plan;
 }
 
