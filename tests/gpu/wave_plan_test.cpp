@@ -55,11 +55,11 @@ TEST(LaunchPlan, FewBlocksOfABackwardAreSpreadEvenly) {
     EXPECT_EQ(blocks_of_backward({100, 256, 100}, other), 0);
 }
 
-TEST(LaunchPlan, NarrowBackwardsFillTheirWavesWithinTheCache) {
+TEST(LaunchPlan, NarrowBackwardsOfFewBytesFillTheirWaves) {
   // 64 neurons per block; without a limit, 6 blocks on each of 132 multiprocessors.
   EXPECT_EQ(blocks_of_backward({32, 1, 1 << 16}), 4) << "1024 blocks: 1.94 waves instead of 1.29";
-  EXPECT_EQ(blocks_of_backward({64, 1, 1 << 16}), 4) << "X, dL/dS and dL/dX take 48 MiB";
-  EXPECT_EQ(blocks_of_backward({67, 1, 1 << 16}), 0) << "and here 50.25";
+  EXPECT_EQ(blocks_of_backward({33, 1, 1 << 16}), 4) << "X, dL/dS and dL/dX take 24.75 MiB";
+  EXPECT_EQ(blocks_of_backward({34, 1, 1 << 16}), 0) << "and here 25.5";
   EXPECT_EQ(blocks_of_backward({32, 1, 792 * 64}), 0) << "one full wave";
   EXPECT_EQ(blocks_of_backward({32, 1, 792 * 64 + 1}), 4);
   EXPECT_EQ(blocks_of_backward({31, 1, 1 << 16}), 0);
