@@ -39,7 +39,7 @@ declare -A step_text=(
   [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
   [bindings]="the bindings' generated files are up to date; the tests of each language pass; packages install from an empty folder"
   [demo]="the demo command, in a copy of the sources without any build folder"
-  [evidence]="warns if GPU code has changed since the last recorded run on a GPU"
+  [evidence]="warns if more than comments of GPU code have changed since the last recorded run on a GPU"
 )
 
 # ---- Counting and logging --------------------------------------------------------------------------------------------
@@ -513,27 +513,6 @@ only_kernels_of() {
     ! grep -qvE "^synfire::model::cuda::($models), (.*Surrogate, |synfire::model::cuda::[A-Za-z]+, )?($storages)," <<<"$kernels"
 }
 
-# A source file without comments and line breaks of its own.
-code_of() { g++ -fpreprocessed -dD -E -P -x c++ "$1" 2>/dev/null; }
-# Whether the GPU code is that of a commit with this hash but for comments.
-only_comments_changed() {
-  local commit=$1 hash=$2 sources=(src/cuda src/operations include/synfire/model) folder file
-  git cat-file -e "$commit^{commit}" 2>/dev/null || return 1
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064 # the folder of now
-  trap "rm -rf '$folder'" RETURN
-  git archive "$commit" "${sources[@]}" tests/gpu/run.sh | tar -x -C "$folder"
-  [ "$("$folder/tests/gpu/run.sh" --hash)" = "$hash" ] || return 1
-  diff <(find "${sources[@]}" -type f | sort) <(cd "$folder" && find "${sources[@]}" -type f | sort) >/dev/null || return 1
-  while read -r file; do
-    cmp -s "$file" "$folder/$file" && continue
-    case $file in
-      *.cpp | *.hpp | *.cu | *.cuh | *.h) cmp -s <(code_of "$file") <(code_of "$folder/$file") || return 1 ;;
-      *) return 1 ;;
-    esac
-  done < <(find "${sources[@]}" -type f)
-}
-
 step_evidence() {
   local evidence=docs/evidence/gpu.json now tested commit
   if [ ! -f "$evidence" ]; then
@@ -543,11 +522,11 @@ step_evidence() {
   now=$(tests/gpu/run.sh --hash)
   tested=$(sed -n 's/.*"gpu_sources_sha256": *"\([0-9a-f]*\)".*/\1/p' "$evidence")
   commit=$(sed -n 's/.*"commit": *"\([^"]*\)".*/\1/p' "$evidence" | head -n 1)
-  if [ "$now" != "$tested" ] && only_comments_changed "$commit" "$tested"; then now=$tested; fi
+  if [ "$now" != "$tested" ] && tests/gpu/same_code.sh "$commit" "$tested"; then now=$tested; fi
   if [ "$now" = "$tested" ] && ! grep -q '^  "green": true' "$evidence"; then
     warn "the recorded run on a GPU, at commit $commit, is not whole or has failures: run tests/gpu/run.sh"
   elif [ "$now" = "$tested" ]; then
-    say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit, but for comments at most"
+    say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit, comments apart"
   else
     warn "src/cuda, src/operations or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
   fi

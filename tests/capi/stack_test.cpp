@@ -191,18 +191,20 @@ TEST(Stacks, AreTheSameOnBothBackends) {
   }
 }
 
-// The edges: one step, one row, one neuron; whole and broken words; 16, 17 and 32 steps; 256 neurons and one more.
+// The edges: one step, one row, one neuron; whole and broken words; 16, 17, 32 and 33 steps of few batch rows, and of
+// as many as join that many steps; 256 neurons and one more.
 TEST(Stacks, AtTheEdgesOfTheirShapes) {
   const Context context = make_context(), host = make_context_on(SYNFIRE_BACKEND_HOST);
   uint64_t seed = 1;
-  for (const int64_t n_steps : {1, 16, 17, 33})
+  for (const auto& [n_steps, batch] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 3}, {16, 1}, {17, 3}, {33, 3}, {17, 8}, {31, 9}, {32, 8}, {33, 9}})
     for (const auto& sizes : std::vector<std::vector<int64_t>>{
              {1, 1, 1}, {64, 128, 128, 8}, {31, 32, 33}, {33, 256, 7}, {33, 257, 7}, {257, 255, 1}}) {
       Plan plan;
       plan.sizes = sizes;
       plan.models.assign(sizes.size() - 1, SYNFIRE_MODEL_LIF);
       plan.n_steps = n_steps;
-      plan.batch = plan.active = plan.active_of_layer = n_steps % 2 == 0 ? 1 : 3;
+      plan.batch = plan.active = plan.active_of_layer = batch;
       plan.tape = SYNFIRE_TAPE_RECOMPUTE;
       plan.seed = seed++;
       SCOPED_TRACE(testing::Message() << plan);

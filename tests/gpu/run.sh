@@ -3,6 +3,7 @@
 #
 #   tests/gpu/run.sh [EVIDENCE]   writes its findings to EVIDENCE (default: docs/evidence/gpu.json)
 #   tests/gpu/run.sh --hash       prints the hash of the sources that run on a GPU
+#   tests/gpu/run.sh --sources    prints their folders
 #
 # It runs the programs of build/gpu, which may have been built on another machine (only its bin/ and lib/ are needed).
 # If there is no such folder, it builds one (cmake --workflow --preset gpu).
@@ -24,14 +25,19 @@ cd "$root" || exit 1
 export LC_ALL=C.UTF-8
 
 # Depends on content, not history: the same for a clone, a copy and an archive.
+gpu_sources=(src/cuda src/operations include/synfire/model)
 gpu_sources_hash() {
-  find src/cuda src/operations include/synfire/model -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
+  find "${gpu_sources[@]}" -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
 }
 
-if [ "${1:-}" = --hash ]; then
-  gpu_sources_hash
-  exit
-fi
+case ${1:-} in
+  --hash)
+    gpu_sources_hash
+    exit ;;
+  --sources)
+    printf '%s\n' "${gpu_sources[@]}"
+    exit ;;
+esac
 
 build=${SYNFIRE_BUILD_DIR:-build/gpu}
 evidence=${1:-docs/evidence/gpu.json}
