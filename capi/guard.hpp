@@ -38,23 +38,26 @@ template <class T>
 class Pinned {
  public:
   Pinned() = default;
-  Pinned(uint64_t handle, const char* name, core::ObjectType type)
-      : handle_(handle), object_(static_cast<T*>(pin(handle, type))) {
-    if (!object_) fail_invalid_handle(handle, name, type);
+  Pinned(uint64_t handle, const char* name, core::ObjectType type) : pin_(pin(handle, type)) {
+    if (!pin_.object) [[unlikely]]
+      fail_invalid_handle(handle, name, type);
   }
-  Pinned(Pinned&& other) noexcept : handle_(other.handle_), object_(std::exchange(other.object_, nullptr)) {}
+  Pinned(Pinned&& other) noexcept : pin_(std::exchange(other.pin_, {})) {}
   Pinned& operator=(Pinned&&) = delete;
-  ~Pinned() {
-    if (object_) unpin(handle_);
+  ~Pinned() { let_go(); }
+
+  // Ends the pin early. Nothing may be called on the object afterwards.
+  void let_go() noexcept {
+    if (pin_.object) unpin(*pin_.slot);
+    pin_ = {};
   }
 
-  T* get() const noexcept { return object_; }
-  T* operator->() const noexcept { return object_; }
-  T& operator*() const noexcept { return *object_; }
+  T* get() const noexcept { return static_cast<T*>(pin_.object); }
+  T* operator->() const noexcept { return get(); }
+  T& operator*() const noexcept { return *get(); }
 
  private:
-  uint64_t handle_ = 0;
-  T* object_ = nullptr;
+  Pin pin_;
 };
 
 template <class Handle>

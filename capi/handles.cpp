@@ -7,13 +7,22 @@
 #include <new>
 
 namespace synfire::capi {
+
+constexpr uint32_t no_slot = 0xFFFFFFFFu;
+
+struct alignas(32) Slot {  // never across two cache lines
+  std::atomic<uint64_t> state{uint64_t{1} << 32};
+  core::Object* object = nullptr;
+  std::atomic<uint32_t> next_free{no_slot};
+  uint32_t index = 0;  // of the slot itself
+};
+
 namespace {
 
 // Handle: bits 63..56 type tag (0x50 + type: never a canonical address, never all ones), 55..32 slot, 31..0 generation.
 constexpr uint64_t tag_base = 0x50;
 constexpr uint32_t slots_per_chunk = 4096;
 constexpr uint32_t n_chunks = 4096;
-constexpr uint32_t no_slot = 0xFFFFFFFFu;
 
 // Slot state: bits 63..32 generation, bit 31 alive, bits 30..27 the object's type, bits 26..0 pins. In one word, so
 // that a lookup is atomic: a handle with another type's tag pins nothing.
@@ -21,12 +30,6 @@ constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr int type_shift = 27;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
 static_assert(static_cast<uint64_t>(core::ObjectType::network) < 16, "a type has four bits of a slot's state");
-
-struct alignas(32) Slot {  // never across two cache lines
-  std::atomic<uint64_t> state{uint64_t{1} << 32};
-  core::Object* object = nullptr;
-  std::atomic<uint32_t> next_free{no_slot};
-};
 
 struct Chunk {
   Slot slots[slots_per_chunk];
@@ -61,7 +64,7 @@ uint32_t take_slot() {
 }
 
 // Invalidates every copy of the handle, returns the slot and drops the table's reference. Lock-free.
-void retire(uint32_t index, Slot& slot, uint64_t generation) noexcept {
+void retire(Slot& slot, uint64_t generation) noexcept {
   core::Object* const object = slot.object;
   slot.object = nullptr;
   const uint64_t next_generation = (generation & 0xFFFFFFFFu) == 0xFFFFFFFFu ? 1 : generation + 1;
@@ -69,25 +72,26 @@ void retire(uint32_t index, Slot& slot, uint64_t generation) noexcept {
   uint32_t head = first_free.load(std::memory_order_relaxed);
   do {
     slot.next_free.store(head, std::memory_order_relaxed);
-  } while (!first_free.compare_exchange_weak(head, index, std::memory_order_release, std::memory_order_relaxed));
+  } while (!first_free.compare_exchange_weak(head, slot.index, std::memory_order_release, std::memory_order_relaxed));
   object->release();
 }
 
 // The slot of a handle, or null if it cannot have one.
-Slot* locate(uint64_t handle, core::ObjectType type, uint32_t& index) noexcept {
+Slot* locate(uint64_t handle, core::ObjectType type) noexcept {
   if (handle >> 56 != tag_base + static_cast<uint64_t>(type)) return nullptr;
-  index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
+  const uint32_t index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
   Chunk* const chunk = chunks[index / slots_per_chunk].load(std::memory_order_acquire);
   return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
 }
 
-// The state, without its pins, of a slot that holds this object.
+// The state, without its pins, of a slot that holds this object. Bits of a handle above the generation do not matter.
 uint64_t live_state(uint64_t generation, core::ObjectType type) noexcept {
   return generation << 32 | alive_bit | static_cast<uint64_t>(type) << type_shift;
 }
 
+// Whether a state is that of a slot that holds the object of this handle.
 bool names(uint64_t state, uint64_t handle, core::ObjectType type) noexcept {
-  return (state & ~pin_mask) == live_state(handle & 0xFFFFFFFFu, type);
+  return (state & ~pin_mask) == live_state(handle, type);
 }
 
 }  // namespace
@@ -96,32 +100,32 @@ uint64_t register_object(core::Object* object) {
   const uint32_t index = take_slot();
   Slot& slot = slot_at(index);
   slot.object = object;
+  slot.index = index;
   const uint64_t generation = slot.state.load(std::memory_order_relaxed) >> 32;
   slot.state.store(live_state(generation, object->type()), std::memory_order_release);
   return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
 }
 
-[[gnu::hot]] core::Object* pin(uint64_t handle, core::ObjectType type) noexcept {
-  uint32_t index = 0;
-  Slot* const slot = locate(handle, type, index);
-  if (!slot) return nullptr;
+[[gnu::hot]] Pin pin(uint64_t handle, core::ObjectType type) noexcept {
+  Slot* const slot = locate(handle, type);
+  if (!slot) [[unlikely]]
+    return {};
   uint64_t state = slot->state.load(std::memory_order_acquire);
-  while (names(state, handle, type)) {
-    if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return slot->object;
-  }
-  return nullptr;
+  while (names(state, handle, type)) [[likely]] {
+      if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) [[likely]]
+        return {slot->object, slot};
+    }
+  return {};
 }
 
-[[gnu::hot]] void unpin(uint64_t handle) noexcept {
-  const uint32_t index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
-  Slot& slot = slot_at(index);
+[[gnu::hot]] void unpin(Slot& slot) noexcept {
   const uint64_t before = slot.state.fetch_sub(1, std::memory_order_acq_rel);
-  if (!(before & alive_bit) && (before & pin_mask) == 1) retire(index, slot, before >> 32);
+  if (!(before & alive_bit) && (before & pin_mask) == 1) [[unlikely]]
+    retire(slot, before >> 32);
 }
 
 bool remove(uint64_t handle, core::ObjectType type) noexcept {
-  uint32_t index = 0;
-  Slot* const slot = locate(handle, type, index);
+  Slot* const slot = locate(handle, type);
   if (!slot) return false;
   // Pin it as well, so that the object outlives abandon().
   uint64_t state = slot->state.load(std::memory_order_acquire);
@@ -129,7 +133,7 @@ bool remove(uint64_t handle, core::ObjectType type) noexcept {
     if (!names(state, handle, type)) return false;
   } while (!slot->state.compare_exchange_weak(state, (state & ~alive_bit) + 1, std::memory_order_acq_rel));
   slot->object->abandon();
-  unpin(handle);
+  unpin(*slot);
   return true;
 }
 

@@ -13,9 +13,15 @@ namespace synfire::capi {
 // Registers an object and takes ownership of the caller's reference. Throws OUT_OF_MEMORY if 2^24 handles are in use.
 uint64_t register_object(core::Object* object);
 
-// Pins the object behind a handle. Returns null if the handle is null, stale or of another type.
-core::Object* pin(uint64_t handle, core::ObjectType type) noexcept;
-void unpin(uint64_t handle) noexcept;
+struct Slot;
+// An object and the slot that holds it.
+struct Pin {
+  core::Object* object = nullptr;
+  Slot* slot = nullptr;
+};
+// Pins the object behind a handle. Returns no object if the handle is null, stale or of another type.
+Pin pin(uint64_t handle, core::ObjectType type) noexcept;
+void unpin(Slot& slot) noexcept;
 
 // Removes a handle. Returns false if it is null, stale or of another type.
 bool remove(uint64_t handle, core::ObjectType type) noexcept;

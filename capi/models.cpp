@@ -71,9 +71,9 @@ synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const sy
 }
 
 void SYNFIRE_CALL synfire_model_destroy(synfire_model model) noexcept {
-  if (core::Object* const found = pin(value_of(model), core::ObjectType::model)) {
-    core::free_name(*static_cast<core::LoadedModel*>(found));
-    unpin(value_of(model));
+  if (const Pin found = pin(value_of(model), core::ObjectType::model); found.object) {
+    core::free_name(*static_cast<core::LoadedModel*>(found.object));
+    unpin(*found.slot);
   }
   capi::remove(value_of(model), core::ObjectType::model);
 }
@@ -108,9 +108,9 @@ synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, cons
 }
 
 void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrogate) noexcept {
-  if (core::Object* const found = pin(value_of(surrogate), core::ObjectType::surrogate)) {
-    core::free_name(*static_cast<core::LoadedSurrogate*>(found));
-    unpin(value_of(surrogate));
+  if (const Pin found = pin(value_of(surrogate), core::ObjectType::surrogate); found.object) {
+    core::free_name(*static_cast<core::LoadedSurrogate*>(found.object));
+    unpin(*found.slot);
   }
   capi::remove(value_of(surrogate), core::ObjectType::surrogate);
 }

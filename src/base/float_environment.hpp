@@ -35,16 +35,16 @@ struct FloatControl {
   // Ignores the precision, which matters only to x87 arithmetic. Mono sets 53 bits on each of its threads, and changing
   // it cost 300 ns per call.
   bool x87_is_ieee() const noexcept {
-    constexpr uint16_t masks_and_rounding = 0x0C3F;
-    return (x87 & masks_and_rounding) == 0x003F;
+    return x87_difference() == 0;
   }
-  bool is_ieee() const noexcept {
+  bool is_ieee() const noexcept {  // one branch
     constexpr uint32_t flags = 0x3F;
-    return (sse & ~flags) == 0x1F80 && x87_is_ieee();
+    return (((sse & ~flags) ^ 0x1F80) | x87_difference()) == 0;
   }
   // The sticky flags, given that the rest of the control word is IEEE.
   void restore_flags() const noexcept {
-    if (_mm_getcsr() != sse) _mm_setcsr(sse);
+    if (_mm_getcsr() != sse) [[unlikely]]
+      _mm_setcsr(sse);
     restore_x87_flags();
   }
 #if defined(__MINGW32__)
@@ -52,6 +52,12 @@ struct FloatControl {
 #else
   void restore_x87_flags() const noexcept {}
 #endif
+
+ private:
+  uint32_t x87_difference() const noexcept {
+    constexpr uint32_t masks_and_rounding = 0x0C3F;
+    return (x87 & masks_and_rounding) ^ 0x003F;
+  }
 };
 #elif defined(__aarch64__)
 struct FloatControl {

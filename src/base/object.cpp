@@ -64,15 +64,25 @@ uint64_t drain() noexcept {
   if (draining) return 0;
   draining = true;
   uint64_t freed = 0;
+  Object* in_use = nullptr;
   // Freeing a child may queue its parent, so continue until the queue is empty.
   while (Object* object = queue.exchange(nullptr, std::memory_order_acquire)) {
     finished = nullptr;
     while (object) {
       Object* const next = object->next_;
-      Object::free(object);
-      ++freed;
+      if (object->in_use()) {
+        object->next_ = std::exchange(in_use, object);
+      } else {
+        Object::free(object);
+        ++freed;
+      }
       object = next;
     }
+  }
+  while (in_use) {
+    Object* const next = in_use->next_;
+    in_use->enqueue();
+    in_use = next;
   }
   draining = false;
   return freed;

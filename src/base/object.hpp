@@ -53,6 +53,8 @@ class Object {
   // Called by drain(), without a lock, when the last reference is gone: releases what the object holds. What it calls
   // may re-enter the library.
   virtual void dispose() noexcept {}
+  // Whether a call is still using the object without a reference. drain() leaves it queued.
+  virtual bool in_use() const noexcept { return false; }
 
  private:
   friend uint64_t drain() noexcept;
@@ -68,9 +70,9 @@ class Object {
   Object* next_ = nullptr;
 };
 
-// Frees every queued object of the process, and what only they kept alive. Returns how many were freed. A nested call,
-// from something that is being freed, does nothing: the outer call continues until the queue is empty, so chains of any
-// length need no stack.
+// Frees every queued object of the process that no call is using, and what only they kept alive. Returns how many were
+// freed. A nested call, from something that is being freed, does nothing: the outer call continues until the queue is
+// empty, so chains of any length need no stack.
 uint64_t drain() noexcept;
 // Whether an object that drain() frees must wait for the device. False if another object has waited since this one and
 // those queued with it became unreachable, because no later work can use them.

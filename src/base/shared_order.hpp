@@ -36,7 +36,8 @@ class SharedOrder {
     const StreamId readers = readers_.load(std::memory_order_seq_cst), writer = writer_.load(std::memory_order_seq_cst);
     const bool known = writes ? readers == stream && writer == stream
                               : (readers == stream || readers == &many_) && (writer == stream || writer == &none_);
-    if (!known) move(replayer, stream, writes);
+    if (!known) [[unlikely]]
+      move(replayer, stream, writes);
   }
 
   // If a launch is the computation itself: one thread writes, or any number read. A callback of the writer's replay may

@@ -26,9 +26,10 @@ class Range {
   }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
+  // Whether a profiler shows ranges.
+  static bool listened() noexcept { return range_domain.load(std::memory_order_relaxed) != nullptr; }
 
  private:
-  static bool listened() noexcept { return range_domain.load(std::memory_order_relaxed) != nullptr; }
   static bool push(const char* text) noexcept;
   static void pop() noexcept;
 

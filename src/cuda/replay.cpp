@@ -26,14 +26,14 @@ struct Instance {
 
 // Everything that is made from a plan; rebuild() makes a new one.
 struct Build {
+  const Instance* current = nullptr;  // what launches replay, by slot: instances, or joined
+  bool eager = false;
   std::vector<Instance> instances;
   // The same with some entries joined (graph/join.hpp), and where every entry is in their lists; empty if none gains.
   // They run as long as all joined entries are active.
   std::vector<Instance> joined;
   std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
   std::vector<void*> joined_memory;
-  bool takes_joined = false;
-  bool eager = false;
   ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
   std::vector<uint8_t> enabled;               // recorded operations
@@ -43,11 +43,11 @@ struct Build {
 
   static constexpr size_t joined_entry = SIZE_MAX;
 
-  const Instance& current(uint32_t slot) const { return (takes_joined ? joined : instances)[slot]; }
   void choose() {
-    takes_joined = !joined.empty();
+    bool takes_joined = !joined.empty();
     for (size_t entry = 0; entry < joined_at.size(); ++entry)
       if (joined_at[entry] == joined_entry && !active[entry]) takes_joined = false;
+    current = (takes_joined ? joined : instances).data();
   }
 
   bool wanted(size_t entry) const {
@@ -82,18 +82,11 @@ class CudaReplay final : public Replay {
 
   [[gnu::hot]] void launch(synfire_stream stream, uint32_t slot) override {
     device_.require_alive();
-    const Range range("graph launch");
-    const Instance& instance = build_.current(slot);
     const cudaStream_t chosen = device_.choose(stream);
-    int error = 0;
-    {
-      const CurrentContext current(device_.context, build_.eager || device_.needs_context(chosen));
-      if (build_.eager)
-        enqueue_all(instance, slot, chosen);
-      else
-        error = api().graph_launch(instance.executable, chosen);
-    }
-    if (error != 0) device_.fail_driver_call(error, "cuGraphLaunch");
+    if (build_.eager || Range::listened() || device_.needs_context(chosen)) [[unlikely]]
+      return launch_in_scopes(chosen, slot);
+    if (const int error = api().graph_launch(build_.current[slot].executable, chosen)) [[unlikely]]
+      device_.fail_driver_call(error, "cuGraphLaunch");
     ++launched_;
   }
 
@@ -107,7 +100,7 @@ class CudaReplay final : public Replay {
     // A child graph would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
       return enqueue_active(build_.instances[slot], slot, stream);
-    const Instance& instance = build_.current(slot);
+    const Instance& instance = build_.current[slot];
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t target = nullptr;
     const cudaGraphNode_t* dependencies = nullptr;
@@ -194,6 +187,22 @@ class CudaReplay final : public Replay {
   void check() override { device_.look(); }
 
  private:
+  // A launch that needs its context to be current, runs the list itself, or is shown to a profiler.
+  [[gnu::noinline]] void launch_in_scopes(cudaStream_t chosen, uint32_t slot) {
+    const Range range("graph launch");
+    const Instance& instance = build_.current[slot];
+    int error = 0;
+    {
+      const CurrentContext current(device_.context, build_.eager || device_.needs_context(chosen));
+      if (build_.eager)
+        enqueue_all(instance, slot, chosen);
+      else
+        error = api().graph_launch(instance.executable, chosen);
+    }
+    if (error != 0) device_.fail_driver_call(error, "cuGraphLaunch");
+    ++launched_;
+  }
+
   // ---- building
   Build make(ReplayPlan plan) {
     Build build;

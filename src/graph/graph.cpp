@@ -11,10 +11,13 @@
 
 namespace synfire::core {
 
-[[gnu::hot]] void Graph::check_instantiated() const {
-  if (!instantiated_.load(std::memory_order_acquire))
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-NOT-INSTANTIATED",
-         "the graph is not instantiated; call synfire_graph_instantiate first");
+void Exclusive::fail_busy() {
+  fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
+}
+
+void Graph::fail_not_instantiated() {
+  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-NOT-INSTANTIATED",
+       "the graph is not instantiated; call synfire_graph_instantiate first");
 }
 
 Graph::~Graph() {
@@ -129,18 +132,21 @@ void Graph::plan_tapes() {
     const bool moved = slot_count() > 1 && left.x &&
                        (left.x->view().memory == SYNFIRE_MEMORY_PINNED ||
                         (left.n_active && left.n_active->view().memory == SYNFIRE_MEMORY_PINNED));
-    const auto updates = [&](bool after) {
+    const auto n_updates = [&](bool after) -> uint64_t {  // 0 or 1: a replay counts as one update
       return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
         return update.layer == forward.layer && (!after || update.operation > forward.operation) &&
                runs(update.operation);
       });
     };
-    const auto n_written =
-        std::count_if(written_.begin(), written_.end(), [&](const Written& other) { return left.reads(other.buffer); });
+    const auto n_rewrites = [&](uint32_t from) -> uint64_t {  // likewise
+      return is_rewritten(left.synapse, from, UINT32_MAX);
+    };
+    const auto n_written = static_cast<uint64_t>(std::count_if(
+        written_.begin(), written_.end(), [&](const Written& other) { return left.reads(other.buffer); }));
+    const uint64_t n_overwritten = static_cast<uint64_t>(forward.n_overwritten) + (moved ? 1 : 0);
     leaves_.push_back({forward.layer, forward.tape.get(), left, static_cast<size_t>(&forward - forwards_.data()), true,
-                       forward.n_overwritten + (moved ? 1 : 0), static_cast<int>(n_written), updates(true),
-                       updates(false), is_rewritten(left.synapse, forward.operation + 1, UINT32_MAX),
-                       is_rewritten(left.synapse, 0, UINT32_MAX)});
+                       n_written - n_overwritten, n_rewrites(0) - n_rewrites(forward.operation + 1),
+                       n_updates(false) - n_updates(true)});
   }
   rewritten_.clear();
   for (const RecordedRewrite& rewrite : rewrites_)

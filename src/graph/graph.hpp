@@ -51,14 +51,16 @@ class Exclusive {
   explicit Exclusive(std::atomic<GraphUse>& use, GraphUse what = &any_other_use) : use_(use) {
     GraphUse none = nullptr;
     // Sequentially consistent with the streams of layers: Layer::order_on().
-    if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed))
-      fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-BUSY", "the graph is in use on another thread");
+    if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed)) [[unlikely]]
+      fail_busy();
   }
   ~Exclusive() { use_.store(nullptr, std::memory_order_release); }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
+  [[noreturn]] static void fail_busy();
+
   std::atomic<GraphUse>& use_;
 };
 
@@ -173,7 +175,21 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void rebind(Buffer& before, Buffer& now);
 
   // ---- replays
-  Launched launch(synfire_stream stream);
+  Launched launch(synfire_stream stream) { return Launch(*this, stream).run(); }
+  // The same in two steps. In between, the caller may give up its reference: the graph is not freed before the end of
+  // the Launch. It throws BUSY if the graph is in use.
+  class Launch {
+   public:
+    Launch(Graph& graph, synfire_stream stream)
+        : graph_(graph), stream_(stream), where_(stream_id(stream)), exclusive_(graph.use_, where_) {}
+    Launched run() const { return graph_.launch(stream_, where_); }
+
+   private:
+    Graph& graph_;
+    const synfire_stream stream_;
+    const StreamId where_;
+    const Exclusive exclusive_;
+  };
   // Returns SYNFIRE_OK or SYNFIRE_PENDING.
   synfire_status wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns);
   // For the next launch (ticket 0), or for a finished replay whose slot no later launch has taken.
@@ -193,12 +209,17 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     const GraphUse use = use_.load(std::memory_order_seq_cst);
     return use == &any_other_use ? nullptr : use;
   }
+  bool in_use() const noexcept override { return use_.load(std::memory_order_acquire) != nullptr; }
   StreamId last_stream() const noexcept override { return last_stream_.load(std::memory_order_relaxed); }
   void before(uint32_t operation) override;
   // Called before a launch on another stream than the last one.
   void check_idle() const;
   void check_recording() const;
-  void check_instantiated() const;
+  void check_instantiated() const {
+    if (!instantiated_.load(std::memory_order_acquire)) [[unlikely]]
+      fail_not_instantiated();
+  }
+  [[noreturn]] static void fail_not_instantiated();
   void use(Layer& layer) noexcept;
   void use(SharedObject& object, bool writes) noexcept;
   void remove_from_objects() noexcept;
@@ -209,8 +230,14 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void give_up(const Recorder& recorder) noexcept;
   void check_operation(int32_t operation) const;
   void plan_tapes();
+  Launched launch(synfire_stream stream, StreamId where);
+  Launched launch_entered(synfire_stream stream, StreamId where);
+  Launched launch_checked(synfire_stream stream, StreamId where);
+  void launch_captured(synfire_stream stream);
   void check_tapes() const;
+  void check_slot(uint64_t ticket) const;
   void stamp_tapes() noexcept;
+  void stamp_operations() noexcept;
   void leave_tapes(bool captured);
   void count_writes() noexcept;
   bool is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) const noexcept;
@@ -220,7 +247,10 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void refresh_for_capture();
   uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
   uint32_t most_in_flight() const;
-  uint32_t slot_of(uint64_t ticket) const noexcept { return static_cast<uint32_t>((ticket - 1) % slot_count()); }
+  uint32_t slot_of(uint64_t ticket) const noexcept {
+    const uint32_t n = slot_count();
+    return n == 1 ? 0 : static_cast<uint32_t>((ticket - 1) % n);  // a division takes longer than the test
+  }
   ReplayPlan plan(const OperationList& operations, const Slots& slots);
   void check_slots_and_tapes() const;
 
@@ -241,14 +271,11 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     Layer* layer;
     Tape* tape;  // null: for inference
     TapeShape shape;
-    size_t forward;     // that leaves it
-    bool last;          // of the replay's forwards of the layer
-    int n_overwritten;  // of X and n_active, after they were read
-    int n_written;      // by any operation of the replay, of which the count is known at its end
-    bool outdated;      // a parameter is updated after the forward
-    bool updated;       // or before it, likewise
-    bool reweighted;    // the weights of its synapse are written after it
-    bool weighted;      // or by any operation, likewise
+    size_t forward;  // that leaves it
+    bool last;       // of the replay's forwards of the layer
+    // What to add to a stamp from before the replay to make it that of what the forward read: the changes that the
+    // replay makes before the forward. May be negative (modulo 2^64), because slots may move X in between.
+    uint64_t x_changes, weight_changes, parameter_changes;
     TapeStamp stamp = {};
   };
   struct Updated {

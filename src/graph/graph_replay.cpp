@@ -28,7 +28,7 @@ void Graph::check_tapes() const {
   }
 }
 
-void Graph::count_writes() noexcept {
+inline void Graph::count_writes() noexcept {
   for (const Written& written : written_) {
     if (written.owned)
       written.buffer->writes().add_as_owner();
@@ -47,9 +47,13 @@ TapeStamp stamp_of(const Layer& layer, const Tape* tape, const TapeShape& shape)
 }  // namespace
 
 // After the parameters have been brought up to date, before the list runs.
-[[gnu::hot]] void Graph::stamp_tapes() noexcept {
+inline void Graph::stamp_tapes() noexcept {
   for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape);
-  if (!observed_) return;
+  if (observed_) [[unlikely]]
+    stamp_operations();
+}
+
+void Graph::stamp_operations() noexcept {
   for (RecordedForward& forward : forwards_) forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
   for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape);
 }
@@ -78,16 +82,16 @@ void Graph::before(uint32_t operation) {
   }
 }
 
-[[gnu::hot]] void Graph::leave_tapes(bool captured) {
+inline void Graph::leave_tapes(bool captured) {
   count_writes();
   for (Synapse* const synapse : rewritten_) synapse->mark_written();
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const TapeLeft& left : leaves_) {
     TapeStamp stamp = left.stamp;
     // Only now count what this replay itself writes and updates.
-    stamp.x += static_cast<uint64_t>(left.n_written) - static_cast<uint64_t>(left.n_overwritten);
-    stamp.weights += (left.weighted ? 1 : 0) - (left.reweighted ? 1 : 0);
-    stamp.parameters += (left.updated ? 1 : 0) - (left.outdated ? 1 : 0);
+    stamp.x += left.x_changes;
+    stamp.weights += left.weight_changes;
+    stamp.parameters += left.parameter_changes;
     if (left.tape) left.tape->leave(left.shape, stamp);
     if (left.last &&
         left.layer->n_forwards() == stamp.n_forwards)  // otherwise a callback ran the layer, and its tape is newer
@@ -169,37 +173,51 @@ void Graph::check_idle() const {
          static_cast<unsigned long long>(launched_.load(std::memory_order_relaxed)));
 }
 
-[[gnu::hot]] Launched Graph::launch(synfire_stream stream) {
-  const StreamId where = stream_id(stream);
-  const Exclusive exclusive(use_, where);
+void Graph::check_slot(uint64_t ticket) const {
+  if (ticket <= most_in_flight_ || replay_->finished() + most_in_flight_ >= ticket) return;
+  replay_->check();  // nobody needs to wait for a lost device
+  fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS",
+       "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first", most_in_flight_,
+       static_cast<unsigned long long>(ticket - most_in_flight_));
+}
+
+[[gnu::hot]] Launched Graph::launch(synfire_stream stream, StreamId where) {
   check_instantiated();
-  std::optional<Entered> entered;
-  if (on_host_) entered.emplace(layers_, shared_);
+  return on_host_ ? launch_entered(stream, where) : launch_checked(stream, where);
+}
+
+Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
+  const Entered entered(layers_, shared_);
+  return launch_checked(stream, where);
+}
+
+// What is rare is in functions of its own, so that a launch runs through few cache lines of code.
+[[gnu::hot]] Launched Graph::launch_checked(synfire_stream stream, StreamId where) {
   const bool captured = stream && replay_->is_capturing(stream);
+  const bool moved = where != last_stream();
   // Asked once per stream. If a stream of another device later has the same address, a replay still runs on its own
   // device, in the order of that stream.
-  if (where != last_stream() || captured || eager_) device().check_stream(stream);
-  check_tapes();
-  if (captured) {
-    refresh_for_capture();
-    stamp_tapes();
-    replay_->launch_captured(stream, 0);
-    leave_tapes(true);
+  if (moved || captured || eager_) [[unlikely]]
+    device().check_stream(stream);
+  if (!needs_.empty()) check_tapes();
+  if (captured) [[unlikely]] {
+    launch_captured(stream);
     return {0, true};
   }
   const uint64_t ticket = launched_.load(std::memory_order_relaxed) + 1;
-  if (most_in_flight_ > 0 && ticket > most_in_flight_ && replay_->finished() + most_in_flight_ < ticket) {
-    replay_->check();  // nobody needs to wait for a lost device
-    fail(SYNFIRE_ERROR_BUSY, "SYN-GRAPH-SLOTS",
-         "every slot of the pinned buffers (desc.n_slots: %u) is in flight; wait for ticket %llu first",
-         most_in_flight_, static_cast<unsigned long long>(ticket - most_in_flight_));
-  }
+  if (most_in_flight_ > 0) check_slot(ticket);
   const int64_t stamp = statistics_.stamp();
-  if (where != last_stream()) check_idle();
-  for (const Ref<Layer>& layer : layers_) layer->order_on(this, where);
+  if (moved) [[unlikely]]
+    check_idle();
+  bool changed = values_.has_changed();
+  for (const Ref<Layer>& layer : layers_) {
+    layer->order_on(this, where);
+    changed |= layer->has_changed();
+  }
   for (const UsedObject& used : shared_) used.object->order().use_on(this, where, used.written);
   last_stream_.store(where, std::memory_order_relaxed);
-  refresh(stream);
+  if (changed) [[unlikely]]
+    refresh(stream);
   stamp_tapes();
   try {
     replay_->launch(stream, slot_of(ticket));
@@ -211,6 +229,13 @@ void Graph::check_idle() const {
   statistics_.launched(ticket, stamp);
   launched_.store(ticket, std::memory_order_release);
   return {ticket, false};
+}
+
+void Graph::launch_captured(synfire_stream stream) {
+  refresh_for_capture();
+  stamp_tapes();
+  replay_->launch_captured(stream, 0);
+  leave_tapes(true);
 }
 
 // ---- waiting --------------------------------------------------------------------------------------------------------

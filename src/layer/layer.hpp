@@ -73,6 +73,10 @@ class Layer final : public Child {
     return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) +
            updates_.load(std::memory_order_acquire);
   }
+  // Whether a refresh has something to do.
+  bool has_changed() const noexcept {
+    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
+  }
   // Updates the device's parameter block in stream order. Does nothing if no parameter has changed.
   void refresh(synfire_stream stream) {
     if (has_changed()) upload_block(stream);
@@ -109,7 +113,8 @@ class Layer final : public Child {
   // which is not in flight when it returns. A launch publishes its stream before it reads stream_ (Exclusive), and a
   // move writes stream_ before it reads the launches, so of two threads at least one sees the other.
   void order_on(const Replayer* replayer, StreamId stream) {
-    if (stream_.load(std::memory_order_seq_cst) != stream) move_to(replayer, stream);
+    if (stream_.load(std::memory_order_seq_cst) != stream) [[unlikely]]
+      move_to(replayer, stream);
   }
   void add_replayer(Replayer& replayer);
   // If a launch is the computation itself, only one thread at a time runs replays with the layer; a callback of one may
@@ -143,7 +148,7 @@ class Layer final : public Child {
   void leave_tape(Tape* tape) {
     n_forwards_.store(n_forwards() + 1, std::memory_order_relaxed);
     if (left_now_.load(std::memory_order_relaxed) != tape ||
-        (tape && latest_now_.load(std::memory_order_relaxed) != tape))
+        (tape && latest_now_.load(std::memory_order_relaxed) != tape)) [[unlikely]]
       replace_tape(tape);
   }
   // A forward that leaves this tape was recorded or run: backwards recorded from here on belong to it.
@@ -193,9 +198,6 @@ class Layer final : public Child {
   uint32_t staged() const noexcept;
   void move_to(const Replayer* replayer, StreamId stream);
   void wait_for_replays();
-  bool has_changed() const noexcept {
-    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
-  }
   // An address unique to the calling thread.
   static const void* this_thread() noexcept {
     static thread_local const char here = 0;
@@ -257,6 +259,11 @@ class Layer final : public Child {
   // without its graph.
   WeakRef<Tape> latest_;
 };
+
+inline TapeStamp Tape::stamp(const Layer& layer, const TapeShape& shape) const noexcept {
+  return {layer.computing_version(), version_of_input(shape.x, shape.n_active),
+          shape.synapse ? shape.synapse->version() : 0, n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
+}
 
 }  // namespace synfire::core
 

@@ -11,14 +11,6 @@ void fail_no_tape() {
        "the layer has no tape: no forward ran yet, or the latest one ran for inference (SYNFIRE_TAPE_NONE)");
 }
 
-namespace {
-
-uint64_t version_of(const Buffer* x, const Buffer* n_active) noexcept {
-  return (x ? x->version() : 0) + (n_active ? n_active->version() : 0);
-}
-
-}  // namespace
-
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
 void Tape::provide(const TapeShape& shape, bool keeps_x) {
@@ -83,11 +75,6 @@ View Tape::spikes(TapeMode mode) noexcept {
 
 // ---- what it was made of --------------------------------------------------------------------------------------------
 
-TapeStamp Tape::stamp(const Layer& layer, const TapeShape& shape) const noexcept {
-  return {layer.computing_version(), version_of(shape.x, shape.n_active), shape.synapse ? shape.synapse->version() : 0,
-          n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
-}
-
 void Tape::expect(const TapeShape& shape) noexcept {
   const EnteredScope scope(mutex_);
   if (!scope) return;
@@ -99,17 +86,6 @@ void Tape::expect_locked(const TapeShape& shape) noexcept {
   expected_x_ = WeakRef<Buffer>(shape.x);
   expected_synapse_ = WeakRef<Synapse>(shape.synapse);
   expected_n_active_ = WeakRef<Buffer>(shape.n_active);
-}
-
-void Tape::leave(const TapeShape& shape, const TapeStamp& made_of) {
-  n_left_.store(n_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  parameters_.store(made_of.parameters, std::memory_order_relaxed);
-  if (x_.load(std::memory_order_relaxed) != shape.x || kind_.load(std::memory_order_relaxed) != shape.kind() ||
-      synapse_.load(std::memory_order_relaxed) != shape.synapse ||
-      n_active_.load(std::memory_order_relaxed) != shape.n_active)
-    replace(shape);
-  x_version_.store(made_of.x, std::memory_order_relaxed);
-  weights_.store(made_of.weights, std::memory_order_relaxed);
 }
 
 void Tape::replace(const TapeShape& shape) {
@@ -161,7 +137,7 @@ void Tape::check(const Layer& layer, bool reads_input) const {
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
          "weights or bias of the forward's synapse changed after the forward that left the tape; run a forward first");
   if (reads_input &&
-      x_version_.load(std::memory_order_relaxed) != version_of(x, n_active_.load(std::memory_order_relaxed)))
+      x_version_.load(std::memory_order_relaxed) != version_of_input(x, n_active_.load(std::memory_order_relaxed)))
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
          "%s was written after the forward that left the tape, and this backward reads it again; run a forward first%s",
          synapse ? "the input of the synapse, or its n_active," : "x",

@@ -54,6 +54,11 @@ struct TapeStamp {
   uint32_t n_forwards = 0;  // of the layer before
 };
 
+// Of the contents of a tape's input, and of its n_active.
+inline uint64_t version_of_input(const Buffer* x, const Buffer* n_active) noexcept {
+  return (x ? x->version() : 0) + (n_active ? n_active->version() : 0);
+}
+
 // References to the objects of a tape's shape.
 struct TapeInputs {
   Ref<Buffer> x;
@@ -82,12 +87,21 @@ class Tape final : public Child {
   View kept_x() noexcept;
 
   // ---- what it was made of
-  // For a forward or backward that is enqueued now with this X.
+  // For a forward or backward that is enqueued now with this X. Defined in layer.hpp.
   TapeStamp stamp(const Layer& layer, const TapeShape& shape) const noexcept;
   // A forward will leave the tape in this shape, so a backward can be recorded. Keeps no reference to X.
   void expect(const TapeShape& shape) noexcept;
   // A forward has left the tape. Lock-free as long as X and the mode stay the same.
-  void leave(const TapeShape& shape, const TapeStamp& made_of);
+  void leave(const TapeShape& shape, const TapeStamp& made_of) {
+    n_left_.store(n_left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    parameters_.store(made_of.parameters, std::memory_order_relaxed);
+    if (x_.load(std::memory_order_relaxed) != shape.x || kind_.load(std::memory_order_relaxed) != shape.kind() ||
+        synapse_.load(std::memory_order_relaxed) != shape.synapse ||
+        n_active_.load(std::memory_order_relaxed) != shape.n_active) [[unlikely]]
+      replace(shape);
+    x_version_.store(made_of.x, std::memory_order_relaxed);
+    weights_.store(made_of.weights, std::memory_order_relaxed);
+  }
   // Invalidates the tape, which may be partly written or is no longer needed, and drops the reference to X.
   void spoil() noexcept;
   // The shape in which the tape was left, with a reference to X; none if it was never left or is invalidated.

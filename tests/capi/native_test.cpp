@@ -182,6 +182,71 @@ synfire_native_desc at(Gate& gate) {
   return native;
 }
 
+uint64_t still_queued() {
+  uint64_t n = 77;
+  EXPECT_OK(synfire_context_reclaim(nullptr, &n));
+  return n;
+}
+
+// A launch pins no handle while it runs, so it is the launch that keeps its graph alive.
+TEST_F(Native, AGraphDestroyedDuringItsLaunchIsFreedAfterIt) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  ASSERT_EQ(still_queued(), 0u);
+  Gate gate;
+  Graph graph = record();
+  const synfire_native_desc native = at(gate);
+  EXPECT_OK(synfire_graph_record_native(graph, &native));
+  record_copy(graph, middle, out);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  data_of(x)[3] = 4;
+  std::thread other([handle = graph.get()] {
+    uint64_t ticket = 0;
+    EXPECT_OK(synfire_graph_launch(handle, nullptr, &ticket));
+    EXPECT_EQ(ticket, 1u);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("graph"), synfire_graph_wait(handle, ticket, 0, -1));
+  });
+  gate.wait_inside();
+  graph.reset();
+  EXPECT_EQ(still_queued(), 1u);
+  EXPECT_EQ(still_queued(), 1u) << "it stays queued";
+  data_of(out)[3] = 0;
+  gate.leave.store(true);
+  other.join();
+  EXPECT_EQ(data_of(out)[3], 8) << "the rest of the replay runs";
+  EXPECT_EQ(still_queued(), 0u);
+}
+
+// The same when the callback itself destroys the graph, and the last reference to the context with it.
+TEST_F(Native, ACallbackMayDestroyItsGraph) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  for (const bool fails : {false, true}) {
+    struct Destroys {
+      synfire_graph graph;
+      bool fails;
+      uint64_t n_queued;
+    };
+    Context own = make_context();
+    Graph graph = make_graph(own);
+    Destroys destroys = {graph.get(), fails, 0};
+    synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+    native.callback = [](void* user, const synfire_native_call*) -> synfire_status {
+      auto& own_graph = *static_cast<Destroys*>(user);
+      synfire_graph_destroy(own_graph.graph);
+      own_graph.n_queued = still_queued();
+      return own_graph.fails ? -7 : SYNFIRE_OK;
+    };
+    native.user = &destroys;
+    EXPECT_OK(synfire_graph_record_native(graph, &native));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    const synfire_graph handle = graph.release();
+    own.reset();
+    EXPECT_EQ(synfire_graph_launch(handle, nullptr, nullptr), fails ? SYNFIRE_ERROR_CALLBACK : SYNFIRE_OK);
+    EXPECT_EQ(destroys.n_queued, 2u) << "the graph and its context";
+    EXPECT_EQ(still_queued(), 0u);
+    EXPECT_EQ(synfire_graph_launch(handle, nullptr, nullptr), SYNFIRE_ERROR_INVALID_HANDLE);
+  }
+}
+
 // While another thread launches a graph (on the host) or instantiates it (on CUDA, where a replay does not hold it),
 // every call is refused except polling.
 TEST_F(Native, EveryCallOnAGraphInUseOnAnotherThreadIsBusy) {

@@ -60,9 +60,11 @@ class BackwardThread {
   static constexpr int step_stride = Kept<Model, R, Inputs>::step_stride;
   // Steps of the last chunk without a branch between them: where one neuron per thread waits for each derivative.
   static constexpr int together = any || PerNeuron || W > 1 ? 1 : 2;
-  // One copy of the code for every last chunk: constants per neuron are rare, gradients of parameters long.
-  static constexpr bool is_rare = PerNeuron && !O::at_once;
-  static constexpr bool is_rare_or_long = is_rare || Inputs == BackwardInputs::parameters;
+  // Whether last chunks of every length run one copy of the code, which makes the kernel smaller and a little slower:
+  // while H is computed again, where constants per neuron make the kernel a rare one; and on the way back, also where
+  // gradients of parameters make the code long.
+  static constexpr bool one_last_chunk = PerNeuron && !O::at_once;
+  static constexpr bool one_last_chunk_back = one_last_chunk || Inputs == BackwardInputs::parameters;
   // The derivatives of a whole chunk are computed before its steps.
   static constexpr bool chunk_of_slopes = is_same<Surrogate, AnySurrogate> && !PerNeuron && !any;
 
@@ -212,7 +214,7 @@ class BackwardThread {
                                           [&](int w) { return slopes[u].e[w]; });
                                    });
     } else {
-      walked.grad_spike.template run<is_rare_or_long, together>(
+      walked.grad_spike.template run<one_last_chunk_back, together>(
           [](int64_t) {},
           [&](const Row& row, int64_t t, int u, auto loads, bool exists) {
             const int s = last - static_cast<int>(t);
@@ -313,11 +315,11 @@ class BackwardThread {
   __device__ __forceinline__ void recompute(Walked& walked, Rows& rows) {
     Vector<R, W> v = walked.v;
     Further w_now = walked.w;
-    rows.template run<is_rare, together>([](int64_t) {},
-                                         [&](const Row& x, int64_t s, int, auto, bool exists) {
-                                           charge_step(rows.decoded(x), static_cast<int>(s), v, w_now, exists);
-                                         },
-                                         [](int) {});
+    rows.template run<one_last_chunk, together>([](int64_t) {},
+                                                [&](const Row& x, int64_t s, int, auto, bool exists) {
+                                                  charge_step(rows.decoded(x), static_cast<int>(s), v, w_now, exists);
+                                                },
+                                                [](int) {});
   }
 
   // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
