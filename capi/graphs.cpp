@@ -83,12 +83,16 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
 [[gnu::hot]] synfire_status SYNFIRE_CALL synfire_graph_launch(synfire_graph graph, synfire_stream stream,
                                                               uint64_t* ticket) noexcept {
   return guarded(__func__, [&] {
-    PinnedGraph target = pinned(graph);
-    const core::Graph::Launch launch(*target, stream);
-    // The launch keeps the graph alive. Letting go is a locked instruction, which after the driver's call would wait
-    // until the driver's writes have reached the device: 30 ns.
-    target.let_go();
-    const core::Launched launched = launch.run();
+    core::Launched launched;
+    {
+      PinnedGraph target = pinned(graph);
+      const core::Graph::Launch launch(*target, stream);
+      // The launch keeps the graph alive. Letting go is a locked instruction, which after the driver's call would wait
+      // until the driver's writes have reached the device: 30 ns.
+      target.let_go();
+      launched = launch.run();
+    }
+    // A thread that sees the ticket finds the graph no longer in use.
     if (ticket) *ticket = launched.ticket;
     return run_or_captured(launched.captured);
   });

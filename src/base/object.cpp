@@ -64,25 +64,40 @@ uint64_t drain() noexcept {
   if (draining) return 0;
   draining = true;
   uint64_t freed = 0;
-  Object* in_use = nullptr;
-  // Freeing a child may queue its parent, so continue until the queue is empty.
-  while (Object* object = queue.exchange(nullptr, std::memory_order_acquire)) {
-    finished = nullptr;
-    while (object) {
+  Object* used = nullptr;
+  const auto keep = [&used](Object* object) { object->next_ = std::exchange(used, object); };
+  for (bool ended = true; ended;) {
+    // Freeing a child may queue its parent, so continue until the queue is empty.
+    while (Object* object = queue.exchange(nullptr, std::memory_order_acquire)) {
+      finished = nullptr;
+      while (object) {
+        Object* const next = object->next_;
+        if (object->in_use()) {
+          keep(object);
+        } else {
+          Object::free(object);
+          ++freed;
+        }
+        object = next;
+      }
+    }
+    // Freeing may have taken long, so that calls have ended meanwhile.
+    ended = false;
+    for (Object* object = std::exchange(used, nullptr); object;) {
       Object* const next = object->next_;
       if (object->in_use()) {
-        object->next_ = std::exchange(in_use, object);
+        keep(object);
       } else {
-        Object::free(object);
-        ++freed;
+        object->enqueue();
+        ended = true;
       }
       object = next;
     }
   }
-  while (in_use) {
-    Object* const next = in_use->next_;
-    in_use->enqueue();
-    in_use = next;
+  while (used) {
+    Object* const next = used->next_;
+    used->enqueue();
+    used = next;
   }
   draining = false;
   return freed;

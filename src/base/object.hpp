@@ -71,11 +71,13 @@ class Object {
 };
 
 // Frees every queued object of the process that no call is using, and what only they kept alive. Returns how many were
-// freed. A nested call, from something that is being freed, does nothing: the outer call continues until the queue is
-// empty, so chains of any length need no stack.
+// freed. Objects in use stay queued for a later call, also one whose use ends at the same moment as this call. A nested
+// call, from something that is being freed, does nothing: the outer call continues until the queue is empty, so chains
+// of any length need no stack.
 uint64_t drain() noexcept;
 // Whether an object that drain() frees must wait for the device. False if another object has waited since this one and
-// those queued with it became unreachable, because no later work can use them.
+// those queued with it became unreachable, because no later work can use them. A graph may be in use until just before
+// it is freed, but what its replays use is queued by freeing it, so later.
 bool must_finish(const Context& context) noexcept;
 // Objects of the process whose handle is destroyed but which are not freed yet, including one that is being freed.
 uint64_t abandoned_objects() noexcept;

@@ -24,7 +24,7 @@ struct RecordedForward {
   uint32_t operation;
   Ref<Tape> tape;  // null for inference
   TapeShape left;
-  int n_overwritten = 0;  // of X and n_active: how many a later operation of the replay overwrites
+  int n_overwritten = 0;  // how often later operations of the replay overwrite X and n_active
   TapeStamp stamp = {};   // in the launch that runs its list on this thread now
 };
 
@@ -273,8 +273,9 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     TapeShape shape;
     size_t forward;  // that leaves it
     bool last;       // of the replay's forwards of the layer
-    // What to add to a stamp from before the replay to make it that of what the forward read: the changes that the
-    // replay makes before the forward. May be negative (modulo 2^64), because slots may move X in between.
+    // What to add to a stamp from before the replay to make it that of what the forward read: the changes that are
+    // counted when the replay has been launched, less those made after the forward. X may be overwritten several times
+    // and moved by the choice of a slot, while its writes count once, so that x_changes may be negative (modulo 2^64).
     uint64_t x_changes, weight_changes, parameter_changes;
     TapeStamp stamp = {};
   };

@@ -216,6 +216,37 @@ TEST_F(Native, AGraphDestroyedDuringItsLaunchIsFreedAfterIt) {
   EXPECT_EQ(still_queued(), 0u);
 }
 
+// A reclaim that frees other objects meanwhile frees the graph too: it looks again when it has freed them.
+TEST_F(Native, AGraphWhoseLaunchEndsDuringAReclaimIsFreedByIt) {
+  if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
+  struct Lent {
+    Gate gate;
+    std::thread launches;
+    std::vector<float> values = std::vector<float>(16);
+  } lent;
+  Graph graph = make_graph(context);
+  const synfire_native_desc native = at(lent.gate);
+  EXPECT_OK(synfire_graph_record_native(graph, &native));
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.n_elements = lent.values.size();
+  desc.data = lent.values.data();
+  desc.release = [](void* user) {
+    auto& ends = *static_cast<Lent*>(user);
+    ends.gate.leave.store(true);
+    ends.launches.join();
+  };
+  desc.release_user = &lent;
+  synfire_buffer buffer = nullptr;
+  ASSERT_OK(synfire_buffer_create(context, &desc, &buffer));
+  ASSERT_EQ(still_queued(), 0u);
+  lent.launches = std::thread([handle = graph.get()] { EXPECT_OK(synfire_graph_launch(handle, nullptr, nullptr)); });
+  lent.gate.wait_inside();
+  synfire_buffer_destroy(buffer);
+  graph.reset();
+  EXPECT_EQ(still_queued(), 0u);
+}
+
 // The same when the callback itself destroys the graph, and the last reference to the context with it.
 TEST_F(Native, ACallbackMayDestroyItsGraph) {
   if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";
