@@ -14,7 +14,7 @@ struct alignas(32) Slot {  // never across two cache lines
   std::atomic<uint64_t> state{uint64_t{1} << 32};
   core::Object* object = nullptr;
   std::atomic<uint32_t> next_free{no_slot};
-  uint32_t index = 0;  // of the slot itself
+  uint32_t index = 0;  // of the slot itself, set once
 };
 
 namespace {
@@ -29,7 +29,7 @@ constexpr uint32_t n_chunks = 4096;
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr int type_shift = 27;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
-static_assert(static_cast<uint64_t>(core::ObjectType::network) < 16, "a type has four bits of a slot's state");
+static_assert(static_cast<uint64_t>(core::ObjectType::surrogate) < 16, "a type has four bits of a slot's state");
 
 struct Chunk {
   Slot slots[slots_per_chunk];
@@ -60,6 +60,7 @@ uint32_t take_slot() {
                n_slots);
   auto& chunk = chunks[n_slots / slots_per_chunk];
   if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk, std::memory_order_release);
+  slot_at(n_slots).index = n_slots;
   return n_slots++;
 }
 
@@ -100,7 +101,6 @@ uint64_t register_object(core::Object* object) {
   const uint32_t index = take_slot();
   Slot& slot = slot_at(index);
   slot.object = object;
-  slot.index = index;
   const uint64_t generation = slot.state.load(std::memory_order_relaxed) >> 32;
   slot.state.store(live_state(generation, object->type()), std::memory_order_release);
   return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
@@ -111,10 +111,9 @@ uint64_t register_object(core::Object* object) {
   if (!slot) [[unlikely]]
     return {};
   uint64_t state = slot->state.load(std::memory_order_acquire);
-  while (names(state, handle, type)) [[likely]] {
-      if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) [[likely]]
-        return {slot->object, slot};
-    }
+  while (names(state, handle, type)) {
+    if (slot->state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) return {slot->object, slot};
+  }
   return {};
 }
 
