@@ -16,12 +16,6 @@ namespace {
 
 const Shape shape{20, 2, 37};
 
-uint64_t still_queued() {
-  uint64_t count = ~uint64_t{0};
-  EXPECT_OK(synfire_context_reclaim(nullptr, &count));
-  return count;
-}
-
 // Device memory that a buffer borrows.
 class Lender {
  public:

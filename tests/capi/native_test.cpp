@@ -182,12 +182,6 @@ synfire_native_desc at(Gate& gate) {
   return native;
 }
 
-uint64_t still_queued() {
-  uint64_t n = 77;
-  EXPECT_OK(synfire_context_reclaim(nullptr, &n));
-  return n;
-}
-
 // A launch pins no handle while it runs, so it is the launch that keeps its graph alive.
 TEST_F(Native, AGraphDestroyedDuringItsLaunchIsFreedAfterIt) {
   if (!on_host()) GTEST_SKIP() << "this callback enqueues nothing";

@@ -39,12 +39,6 @@ std::string text_of(synfire_status (*write)(synfire_network, char*, uint64_t*) n
   return text;
 }
 
-uint64_t still_queued() {
-  uint64_t count = 0;
-  EXPECT_OK(synfire_context_reclaim(nullptr, &count));
-  return count;
-}
-
 class NetworkParts : public testing::Test {
  protected:
   Context context = make_context(2);

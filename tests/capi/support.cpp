@@ -116,6 +116,12 @@ Context make_context(int32_t n_threads) {
   return make_context_on(backend(), n_threads);
 }
 
+uint64_t still_queued(synfire_context context) {
+  uint64_t count = ~uint64_t{0};
+  EXPECT_OK(synfire_context_reclaim(context, &count));
+  return count;
+}
+
 Context make_context_on(int32_t backend, int32_t n_threads) {
   synfire_context_desc desc = SYNFIRE_CONTEXT_DESC_INIT;
   desc.backend = backend;

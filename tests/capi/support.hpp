@@ -127,6 +127,8 @@ inline bool on_host() {
 /// text.
 Context make_context(int32_t n_threads = 1);
 Context make_context_on(int32_t backend, int32_t n_threads = 1);
+/// Reclaims, of a context or of the whole process, and returns how many objects are still in use.
+uint64_t still_queued(synfire_context context = nullptr);
 Layer make_layer(synfire_context context, const synfire_layer_desc& desc);
 Graph make_graph(synfire_context context);
 /// Owned device memory.
