@@ -1,15 +1,25 @@
 # Decides for which instruction levels the host kernels are compiled. Sets SYNFIRE_LEVELS, the baseline first, and
 # SYNFIRE_LEVEL_DEFINITIONS, which everything that chooses a level is compiled with.
 set(SYNFIRE_HOST_LEVELS ALL CACHE STRING
-  "Instruction levels of the host kernels: ALL, or NATIVE for this machine's, and the baseline compiled quickly for all others")
-set_property(CACHE SYNFIRE_HOST_LEVELS PROPERTY STRINGS ALL NATIVE)
+  "Instruction levels of the host kernels: ALL; NATIVE (this machine's), AVX2 or AVX512, with the baseline compiled quickly for other machines; or BASELINE, compiled quickly")
+set_property(CACHE SYNFIRE_HOST_LEVELS PROPERTY STRINGS ALL NATIVE AVX2 AVX512 BASELINE)
 
 set(SYNFIRE_LEVELS baseline)
 set(SYNFIRE_LEVEL_DEFINITIONS "")
-if(NOT SYNFIRE_HOST_LEVELS MATCHES "^(ALL|NATIVE)$")
-  message(FATAL_ERROR "SYNFIRE_HOST_LEVELS is \"${SYNFIRE_HOST_LEVELS}\"; allowed are ALL and NATIVE")
-elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+# Options that take less time to compile, for the baseline of a build in which it is not what counts.
+set(SYNFIRE_BASELINE_OPTIMIZED -O3)
+if(NOT SYNFIRE_HOST_LEVELS STREQUAL "ALL")
+  set(SYNFIRE_BASELINE_OPTIMIZED -O1)
+endif()
+if(NOT SYNFIRE_HOST_LEVELS MATCHES "^(ALL|NATIVE|AVX2|AVX512|BASELINE)$")
+  message(FATAL_ERROR
+    "SYNFIRE_HOST_LEVELS is \"${SYNFIRE_HOST_LEVELS}\"; allowed are ALL, NATIVE, AVX2, AVX512 and BASELINE")
+elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" OR SYNFIRE_HOST_LEVELS STREQUAL "BASELINE")
   # There is one.
+elseif(SYNFIRE_HOST_LEVELS MATCHES "^AVX")
+  string(TOLOWER "${SYNFIRE_HOST_LEVELS}" level)
+  list(APPEND SYNFIRE_LEVELS ${level})
+  set(SYNFIRE_LEVEL_DEFINITIONS SYNFIRE_HOST_X86_LEVELS=1 SYNFIRE_HOST_ONLY_LEVEL=${level})
 elseif(SYNFIRE_HOST_LEVELS STREQUAL "ALL")
   list(APPEND SYNFIRE_LEVELS avx2 avx512)
   set(SYNFIRE_LEVEL_DEFINITIONS SYNFIRE_HOST_X86_LEVELS=1)

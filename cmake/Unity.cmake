@@ -7,6 +7,6 @@ option(SYNFIRE_UNITY "Compile many files as one: less time from nothing, more af
 
 if(SYNFIRE_UNITY)
   # The kernels (SYNFIRE_LEVEL_TARGETS) stay apart: they include little, and take their time in the optimiser.
-  set_target_properties(synfire_core synfire_host synfire_operations synfire_network synfire_jit synfire PROPERTIES
+  set_target_properties(synfire_core synfire_operations synfire_network synfire_jit synfire PROPERTIES
     UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 endif()

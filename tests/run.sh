@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Runs all tests: installs what is missing, builds and tests. The last line is "N passed, N failed".
+# Builds Synfire and runs its tests. The last line is "N passed, N failed".
 #
-#   tests/run.sh               every step
-#   tests/run.sh STEP...       only these
+#   tests/run.sh               shows that the library works on this machine: every test, the languages, the installation, the demo
+#   tests/run.sh quick         for the inner loop: checks what has changed, builds build/dev, runs its quick tests
+#   tests/run.sh all           adds other compilers, processors, sanitizers and the documentation, as continuous integration does
+#   tests/run.sh STEP...       only these steps
 #   tests/run.sh --list        the steps and what each one shows
 #
-# This script has the steps and the counting. The tests themselves are CTest tests in the subfolders. Tests on a GPU
-# have their own command, tests/gpu/run.sh.
+# Installs what its steps need and what is missing (Debian packages, as root), or says what to install. Two steps run side
+# by side where there are two processors or more: SYNFIRE_LANES=1 runs one after the other.
+#
+# This script has the steps and the counting. The tests themselves are CTest tests in the subfolders; their labels, which
+# say in which step they run, are in tests/Labels.cmake. Tests on a GPU have their own command, tests/gpu/run.sh.
 set -u
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
@@ -21,26 +26,32 @@ failed=0
 skips=()      # what was not tested, reported before the last line
 warnings=()
 
-step_names=(setup scripts dev clang thrust openmp serial aarch64 windows bits asan tsan docs install bindings demo evidence)
+# In the order in which they are started: long ones first.
+default_steps=(setup test bindings demo install)
+all_steps=(setup test windows asan scripts clang bindings tsan aarch64 demo docs threading install evidence)
+quick_steps=(scripts dev)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
   [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format, C and C++ code in every folder clang-tidy"
-  [dev]="g++ build with warnings as errors, with CUDA if a toolkit is found; every test"
-  [clang]="clang build, host only; the tests of what the compiler computes and of texts that are loaded at run time"
-  [thrust]="host-only build, thread pool through Thrust's algorithms; the tests of what runs on threads"
-  [openmp]="host-only build with OpenMP instead of the thread pool; the tests of what runs on threads"
-  [serial]="host-only build with one thread; the tests of what runs on threads"
-  [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics"
-  [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, the golden cases, synfire.hpp, hear"
-  [bits]="all builds above print the same hashes of spikes, potentials and gradients"
+  [test]="g++ build, with CUDA if a toolkit is found; every test"
+  [dev]="the developers' build in build/dev, with warnings as errors; every test but the slow ones"
+  [threading]="the host backend on Thrust, on OpenMP and on one thread; the tests of what runs on threads"
+  [clang]="clang build, host only, each file by itself; the tests of what the compiler computes, texts compiled at run time, fuzzers"
+  [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics, the C ABI's numbers"
+  [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, files, threads, synfire.hpp, hear"
   [asan]="AddressSanitizer and UndefinedBehaviorSanitizer; the tests of every part"
-  [tsan]="ThreadSanitizer; the tests of what runs on threads"
+  [tsan]="ThreadSanitizer; the tests of objects that several threads use"
   [docs]="the documentation builds without a warning; every function states its contract"
   [install]="a C program finds the installed library with CMake and pkg-config, or builds it with FetchContent"
   [bindings]="the bindings' generated files are up to date; the tests of each language pass; packages install from an empty folder"
   [demo]="the demo command, in a copy of the sources without any build folder"
   [evidence]="warns if more than comments of GPU code have changed since the last recorded run on a GPU"
 )
+# Steps that must have ended before.
+declare -A step_needs=([install]="test" [bindings]="test windows" [threading]="test")
+# Seconds on one processor, from nothing: what is left is estimated from them (docs/pages/test-times.md).
+declare -A step_seconds=([setup]=90 [test]=1500 [dev]=200 [windows]=520 [asan]=900 [scripts]=320 [clang]=350 [bindings]=500
+  [tsan]=400 [aarch64]=350 [demo]=150 [docs]=200 [threading]=200 [install]=120 [evidence]=5)
 
 # ---- Counting and logging --------------------------------------------------------------------------------------------
 
@@ -151,31 +162,11 @@ build_preset() {
   grep -hE '^-- Synfire' "$logs/$step-build_${dir//[^A-Za-z0-9]/_}.log" | sed 's/^-- /    /'
 }
 
-# Programs whose results could depend on how the library's threads are made.
-thread_programs=(synfire-bits synfire-golden synfire-core-tests synfire-capi-tests synfire-capi-c89)
-
-# build_and_test_threads NAME TESTS CMAKE_ARGUMENTS...: preset dev, host only, in build/NAME, of these programs; their
-# tests that match TESTS. The rest of the code is that of dev and clang, in fewer files.
-build_and_test_threads() {
-  local name=$1 tests=$2
-  shift 2
-  check "build build/$name" build_programs "$name" dev "${thread_programs[@]}" synfire-fork-test -- "$@" &&
-    run_ctest "build/$name" -R "$tests"
-}
-# Tests of what several threads compute together.
-threaded_tests='^(host\.(bits_default_|fork$)|core\.|golden\.f|capi\.(.*(Thread|JobSystem|Native|Callback|Lifetime|InFlight|Busy)|ForwardBackward|Graphs|Gradient|Synapse|Network|Learn|Loss|Optimizer))'
-# build_programs NAME PRESET PROGRAM... -- CMAKE_ARGUMENTS...
-build_programs() {
-  local name=$1 preset=$2 dir=build/$1
-  local -a programs=()
-  shift 2
-  while [ "$1" != -- ]; do
-    programs+=("$1")
-    shift
-  done
+# build_targets PRESET CMAKE_ARGUMENTS...: configures a preset and builds the targets that it names.
+build_targets() {
+  local preset=$1
   shift
-  cmake -G "$(generator_of "$dir")" --preset "$preset" -B "$dir" -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON "$@" &&
-    cmake --build "$dir" --parallel "$jobs" --target "${programs[@]}"
+  cmake -G "$(generator_of "build/$preset")" --preset "$preset" "$@" && cmake --build --preset "$preset" --parallel "$jobs"
 }
 
 have_cuda_toolkit() { command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; }
@@ -199,33 +190,45 @@ step_setup() {
   need binutils command -v readelf
   need libgtest-dev test -e /usr/include/gtest/gtest.h
   need nlohmann-json3-dev test -e /usr/include/nlohmann/json.hpp
-  need clang command -v clang++
-  need libclang-rt-dev clang_has_tsan
-  need doxygen command -v doxygen
-  need doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
-  need graphviz command -v dot
-  need libjs-mathjax test -d /usr/share/javascript/mathjax
   need python3-numpy python_with_numpy
-  need shellcheck command -v shellcheck
-  need clang-format command -v clang-format
-  need clang-tidy command -v clang-tidy
-  need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
-  need qemu-user command -v qemu-aarch64
-  need g++-mingw-w64-x86-64-posix command -v x86_64-w64-mingw32-g++-posix
-  need wine command -v wine
-  need wine64 test -x /usr/lib/wine/wine64
-  need googletest test -e /usr/src/googletest/CMakeLists.txt
-  if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
-  need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
-  need dpkg-dev command -v dpkg-shlibdeps # the tests of packages
-  need fakeroot command -v fakeroot
   need file command -v file
   need git command -v git
-  need bindgen command -v bindgen
-  need rustc test -x /usr/bin/rustc # the oldest supported Rust, in addition to a newer one on the path
-  need cargo test -x /usr/bin/cargo
-  need mono-mcs command -v mcs
-  need mono-runtime command -v mono
+  if wanted test dev; then
+    if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
+    need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
+  fi
+  if wanted bindings; then
+    need dpkg-dev command -v dpkg-shlibdeps # the tests of packages
+    need fakeroot command -v fakeroot
+    need bindgen command -v bindgen
+    need rustc test -x /usr/bin/rustc # the oldest supported Rust, in addition to a newer one on the path
+    need cargo test -x /usr/bin/cargo
+    need mono-mcs command -v mcs
+    need mono-runtime command -v mono
+  fi
+  if wanted scripts; then
+    need shellcheck command -v shellcheck
+    need clang-format command -v clang-format
+    need clang-tidy command -v clang-tidy
+  fi
+  if wanted scripts clang tsan; then need clang command -v clang++; fi
+  if wanted clang tsan; then need libclang-rt-dev clang_has_tsan; fi
+  if wanted docs; then
+    need doxygen command -v doxygen
+    need doxygen-awesome-css test -d /usr/share/doxygen-awesome-css
+    need graphviz command -v dot
+    need libjs-mathjax test -d /usr/share/javascript/mathjax
+  fi
+  if wanted aarch64 windows; then need googletest test -e /usr/src/googletest/CMakeLists.txt; fi
+  if wanted aarch64; then
+    need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
+    need qemu-user command -v qemu-aarch64
+  fi
+  if wanted windows; then
+    need g++-mingw-w64-x86-64-posix command -v x86_64-w64-mingw32-g++-posix
+    need wine command -v wine
+    need wine64 test -x /usr/lib/wine/wine64
+  fi
 
   if [ ${#missing[@]} -eq 0 ]; then
     say "    nothing is missing"
@@ -246,6 +249,7 @@ step_setup() {
     fi
   fi
 
+  if ! wanted bindings; then return; fi
   # No Debian release after bullseye has Julia: it is unpacked into its own folder, which needs no root.
   if ! bindings/julia/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-julia.log" bindings/julia/setup.sh; then
     skip "no Julia found, and it could not be downloaded: $(tail -n 1 "$logs/setup-julia.log")"
@@ -255,7 +259,7 @@ step_setup() {
   if ! bindings/csharp/setup.sh --find >/dev/null 2>&1 && ! run "$logs/setup-dotnet.log" bindings/csharp/setup.sh; then
     skip "no .NET SDK found, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet.log")"
   fi
-  if ! bindings/csharp/setup.sh --windows --find >/dev/null 2>&1 &&
+  if wanted windows && ! bindings/csharp/setup.sh --windows --find >/dev/null 2>&1 &&
     ! run "$logs/setup-dotnet-windows.log" bindings/csharp/setup.sh --windows; then
     skip "no .NET for Windows, and it could not be downloaded: $(tail -n 1 "$logs/setup-dotnet-windows.log")"
   fi
@@ -325,46 +329,41 @@ check_tidy() {
     check "clang-tidy" tidy_is_kept
 }
 
-step_dev() { build_preset dev dev && run_ctest build/dev -LE '^install$'; }
+# Warnings are errors where the project is developed; a user's compiler may know warnings that these do not.
+step_test() {
+  local strict=OFF
+  if [ "$size" = all ]; then strict=ON; fi
+  build_preset test test "-DSYNFIRE_WARNINGS_AS_ERRORS=$strict" && run_ctest build/test -LE '^(install|threading)$'
+}
+
+# What a developer builds. Texts compiled at run time and other tests that take longest are left to the other sizes.
+step_dev() {
+  build_preset dev dev && run_ctest build/dev -LE '^(install|threading|slow)$'
+}
 
 # clang's warnings about every file are findings of clang-tidy (step scripts).
 step_clang() {
   if ! command -v clang++ >/dev/null 2>&1; then skip "clang is not installed"; return; fi
-  check "build build/clang" build_programs clang dev "${thread_programs[@]}" synfire-fork-test synfire-model-tests synfire-jit-tests \
-    synfire-fuzz -- -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ &&
-    run_ctest build/clang \
-      -R '^(host\.(bits_|fork$)|core\.|model\.|capi\.|golden\.(f|b)|files\.fuzz_|jit\.(Loaded|LoadRefused\.(Members|Mistakes)))' \
-      -E '^jit\.Loaded\.(ACheckFindsMistakes|TakesEverySurrogate)'
+  check "build build/clang" build_targets clang && run_ctest build/clang --preset clang
 }
 
-step_thrust() {
-  if ! have_cuda_toolkit && [ ! -d /usr/include/thrust ]; then skip "no Thrust: neither a CUDA toolkit nor libthrust-dev"; return; fi
-  build_and_test_threads thrust "$threaded_tests" -DSYNFIRE_HOST_PARALLEL=THRUST
-}
-step_openmp() { build_and_test_threads openmp "$threaded_tests" -DSYNFIRE_HOST_PARALLEL=OPENMP; }
-# Its kernels are this machine's alone, as in the demo.
-step_serial() {
-  build_and_test_threads serial '^(host\.(bits_|fork$)|core\.|capi\.|golden\.(f|b))' -DSYNFIRE_HOST_PARALLEL=NONE -DSYNFIRE_HOST_LEVELS=NATIVE
+# The programs are those of step test, with other libraries.
+step_threading() {
+  if [ ! -f build/test/CMakeCache.txt ]; then build_preset test test || return; fi
+  check "build the libraries of tests/threading" cmake --build build/test --parallel "$jobs" --target synfire-threading &&
+    run_ctest build/test -L '^threading$'
 }
 
-# Emulation is slow, so the presets build and run only what depends on the architecture: bits, mathematics, golden
-# cases, the floating-point control register, and gradients and graphs through the ABI.
-build_aarch64() {
-  cmake -G "$(generator_of build/aarch64)" --preset aarch64 && cmake --build --preset aarch64 --parallel "$jobs"
-}
+# Emulation is slow, so the preset builds and runs only what depends on the processor.
 step_aarch64() {
   if [ "$(uname -m)" = aarch64 ]; then skip "this machine is 64-bit Arm: the other steps have tested it"; return; fi
   if ! command -v aarch64-linux-gnu-g++ >/dev/null 2>&1 || ! command -v qemu-aarch64 >/dev/null 2>&1; then
     skip "g++-aarch64-linux-gnu or qemu-user is not installed"
     return
   fi
-  check "build build/aarch64" build_aarch64 && run_ctest build/aarch64 --preset aarch64
+  check "build build/aarch64" build_targets aarch64 && run_ctest build/aarch64 --preset aarch64
 }
 
-# The whole library as shipped; of the tests, those that a program for Windows can run by itself.
-build_windows() {
-  cmake -G "$(generator_of build/windows)" --preset windows "$@" && cmake --build --preset windows --parallel "$jobs"
-}
 # A new Wine prefix now and then fails or hangs.
 make_wine_prefix() {
   local try
@@ -387,7 +386,7 @@ step_windows() {
   if ! dotnet=$(bindings/csharp/setup.sh --find) || ! dotnet_windows=$(bindings/csharp/setup.sh --windows --find); then
     skip "C# for Windows: no .NET found (the setup step downloads it)"
   fi
-  check "build build/windows" build_windows "-DSYNFIRE_DOTNET=$dotnet" "-DSYNFIRE_DOTNET_WINDOWS=${dotnet_windows:-}" ||
+  check "build build/windows" build_targets windows "-DSYNFIRE_DOTNET=$dotnet" "-DSYNFIRE_DOTNET_WINDOWS=${dotnet_windows:-}" ||
     return
   local -x WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" WINEPREFIX=$root/build/windows/wine
   check "a Wine prefix" make_wine_prefix || return
@@ -396,47 +395,14 @@ step_windows() {
   wineserver -k
 }
 
-# synfire-bits prints one hash per case. CTest compares it with the record at every instruction level and thread count,
-# in each of these builds. Here the builds are compared with one another, without the record.
-step_bits() {
-  local name hashes reference="" reference_name=""
-  for name in dev clang thrust openmp serial; do
-    [ -d "build/$name/bin" ] || continue
-    hashes=$logs/bits-$name.txt
-    if ! run "$hashes" "build/$name/bin/synfire-bits"; then
-      check "build/$name prints its hashes" "build/$name/bin/synfire-bits"
-      continue
-    fi
-    sed -i 1d "$hashes" # the command
-    if [ -z "$reference" ]; then
-      reference=$hashes
-      reference_name=$name
-      say "    $(grep -c . "$reference") lines of hashes from $name"
-      check "there are hashes" test -s "$reference"
-    else
-      check "$name has the bits of $reference_name" diff -u "$reference" "$hashes"
-    fi
-  done
-  [ -n "$reference" ] || skip "no builds to compare: run dev, clang, thrust, openmp, serial first"
-}
+step_asan() { check "build build/asan" build_targets asan && run_ctest build/asan --preset asan; }
 
-# Kernels run with two threads, once at each instruction level. What texts compute, dev tests: they are compiled without
-# sanitizers.
-step_asan() {
-  build_preset asan asan && run_ctest build/asan -LE '^(install|docs)$' \
-    -E '^(host\.bits_[a-z0-9]+_[14]_threads$|jit\.(Nvrtc|Loaded|LoadedSurrogate)\.|capi\.(Gradients|FloatEnvironment)\..*<double>|hpp\.(header|positional)\.)'
-}
-
-# Races do not depend on the instruction level, so only the library's own level is hashed.
 step_tsan() {
   if ! clang_has_tsan; then
     skip "clang with ThreadSanitizer is not installed"
     return
   fi
-  check "build build/tsan" build_programs tsan tsan "${thread_programs[@]}" synfire-hpp-tests-20 \
-    frame-loop job-system -- &&
-    run_ctest build/tsan -R "$threaded_tests|^(hpp\\.c\\+\\+20\\.|examples\\.(frame-loop|job-system)$)" \
-      -E '^(host\.bits_default_[12]|golden\.f(16|64)|capi\.(Gradients\.MatchTheOracle|FloatEnvironment))'
+  check "build build/tsan" build_targets tsan && run_ctest build/tsan --preset tsan
 }
 
 step_docs() {
@@ -445,8 +411,8 @@ step_docs() {
 }
 
 step_install() {
-  if [ ! -f build/dev/CMakeCache.txt ]; then build_preset dev dev || return; fi
-  run_ctest build/dev -L '^install$'
+  if [ ! -f build/test/CMakeCache.txt ]; then build_preset test test || return; fi
+  run_ctest build/test -L '^install$'
 }
 
 # One host-only build serves every language and is what is packed; packages for CUDA and Windows are of the builds of steps
@@ -459,19 +425,17 @@ step_bindings() {
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
   fi
-  grep -qs '^CMAKE_CUDA_COMPILER:' build/dev/CMakeCache.txt || skip "the CUDA package: build/dev has no CUDA backend"
+  grep -qs '^CMAKE_CUDA_COMPILER:' build/test/CMakeCache.txt || skip "the CUDA package: build/test has no CUDA backend"
   [ -f build/windows/CMakeCache.txt ] || skip "what is packed for Windows: there is no build/windows (step windows)"
-  build_preset dev bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
+  build_preset test bindings -DSYNFIRE_CUDA=OFF -DSYNFIRE_BUILD_TESTS=OFF -DSYNFIRE_BUILD_TOOLS=OFF \
     -DSYNFIRE_BUILD_BINDINGS_TESTS=ON "-DSYNFIRE_JULIA=$julia" "-DSYNFIRE_DOTNET=$dotnet" \
-    "-DSYNFIRE_PACKAGED_CUDA=$root/build/dev" "-DSYNFIRE_PACKAGED_WINDOWS=$root/build/windows" &&
+    "-DSYNFIRE_PACKAGED_CUDA=$root/build/test" "-DSYNFIRE_PACKAGED_WINDOWS=$root/build/windows" &&
     run_ctest build/bindings -R '^(bindings|install)\.'
 }
 
-# Seconds of processor time of all programs that this script has run.
-children_seconds() { awk '{ print int(($14 + $15 + $16 + $17) / 100) }' /proc/$$/stat; }
 # A fresh clone has only the committed files; this copy also has those that are not committed yet.
 step_demo() {
-  local copy before took
+  local copy
   copy=$(mktemp -d) || return
   if git rev-parse --git-dir >/dev/null 2>&1; then
     git ls-files -z --cached --others --exclude-standard |
@@ -479,27 +443,20 @@ step_demo() {
   else
     tar -cf - --exclude=./build . | tar -xf - -C "$copy"
   fi
-  before=$(children_seconds)
-  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_DISABLE=1 cmake --workflow --preset demo; then
-    took=$(($(children_seconds) - before))
-    say "    $took s of processor time"
-    [ "$took" -le 90 ] || warn "the demo took $took s of processor time; on a machine that does nothing else it may take 90"
+  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_BASEDIR="$copy" cmake --workflow --preset demo; then
     sed -n '/demo-run/,$p' "$logs/demo-cmake___workflow___preset_demo.log" | tail -n 40 | sed 's/^/    | /'
     check "it leaves raster.svg" test -s "$copy/build/demo/raster.svg"
     check "it leaves spikes.npy" test -s "$copy/build/demo/spikes.npy"
   fi
-  demo_with_few_kernels "$copy"
+  if [ "$size" != default ]; then demo_with_few_kernels "$copy"; fi
   rm -rf "$copy"
 }
 
 # Without a GPU, the example runs on the host.
 demo_with_few_kernels() {
-  local copy=$1 before took
+  local copy=$1
   if ! command -v nvcc >/dev/null 2>&1 && [ ! -x /usr/local/cuda/bin/nvcc ]; then skip "demo-gpu: no CUDA toolkit"; return; fi
-  before=$(children_seconds)
   check "cmake --workflow --preset demo-gpu" env -C "$copy" CCACHE_BASEDIR="$copy" cmake --workflow --preset demo-gpu || return
-  took=$(($(children_seconds) - before))
-  say "    $took s of processor time, with what ccache had"
   check "it has the kernels of f32, lif and li, and no others" only_kernels_of \
     "$copy/build/demo-gpu/lib/libsynfire0.so" 'Lif|Li' 'float|synfire::cuda::AnyStorage'
 }
@@ -532,36 +489,152 @@ step_evidence() {
   fi
 }
 
+# ---- Running steps ---------------------------------------------------------------------------------------------------
+
+# Whether one of these steps is among those of this run.
+wanted() {
+  local name other
+  for name in "$@"; do
+    for other in "${selected[@]}"; do
+      if [ "$name" = "$other" ]; then return 0; fi
+    done
+  done
+  return 1
+}
+
+# Seconds of processor time of what this shell has run.
+processor_seconds() { awk '{ print int(($14 + $15 + $16 + $17) / 100) }' "/proc/$BASHPID/stat" 2>/dev/null || echo 0; }
+
+# run_step NAME: in a shell of its own. Its counts, skips and warnings go to a file, which collect() reads.
+run_step() {
+  step=$1
+  passed=0
+  failed=0
+  skips=()
+  warnings=()
+  local begin=$SECONDS
+  say ""
+  say "==> $step: ${step_text[$step]}"
+  "step_$step"
+  say "<== $step: $passed passed, $failed failed, $((SECONDS - begin)) s, $(processor_seconds) s of processor time"
+  {
+    printf 'counts\t%s\t%s\n' "$passed" "$failed"
+    if [ ${#skips[@]} -gt 0 ]; then printf 'skip\t%s\n' "${skips[@]}"; fi
+    if [ ${#warnings[@]} -gt 0 ]; then printf 'warning\t%s\n' "${warnings[@]}"; fi
+  } >"$logs/$step.result"
+}
+
+# collect NAME: adds what a step has counted. A step that left no counts has failed.
+collect() {
+  local kind first second counted=no
+  while IFS=$'\t' read -r kind first second; do
+    case $kind in
+      counts)
+        passed=$((passed + first))
+        failed=$((failed + second))
+        counted=yes ;;
+      skip) skips+=("$first") ;;
+      warning) warnings+=("$first") ;;
+    esac
+  done < <(cat "$logs/$1.result" 2>/dev/null)
+  if [ "$counted" = no ]; then
+    failed=$((failed + 1))
+    say "    FAILED: step $1 did not come to its end"
+  fi
+}
+
+# What the steps that have not ended are expected to take, by how the ended ones compare with their expectation.
+minutes_left() {
+  local name expected=0 known=0 took=0
+  for name in "${selected[@]}"; do
+    case ${state[$name]} in
+      waiting) expected=$((expected + step_seconds[$name])) ;;
+      running)
+        expected=$((expected + step_seconds[$name] - (SECONDS - started[$name] < step_seconds[$name] ? SECONDS - started[$name] : step_seconds[$name]))) ;;
+      ended)
+        if [ "$name" != setup ]; then
+          known=$((known + step_seconds[$name]))
+          took=$((took + ${seconds_of[$name]}))
+        fi ;;
+    esac
+  done
+  if [ $known -gt 0 ]; then expected=$((expected * took / known)); fi
+  echo $(((expected / lanes + 59) / 60))
+}
+
+# The next step whose predecessors have ended.
+next_step() {
+  local name need
+  for name in "${selected[@]}"; do
+    [ "${state[$name]}" = waiting ] || continue
+    for need in setup ${step_needs[$name]:-}; do
+      if [ "$need" != "$name" ] && [ -n "${state[$need]:-}" ] && [ "${state[$need]}" != ended ]; then continue 2; fi
+    done
+    echo "$name"
+    return
+  done
+}
+
 # ---- Main ------------------------------------------------------------------------------------------------------------
 
+size=steps
 case ${1:-} in
   --list)
-    for name in "${step_names[@]}"; do printf '%-10s %s\n' "$name" "${step_text[$name]}"; done
+    for name in "${all_steps[@]}" dev; do printf '%-10s %s\n' "$name" "${step_text[$name]}"; done
+    printf '\n%-10s %s\n' default "${default_steps[*]}" quick "${quick_steps[*]}" all "${all_steps[*]}"
     exit 0 ;;
   -h | --help)
-    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit 0 ;;
+  "") size=default selected=("${default_steps[@]}") ;;
+  all) size=all selected=("${all_steps[@]}") ;;
+  quick) size=quick selected=("${quick_steps[@]}") ;;
+  *) selected=("$@") ;;
 esac
-
-selected=("$@")
-[ $# -gt 0 ] || selected=("${step_names[@]}")
+if [ "$size" != steps ] && [ $# -gt 1 ]; then
+  say "'$1' takes no steps after it" >&2
+  exit 2
+fi
+declare -A state=() started=() seconds_of=() step_of=()
 for name in "${selected[@]}"; do
   if [ -z "${step_text[$name]:-}" ]; then
-    say "unknown step '$name'; the steps are: ${step_names[*]}" >&2
+    say "unknown step '$name'; the steps are: ${all_steps[*]} dev" >&2
     exit 2
   fi
+  state[$name]=waiting
 done
 
 mkdir -p "$logs"
+lanes=${SYNFIRE_LANES:-$((jobs > 1 && ${#selected[@]} > 1 ? 2 : 1))}
+all_jobs=$jobs
+jobs=$(((all_jobs + lanes - 1) / lanes))
+say "Steps: ${selected[*]}. About $(minutes_left) minutes with an empty compiler cache on two processors; logs are in build/logs."
+trap 'trap - INT TERM; kill 0' INT TERM
+
 begin=$SECONDS
-for step in "${selected[@]}"; do
-  say ""
-  say "==> $step: ${step_text[$step]}"
-  step_begin=$SECONDS
-  before_passed=$passed
-  before_failed=$failed
-  "step_$step"
-  say "<== $step: $((passed - before_passed)) passed, $((failed - before_failed)) failed, $((SECONDS - step_begin)) s"
+running=0
+while :; do
+  while [ $running -lt "$lanes" ] && name=$(next_step) && [ -n "$name" ]; do
+    rm -f "$logs/$name.result"
+    state[$name]=running
+    started[$name]=$SECONDS
+    if [ "$lanes" -gt 1 ]; then say "$(date +%H:%M) $name began; about $(minutes_left) minutes are left"; fi
+    # The last one has all processors.
+    (
+      if [ $running -eq 0 ] && [ -z "$(next_step)" ]; then jobs=$all_jobs; fi
+      if [ "$lanes" -gt 1 ]; then run_step "$name" >"$logs/$name.out" 2>&1; else run_step "$name"; fi
+    ) </dev/null &
+    step_of[$!]=$name
+    running=$((running + 1))
+  done
+  [ $running -gt 0 ] || break
+  wait -n -p ended
+  running=$((running - 1))
+  name=${step_of[$ended]}
+  state[$name]=ended
+  seconds_of[$name]=$((SECONDS - started[$name]))
+  if [ "$lanes" -gt 1 ]; then cat "$logs/$name.out"; fi
+  collect "$name"
 done
 
 say ""

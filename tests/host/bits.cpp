@@ -5,11 +5,14 @@
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
+// With SYNFIRE_TEST_SAMPLE=K in the environment (tests/sample.hpp), about one line of K.
+//
 // With the names of a model and a surrogate that were added to the library: the model with the common surrogates and
 // the added one, and LIF with the added one.
 #include <synfire/synfire.hpp>
 
 #include "../capi/trained_network.hpp"
+#include "../sample.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -296,7 +299,8 @@ Choice added(const std::string& model_name, const std::string& surrogate_name) {
   return {{SYNFIRE_MODEL_LIF, model}, {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN, surrogate}, surrogate};
 }
 
-std::string all_hashes(synfire_context context, const Choice& choice) {
+// Lines are counted over all of the output, so that those of a sample are found in the record.
+std::string all_hashes(synfire_context context, const Choice& choice, synfire_test::Sample& sample) {
   // Odd rows, several checkpoint intervals, and, for one configuration of each model, enough work for several threads.
   const Shape shapes[] = {{1, 1, 1}, {37, 3, 77}, {100, 1, 64}, {9, 2, 32769}};
   constexpr int64_t large = 10000;
@@ -324,6 +328,7 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
                 if (choice.added_surrogate != 0 && model == SYNFIRE_MODEL_LIF && surrogate != choice.added_surrogate)
                   continue;
                 if (!common && (model != SYNFIRE_MODEL_LIF || !plain)) continue;
+                if (!sample.next()) continue;
                 out << name_of(dtype) << " model " << model << " surrogate " << surrogate << " reset " << reset
                     << " detach " << detach << " undecayed " << undecayed << " per_neuron " << per_neuron;
                 std::string differing;
@@ -348,11 +353,12 @@ std::string all_hashes(synfire_context context, const Choice& choice) {
 }
 
 // Networks after ten steps of training.
-std::string network_hashes(synfire_context context) {
+std::string network_hashes(synfire_context context, synfire_test::Sample& sample) {
   std::ostringstream out;
   for (const int32_t optimizer :
        {SYNFIRE_OPTIMIZER_KIND_SGD, SYNFIRE_OPTIMIZER_KIND_ADAM, SYNFIRE_OPTIMIZER_KIND_ADAMW})
     for (const bool of_layers : {false, true}) {
+      if (!sample.next()) continue;
       synfire_test::NetworkPlan plan;
       plan.sizes =
           optimizer == SYNFIRE_OPTIMIZER_KIND_SGD ? std::vector<int64_t>{65, 7} : std::vector<int64_t>{77, 130, 33, 5};
@@ -406,8 +412,12 @@ int main(int argc, char** argv) {
   synfire_context context = nullptr;
   REQUIRE(synfire_context_create(&desc, &context));
   const Choice choice = model.empty() && surrogate.empty() ? built_in() : added(model, surrogate);
-  std::string hashes = all_hashes(context, choice);
-  if (model.empty() && surrogate.empty()) hashes += all_hashes(context, without_spikes()) + network_hashes(context);
+  synfire_test::Sample sample;
+  std::string hashes = all_hashes(context, choice, sample);
+  if (model.empty() && surrogate.empty()) {
+    hashes += all_hashes(context, without_spikes(), sample);
+    hashes += network_hashes(context, sample);
+  }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));
   if (compare.empty()) {
@@ -415,19 +425,23 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::ifstream file(compare);
-  std::ostringstream wanted;
-  wanted << file.rdbuf();
-  std::istringstream got_lines(hashes), wanted_lines(wanted.str());
-  std::string got, expected;
-  int differences = 0, lines = 0;
-  while (std::getline(got_lines, got)) {
-    if (!std::getline(wanted_lines, expected)) expected.clear();
-    ++lines;
+  std::vector<std::string> wanted;
+  synfire_test::Sample of_record;
+  for (std::string line; std::getline(file, line);)
+    if (of_record.next()) wanted.push_back(line);
+  std::istringstream got_lines(hashes);
+  std::string got;
+  size_t differences = 0, lines = 0;
+  for (; std::getline(got_lines, got); ++lines) {
+    const std::string expected = lines < wanted.size() ? wanted[lines] : "";
     if (got == expected) continue;
     ++differences;
     std::cout << "got    " << got << "\nwanted " << expected << "\n";
   }
-  if (std::getline(wanted_lines, expected)) ++differences, std::cout << "missing " << expected << "\n";
+  for (size_t line = lines; line < wanted.size(); ++line) {
+    ++differences;
+    std::cout << "missing " << wanted[line] << "\n";
+  }
   std::cout << lines << " configurations, " << differences << " with other bits\n";
   return differences == 0 && lines > 0 ? 0 : 1;
 }
