@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over every C and C++ file of the project: tidy.py BUILD
 
-BUILD is a build folder that CMake has configured for clang, with SYNFIRE_UNITY. Prints each finding once, and a summary.
-The exit status is 1 if there is a finding. Two things make it fast:
+BUILD is a build folder that CMake has configured for clang, with SYNFIRE_UNITY. Prints each finding once, and a
+summary. The exit status is 1 if there is a finding. Two things make it fast:
 
-Groups. clang-tidy takes 5 s for a small test: nearly all of it for what <gtest/gtest.h> and the standard library
-declare. So files with the same options and checks are checked as one text, which has their includes first, so that
-headers are parsed and checked once, and then the text of each file. In tests and single programs (APART) each is in a
-namespace of its own, where the names of two files cannot meet. Elsewhere they must differ, as for SYNFIRE_UNITY. If a
-group has a finding, the files that it names are checked alone, and what is printed is what that finds. If a group does
-not compile, all of its files are checked alone: list the one that does not fit in ALONE.
+Groups. clang-tidy takes 5 s for a small test, nearly all of it for what <gtest/gtest.h> and the standard library
+declare. So files with the same options and checks are checked as one text: all of their includes, so that headers are
+parsed and checked once, and then each file. In tests and single programs (APART), each file is in a namespace of its
+own, where its names cannot meet those of another. Other files are in one group only if their names differ, as those of
+a target do for SYNFIRE_UNITY. If a group has a finding, the file that it is in is checked alone, and what is printed is
+what that finds. If a group does not compile, all of its files are checked alone, and a note says why: ALONE, PLAIN and
+NAMES keep files apart.
 
 A cache of clean results, in ${XDG_CACHE_HOME:-~/.cache}/synfire/tidy. A text that had no finding is not checked again
 while clang-tidy's version, its options, its checks and all files that it includes are the same, in this or another
@@ -53,8 +54,8 @@ LIKE = {
 # Files that no group can have: learning_graph.h needs require(), which they define before they include it.
 ALONE = {"tests/capi/learning_graph_test.cpp", "tests/fault/hot_path_test.cpp", "tests/fault/learning_test.cpp"}
 
-# Files that are in namespaces of their own in a group. The others define what a header declares, which would be taken for
-# another function and not be compared with its declaration, or
+# Files that are in namespaces of their own in a group. The others define what a header declares, which would be taken
+# for another function and not be compared with its declaration, or
 PLAIN = {
     "tests/capi/errors/": "use a nan that is found before that of <cmath> only in its namespace",
     "tests/fault/own_kind_test.cpp": "specialise a template of the library",
@@ -120,7 +121,8 @@ def commands(build):
         path = pathlib.Path(entry["file"])
         if path.parent.name == "Unity":
             files = set(re.findall(r'^#include "(.+)"$', path.read_text(encoding="utf-8"), flags=re.M))
-            if any(ROOT / "build" not in pathlib.Path(file).parents for file in files):  # else copies that a build makes
+            # Others are copies that a build makes.
+            if any(ROOT / "build" not in pathlib.Path(file).parents for file in files):
                 once[relative(path)] = options(entry["command"], entry["file"])
                 together |= files
         elif path.suffix in {".c", ".cpp"} and ROOT in path.parents and ROOT / "build" not in path.parents:
@@ -176,8 +178,8 @@ def plan(build, checks_of):
 
 
 def parts(files, apart):
-    """Divides files among groups, by their names, so that one more file changes one group. Two files with a name in common
-    in their unnamed namespaces are not in one group, unless files are in namespaces of their own."""
+    """Divides files among groups, by their names, so that one more file changes one group. Two files with a name in
+    common in their unnamed namespaces are not in one group, unless files are in namespaces of their own."""
     count = -(-len(files) // GROUP_SIZE)
     result = [([], set()) for _ in range(count)]
     for file in sorted(files):
@@ -196,16 +198,16 @@ def parts(files, apart):
 
 
 def unnamed(source):
-    """The names that a formatted file declares in unnamed namespaces: those before one of =({[; in declarations, which begin
-    at the beginning of a line."""
+    """The names that a formatted file declares in unnamed namespaces: those before one of =({[; in declarations, which
+    begin at the beginning of a line."""
     inside = "".join(re.findall(r"^namespace \{\n(.*?)^\}  // namespace$", source, flags=re.M | re.S))
     heads = re.findall(r"^(?!namespace |using [^=]*;|(?-i:[A-Z_0-9]+\())[a-z][^({;]*[({;]", inside, flags=re.M | re.I)
     return {name for head in heads for name in re.findall(r"(\w+)(?= *[=({\[;])", re.sub(r"= *[^,;({]*", "=", head))}
 
 
 def unused(source):
-    """The using-declarations of a file that nothing else in it mentions: in a group, the use in another file would hide that
-    from misc-unused-using-decls."""
+    """The using-declarations of a file that nothing else in it mentions: in a group, the use in another file would hide
+    that from misc-unused-using-decls."""
     source = re.sub(r"//.*", "", source)
     return [name for name in re.findall(r"^using [\w:]+::(\w+);", source, flags=re.M)
             if len(re.findall(rf"\b{name}\b", source)) == 1]
@@ -238,7 +240,8 @@ def group(files, arguments, checks, apart, text):
         before, after = f"#define SYNFIRE_TIDY_FILE_{index}", ""
         if apart:  # what headers declare in a namespace is found in the one of the same name, too
             opened = re.findall(r"^ *namespace +([\w:]+) *\{", "\n".join(source), flags=re.M)
-            names = sorted({name[:end] for name in opened for end in [*(m.start() for m in re.finditer("::", name)), None]})
+            ends = {name: [*(colons.start() for colons in re.finditer("::", name)), None] for name in opened}
+            names = sorted({name[:end] for name in opened for end in ends[name]})
             declared = "".join(f"namespace {name} {{}} " for name in names)
             found = "".join(f"namespace {name} {{ using namespace ::{name}; }} " for name in names)
             add(before, file, 1)
@@ -327,10 +330,11 @@ class Cache:
 
 def tidy(unit, depends):
     """Runs clang-tidy: whether it is content, what it printed, and the files that it read."""
-    ran = subprocess.run(
-        ["clang-tidy", "--quiet", f"--config={unit.checks}", str(unit.text), "--", *unit.arguments, f"-Wp,-MD,{depends}"],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
-    printed = [line for line in ran.stdout.splitlines() if not re.match(r"\d+ warnings?( and \d+ errors?)? generated\.$", line)]
+    command = ["clang-tidy", "--quiet", f"--config={unit.checks}", str(unit.text), "--", *unit.arguments]
+    ran = subprocess.run([*command, f"-Wp,-MD,{depends}"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         encoding="utf-8", check=False)
+    counts = re.compile(r"\d+ warnings?( and \d+ errors?)? generated\.")
+    printed = [line for line in ran.stdout.splitlines() if not counts.fullmatch(line)]
     rule = depends.read_text(encoding="utf-8") if depends.exists() else ""
     read = [word.replace("\\ ", " ") for word in re.findall(r"(?:\\ |\S)+", rule.replace("\\\n", " "))][1:]
     return ran.returncode == 0 and not any(map(FINDING.match, printed)), printed, read
@@ -357,19 +361,19 @@ class Run:
     def __init__(self, build, cache):
         self.build, self.cache = build, cache
         self.units = self.kept = 0
-        self.notes, self.found = [], {}
+        self.notes, self.found, self.suspects = [], {}, {}
 
     def check(self, unit):
         """Checks a unit and returns those that are to be checked after it."""
         self.units += 1
         if self.cache.has(unit):
             self.kept += 1
-            return []
+            return self.is_clean(unit)
         name = hashlib.sha256(str(unit.text).encode()).hexdigest()[:16]
         clean, printed, read = tidy(unit, self.build / f"units/{name}.d")
         if clean:
             self.cache.keep(unit, read)
-            return []
+            return self.is_clean(unit)
         found, files = findings(unit, printed)
         if len(unit.files) == 1:
             self.found.update(dict.fromkeys(found))
@@ -379,9 +383,18 @@ class Run:
             self.notes.append(f"do not compile as one: {' '.join(unit.files)}:\n" + "\n".join(broken))
             files = set(unit.files)
         else:
-            self.found.update((finding, None) for finding in found if FINDING.match(finding)[1] not in
-                              {str(ROOT / file) for file in unit.files})
+            for finding in found:
+                place = FINDING.match(finding)
+                if place and relative(place[1]) in unit.files:
+                    self.suspects.setdefault(relative(place[1]), []).append(finding)
+                else:
+                    self.found[finding] = None
         return [alone(file, unit.arguments, unit.checks) for file in sorted(files)]
+
+    def is_clean(self, unit):
+        if len(unit.files) == 1 and unit.files[0] in self.suspects:
+            self.notes.append("found in a group, not in the file alone:\n" + "\n".join(self.suspects[unit.files[0]]))
+        return []
 
     def all(self, units):
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -400,8 +413,9 @@ def main():
         if folder not in checks:
             dumped = subprocess.run(["clang-tidy", "--dump-config", f"{ROOT / folder}/any.cpp", "--"],
                                     stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
-            # clang-tidy 14 does not read the value that it prints for this one.
-            checks[folder] = re.sub(r"(?m)^User: .*\n|^ *- key: *misc-throw-by-value-catch-by-reference.MaxSize\n.*\n", "", dumped)
+            # clang-tidy 14 does not read the value that it prints for the second.
+            left_out = r"^User: .*\n|^ *- key: *misc-throw-by-value-catch-by-reference.MaxSize\n.*\n"
+            checks[folder] = re.sub(left_out, "", dumped, flags=re.M)
         return checks[folder]
 
     units = plan(build, checks_of)
@@ -413,7 +427,8 @@ def main():
     cache.prune()
     for text in [*run.notes, *run.found]:
         print(text)
-    print(f"{run.units} units, {run.kept} from the cache, {len(run.found)} findings")
+    notes = f", {len(run.notes)} notes in the log" if run.notes else ""
+    print(f"{run.units} units, {run.kept} from the cache, {len(run.found)} findings{notes}")
     sys.exit(1 if run.found else 0)
 
 

@@ -39,8 +39,8 @@ class Groups(InAFolder):
         text = unit.text.read_text(encoding="utf-8").splitlines()
         self.assertEqual(len(text), len(unit.lines))
         line = text.index("int three;") + 1
-        found, files = tidy.findings(unit, [f"{unit.text}:{line}:5: warning: a [b]", "  the line", f"{unit.text}:{line}:1: note: n",
-                                            f"{self.folder}/a.hpp:7:1: error: c [d]"])
+        found, files = tidy.findings(unit, [f"{unit.text}:{line}:5: warning: a [b]", "  the line",
+                                            f"{unit.text}:{line}:1: note: n", f"{self.folder}/a.hpp:7:1: error: c [d]"])
         three = self.folder / "a/two.cpp"
         self.assertEqual(found, [f"{three}:2:5: warning: a [b]\n  the line\n{three}:2:1: note: n",
                                  f"{self.folder}/a.hpp:7:1: error: c [d]"])
@@ -56,19 +56,20 @@ class Groups(InAFolder):
         self.assertIn("#include <vector>", before)
 
     def test_each_is_in_a_namespace_that_sees_those_of_headers(self):
-        text = self.group({"a.cpp": "namespace x::y {\n}\n", "b.cpp": "#define B 1\n"}, True).text.read_text(encoding="utf-8")
-        self.assertIn("namespace synfire_tidy_0 { namespace x { using namespace ::x; } namespace x::y { using namespace ::x::y; }",
-                      text)
+        sources = {"a.cpp": "namespace x::y {\n}\n", "b.cpp": "#define B 1\n"}
+        text = self.group(sources, True).text.read_text(encoding="utf-8")
+        self.assertIn("namespace synfire_tidy_0 { namespace x { using namespace ::x; }"
+                      " namespace x::y { using namespace ::x::y; }", text)
         self.assertTrue(text.endswith("#undef B\n"))
-        text = self.group({"a.cpp": "namespace x::y {\n}\n", "b.cpp": ""}, False).text.read_text(encoding="utf-8")
-        self.assertNotIn("using", text)
+        self.assertNotIn("using", self.group(sources, False).text.read_text(encoding="utf-8"))
 
     def test_files_with_a_name_in_common_are_in_two(self):
         def source(declared):
             return f"namespace x {{\nnamespace {{\n\n{declared}\n\n}}  // namespace\n}}  // namespace x\n"
 
-        self.assertEqual(tidy.unnamed(source("constexpr int a = 1, b = 2;\nstruct C {\n  int d;\n};\nint e(int f) {\n  int g;\n}\n"
-                                             "using k::h;\nusing I = int;\nconst int j[] = {1};\nTEST(K, L) {\n}\nint m;")),
+        self.assertEqual(tidy.unnamed(source("constexpr int a = 1, b = 2;\nstruct C {\n  int d;\n};\n"
+                                             "int e(int f) {\n  int g;\n}\nusing k::h;\nusing I = int;\n"
+                                             "const int j[] = {1};\nTEST(K, L) {\n}\nint m;")),
                          {"a", "b", "C", "e", "I", "j", "m"})
         for name, declared in {"1.cpp": "int a;", "2.cpp": "double a(int b) {", "3.cpp": "struct B {\n};"}.items():
             self.write(name, source(declared))
