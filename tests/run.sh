@@ -288,6 +288,7 @@ step_scripts() {
   mapfile -t scripts < <(find tests docs tools bindings -type f -name '*.py' | sort)
   check "python syntax" python3 -c 'import ast, sys
 for path in sys.argv[1:]: ast.parse(open(path, encoding="utf-8").read(), path)' "${scripts[@]}"
+  check "groups and cache of clang-tidy" python3 tests/tidy_test.py
   check_format
   check_tidy
 }
@@ -311,14 +312,8 @@ check_format() {
 # the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset test -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && python3 tests/tidy_commands.py build/tidy
+    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON
 }
-# Without the lines that count warnings in headers of other projects.
-tidy_is_kept() (
-  set -o pipefail
-  xargs -d '\n' -n 1 -P "$jobs" clang-tidy -p build/tidy/once --quiet <build/tidy/once/files.txt 2>&1 |
-    { grep -vE '^[0-9]+ warnings? generated\.$' || true; }
-)
 check_tidy() {
   if ! command -v clang-tidy >/dev/null 2>&1 || ! command -v clang++ >/dev/null 2>&1; then
     skip "clang-tidy or clang is not installed"
@@ -326,7 +321,7 @@ check_tidy() {
   fi
   if ! is_version_14 clang-tidy; then skip "clang-tidy: needs version 14, found $(clang-tidy --version | grep version)"; return; fi
   check "clang-tidy: configure build/tidy" configure_tidy &&
-    check "clang-tidy" tidy_is_kept
+    check "clang-tidy" python3 tests/tidy.py build/tidy && say "    $(tail -n 1 "$logs/$step-clang_tidy.log")"
 }
 
 # Warnings are errors where the project is developed; a user's compiler may know warnings that these do not.
