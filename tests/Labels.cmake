@@ -6,6 +6,7 @@
 #   threads    several threads use one object, or share work: ThreadSanitizer, the other threadings of the host backend
 #   system     it depends on the operating system (files, memory, threads, clocks): Windows
 #   memory     none of these, and a mistake in it could touch memory that it must not
+#   texts      it compiles texts at run time: clang
 #   fuzz       guided by coverage, with clang's libFuzzer
 #   once       it depends on none of these and runs in one build: texts compiled at run time, command lines, documents
 #   windows, docs, install, bindings    the steps of tests/run.sh of these names
@@ -15,7 +16,7 @@
 #
 # SYNFIRE_TEST_LABELS: the labels of the tests that a build is for; empty: all. Files of other tests are not compiled.
 set(SYNFIRE_TEST_LABELS "" CACHE STRING "Labels of the tests that are compiled, a list; empty: all (tests/Labels.cmake)")
-set(SYNFIRE_LABELS_OF_TESTS numbers threads system memory fuzz once windows docs install bindings)
+set(SYNFIRE_LABELS_OF_TESTS numbers threads system memory texts fuzz once windows docs install bindings)
 foreach(label IN LISTS SYNFIRE_TEST_LABELS)
   if(NOT label IN_LIST SYNFIRE_LABELS_OF_TESTS)
     message(FATAL_ERROR "SYNFIRE_TEST_LABELS has \"${label}\"; allowed are ${SYNFIRE_LABELS_OF_TESTS}")
