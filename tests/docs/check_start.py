@@ -63,8 +63,6 @@ def start(page, language, folder):
     # Sources stay as they are.
     environment |= {"CARGO_TARGET_DIR": str(folder.parent / "cargo"), "JULIA_DEPOT_PATH": str(folder.parent / "depot"),
                     "CARGO_NET_OFFLINE": "true"}
-    if "SYNFIRE_START_PATH" in os.environ:
-        environment["PATH"] = os.environ["SYNFIRE_START_PATH"] + os.pathsep + os.environ["PATH"]
     blocks = blocks_of(page)
     expected = re.search(r"^    (1000 frames .*), 0 late frames$", page.read_text(encoding="utf-8"), flags=re.M).group(1)
     first, exports = blocks[0][N_COMMON:], [line for line in blocks[0] if line.startswith("export ")]
