@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 namespace synfire::files {
 namespace {
@@ -57,7 +58,8 @@ std::string without_links(const std::string& path) {
     const ssize_t n = ::readlink(at.c_str(), to.data(), to.size());
     if (n < 0) return at;  // no link, or nothing
     to.resize(static_cast<size_t>(n));
-    at = to.starts_with('/') ? to : at.substr(0, at.rfind('/') + 1) + to;
+    if (!to.starts_with('/')) to.insert(0, at, 0, at.rfind('/') + 1);
+    at = std::move(to);
   }
   fail_system("SYN-FILE-WRITE", path, "written", ELOOP);
 }
