@@ -50,6 +50,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BY_HAND = {"forward_desc", "backward_desc", "native_desc", "record_native"}
 # In the order of the header; the generated classes come before the last one.
 CLASSES_BY_HAND = ["context", "buffer", "layer", "graph"]
+# Those of them that make buffers in their context. An object that has such parts knows its context, and gives it to them.
+CLASSES_WITH_CONTEXT = {"layer"}
 METHODS_BY_HAND = {
     "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",
     "synfire_buffer_mark_written", "synfire_buffer_get_desc", "synfire_layer_get_desc", "synfire_layer_set_parameter", "synfire_layer_get_parameter",
@@ -478,7 +480,9 @@ class Generator:
                     "result": (target, name)}
         if role == "part":
             made = class_name(self.owner_of[target])
-            return {"argument": f"&{name}", "before": f"{target} {name} = nullptr;", "result": (made, f"{made}({name})")}
+            context = "context_, " if self.owner_of[target] in CLASSES_WITH_CONTEXT else ""
+            return {"argument": f"&{name}", "before": f"{target} {name} = nullptr;",
+                    "result": (made, f"{made}({context}{name})")}
         if role == "result":
             return {"argument": f"&{name}", "before": f"{target} {name} = 0;",
                     "result": ("bool", f"{name} != 0") if parameter.get("flag") else (target, name)}
@@ -555,15 +559,26 @@ class Generator:
         lines += [f"class {name} : public Owner<{handle}> {{", " public:", f"  /** No {words(made['name'])}. */",
                   f"  {name}() noexcept = default;", ""]
         lines += comment([self.functions[made["create"]]["doc"], f"Calls {made['create']}().", docs], "  ")
+        has_context = any(parameter["role"] == "part" and
+                          self.owner_of[pointee(parameter["type"])[0]] in CLASSES_WITH_CONTEXT
+                          for method in self.api["methods"] if method["object"] == made["name"]
+                          for parameter in method["parameters"])
         lines += signature(f"{'explicit ' if default else ''}{name}",
-                           ["const Context& context", f"const {desc}& desc{default}"], " {", "  ")
+                           ["const Context& context", f"const {desc}& desc{default}"],
+                           " : context_(context) {" if has_context else " {", "  ")
         lines += [f"    const {desc} sized = detail::sized(desc);"]
         lines += broken(f"check({made['create']}(context, &sized, &handle_));", "    ") + ["  }", ""]
         text = f"{article(made['name']).capitalize()} that nothing else destroys, or null."
         lines += comment(["Takes over a handle.", parameters_doc([("handle", text)])], "  ")
         lines += [f"  explicit {name}({handle} handle) noexcept : Owner(handle) {{}}"]
+        if has_context:
+            context = ("context", "Its context, which its parts then know, as if it had been created with it.")
+            lines += [""] + comment(["Takes over a handle.", parameters_doc([context, ("handle", text)])], "  ")
+            lines += [f"  {name}(synfire_context context, {handle} handle) noexcept : Owner(handle), context_(context) {{}}"]
         for member in self.at_once(made["name"]) + self.methods(made["name"]):
             lines += [""] + member
+        if has_context:
+            lines += ["", " private:", "  synfire_context context_ = nullptr;"]
         return lines + ["};"]
 
     def objects(self):

@@ -1,28 +1,42 @@
-"""Prints a page as Doxygen wants it. Pages are written so that their links work where Markdown is shown as it is; this
-makes the same links work in the built documentation:
+"""Prints a page as Doxygen wants it. Pages are plain Markdown, which reads well where it is shown as it is; this makes the
+same page of it in the built documentation:
 
+- a table of contents in the place of the empty line after the title, on every page of docs/pages but the main page;
 - a link to a heading, page.md#some-heading or #some-heading: every heading gets that name as its label;
+- a link to a group of functions, ../../include/synfire/synfire.h#graph;
 - a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;
 - a picture, a program that draws pictures, a file of evidence, an example of a model: all of them lie beside the built
-  pages.
+  pages;
+- formulas: $`a + b`$ within a line, and blocks of ```math;
+- drawings, blocks of ```dot;
+- the same code in several languages, of which the reader chooses one: a row of
 
-With --programs, it writes copies of programs of which the parts that pages show, between two marks such as [quickstart],
-begin at the left margin.
+      <details><summary>C++</summary>
+
+      </details>
+
+  becomes tabs (the aliases tabs, tab and endtabs in Doxyfile.in). The summary is a name of LANGUAGES.
 
 Usage: page_filter.py PAGE.md                    # lines stay lines, so that Doxygen's messages have the right numbers
-       page_filter.py --programs OUTPUT FOLDER...
 """
 
 import pathlib
 import re
 import sys
-import textwrap
 
 HEADING = re.compile(r"^(##+) (.*?)(?: \{#([\w-]+)\})?$")
 LINK = re.compile(r"\]\(([^)\s#]*)#([\w-]+)\)")
 CODE = re.compile(r"\[`([^`\]]+)`\]\(")
-MARK = re.compile(r"^\s*(?://|/\*|#)\S*\s*\[([\w ]+)\](?: \*/)?$")
 BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence|examples/models)/")
+FORMULA = re.compile(r"\$`([^`]+)`\$")
+SUMMARY = re.compile(r"^<details(?: open)?><summary>(.*)</summary>$")
+
+# The languages that tabs can have: the title of a tab, the name by which tabs.js remembers it.
+LANGUAGES = {"C": "c", "C++": "cpp", "Rust": "rust", "C#": "csharp", "Julia": "julia"}
+# Blocks that Doxygen does not show as code: what their first and last lines become.
+DRAWN = {"```math": (r"\f[", r"\f]"), "```dot": ("@dot", "@enddot")}
+# Languages of blocks as Doxygen names them: extensions of files, see EXTENSION_MAPPING.
+COLOURED = {"```rust": "```{.rs}", "```csharp": "```{.cs}", "```julia": "```{.jl}", "```python": "```{.py}"}
 
 
 def lines_of(page):
@@ -54,39 +68,46 @@ def labels(page):
     return found
 
 
-def program(path):
-    """The program with each marked part moved to the left. Parts may not overlap; one that does stays where it is."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    begin, name = 0, None
+def with_tabs(page, lines):
+    """The lines with rows of <details> replaced by tabs. Each row is a group of its own."""
+    group, inside = 0, False
     for number, line in enumerate(lines):
-        mark = MARK.match(line)
-        if mark and name is None:
-            begin, name = number + 1, mark.group(1)
-        elif mark and mark.group(1) == name:
-            lines[begin:number] = textwrap.dedent("\n".join(lines[begin:number])).split("\n")
-            name = None
-    return "\n".join(lines)
+        summary = SUMMARY.match(line)
+        if summary:
+            if summary.group(1) not in LANGUAGES:
+                sys.exit(f"{page}: {summary.group(1)} is not one of {', '.join(LANGUAGES)}")
+            group += not inside
+            command = "tab" if inside else "tabs"
+            lines[number] = f"@{command}{{tabs-{group},{LANGUAGES[summary.group(1)]},{summary.group(1)}}}"
+            inside = True
+        elif line == "</details>":
+            inside = any(SUMMARY.match(later) for later in [some for some in lines[number + 1 :] if some][:1])
+            lines[number] = "" if inside else "@endtabs"
+    return lines
 
 
-def copy_programs(output, folders):
-    for folder in map(pathlib.Path, folders):
-        for path in folder.rglob("*"):
-            if path.suffix in (".c", ".h", ".cpp", ".hpp", ".rs", ".cs", ".jl"):
-                copy = output / folder.parent.name / folder.name / path.relative_to(folder)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_text(program(path), encoding="utf-8")
+def with_blocks(lines):
+    """The lines with the first and last lines of blocks as Doxygen wants them."""
+    last = None
+    for line in lines:
+        if last is None and line in DRAWN:
+            line, last = DRAWN[line]
+        elif last is not None and line == "```":
+            line, last = last, None
+        yield COLOURED.get(line, line)
 
 
 def main():
-    if sys.argv[1] == "--programs":
-        copy_programs(pathlib.Path(sys.argv[2]), sys.argv[3:])
-        return
     page = pathlib.Path(sys.argv[1])
     own = labels(page)
     headings = iter(own.items())
 
     def reference(match):
         target = (page.parent / match.group(1)) if match.group(1) else page
+        if target.name in ("synfire.h", "synfire.hpp"):
+            if f"@defgroup {match.group(2)} " not in target.read_text(encoding="utf-8"):
+                sys.exit(f"{page}: {target.name} has no group {match.group(2)}")
+            return f"](@ref {match.group(2)})"
         if target.suffix != ".md":
             return match.group(0)
         known = labels(target) if target != page else own
@@ -101,9 +122,13 @@ def main():
             heading = HEADING.match(line)
             line = f"{heading.group(1)} {heading.group(2)} {{#{label}}}"
         elif is_text:
-            line = LINK.sub(reference, BESIDE.sub("](", CODE.sub(r"[\1](", line)))
+            line = FORMULA.sub(r"\\f$\1\\f$", LINK.sub(reference, BESIDE.sub("](", CODE.sub(r"[\1](", line))))
         lines.append(line)
-    sys.stdout.write("\n".join(lines))
+    if page.parent.name == "pages" and page.stem != "mainpage":
+        if not lines[0].startswith("# ") or lines[1]:
+            sys.exit(f"{page}: begins with a title and an empty line")
+        lines[1] = "[TOC]"
+    sys.stdout.write("\n".join(with_blocks(with_tabs(page, lines))))
 
 
 if __name__ == "__main__":

@@ -518,8 +518,8 @@ typedef struct synfire_buffer_desc {
    *  use. */
   void *data SYNFIRE_NULLABLE;
   /** Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as
-   *  `[T, ...]`: at least the number of elements of one step. Elements in between are not touched. 0 (default): steps
-   *  are contiguous. */
+   *  `[T, ...]`: at least the number of elements of one step. Elements in between are not touched, and where T is 1 it
+   *  has no effect. 0 (default): steps are contiguous. */
   uint64_t row_pitch;
   /** Called once, after the last use of borrowed memory, when no GPU work enqueued before still reads or writes it.
    *  Null (default): nothing is called. Refused without `data`. If the buffer could not be created, it is never called
@@ -3475,9 +3475,9 @@ SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SY
  * Reads an array of a synapse, after every replay that uses it and was launched before.
  *
  * @param synapse A synapse.
- * @param name    `"weight"` or `"weight_gradient"`, `[N, K]`; `"bias"` or `"bias_gradient"`, `[N]`.
- * @param[out] values Receives f32 (f64 in an f64 synapse), in host memory. Weights are as they were written or learnt,
- *                not rounded to their grid.
+ * @param name    `"weight"` or `"weight_gradient"`, `[N, K]`; `"bias"` or `"bias_gradient"`, `[N]`. Since ABI 0.3
+ *                `"weights"`, as in a file, is another name of `"weight"`.
+ * @param[out] values Receives f32 (f64 in an f64 synapse), in host memory; weights as written or learnt, not on their grid.
  * @param bytes   Size of `values` in bytes: exactly that of the array.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (gradients of a frozen synapse), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,

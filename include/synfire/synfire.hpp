@@ -2323,7 +2323,18 @@ class Layer : public Owner<synfire_layer> {
    * @param handle A layer that nothing else destroys.
    * @throws error; the handle is then destroyed.
    */
-  explicit Layer(synfire_layer handle) : Owner(handle) { check(synfire_layer_get_desc(handle_, &desc_)); }
+  explicit Layer(synfire_layer handle) : Layer(nullptr, handle) {}
+
+  /**
+   * Takes ownership of a handle whose descriptor is not known. Calls synfire_layer_get_desc().
+   *
+   * @param context Its context, with which make_sequence() and the like make buffers; or null.
+   * @param handle  A layer that nothing else destroys.
+   * @throws error; the handle is then destroyed.
+   */
+  Layer(synfire_context context, synfire_layer handle) : Owner(handle), context_(context) {
+    check(synfire_layer_get_desc(handle_, &desc_));
+  }
 
   /**
    * The descriptor with which it was created.
@@ -2376,7 +2387,7 @@ class Layer : public Owner<synfire_layer> {
    * @tparam T     Element type: the layer's own or, in a 16-bit layer, also `float`.
    * @param memory One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of sequence_shape().
-   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   * @throws error, also if the layer was made from a handle without a context, or that one is destroyed.
    */
   template <class T>
   Buffer make_sequence(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
@@ -2404,7 +2415,7 @@ class Layer : public Owner<synfire_layer> {
    * @tparam T     Element type: `double` in f64 layers, `float` in all others.
    * @param memory One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of state_shape().
-   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   * @throws error, also if the layer was made from a handle without a context, or that one is destroyed.
    */
   template <class T>
   Buffer make_state(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
@@ -2431,7 +2442,7 @@ class Layer : public Owner<synfire_layer> {
    * @tparam T     Element type: `std::uint32_t` for packed spikes, any other for dense ones.
    * @param memory One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of bits_shape() when T is `std::uint32_t`, else of sequence_shape().
-   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   * @throws error, also if the layer was made from a handle without a context, or that one is destroyed.
    */
   template <class T = std::uint32_t>
   Buffer make_spikes(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
@@ -2458,7 +2469,7 @@ class Layer : public Owner<synfire_layer> {
    *
    * @param memory One of `SYNFIRE_MEMORY_*`.
    * @return A buffer of time_bits_shape().
-   * @throws error, also if the layer was not created with a Context, or that one is destroyed.
+   * @throws error, also if the layer was made from a handle without a context, or that one is destroyed.
    */
   Buffer make_time_bits(std::int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
     return make(time_bits_desc(time_bits_shape(), memory));
@@ -2766,6 +2777,11 @@ class Layer : public Owner<synfire_layer> {
       ~Lent() { static_cast<void>(context.release()); }
       Context context;
     };
+    if (context_ == nullptr)
+      throw error(SYNFIRE_ERROR_INVALID_HANDLE,
+                  "[SYN-HANDLE-NULL] synfire::Layer: context is null, because the layer was made from a handle alone, "
+                  "or by default; give the context to the constructor, or to make_sequence(), make_state(), "
+                  "make_spikes() or make_time_bits()");
     const Lent lent(context_);
     return Buffer(lent.context, desc);
   }
@@ -2968,7 +2984,7 @@ class Network : public Owner<synfire_network> {
    * @param desc    What to create; network_desc() helps.
    * @throws error
    */
-  Network(const Context& context, const synfire_network_desc& desc) {
+  Network(const Context& context, const synfire_network_desc& desc) : context_(context) {
     const synfire_network_desc sized = detail::sized(desc);
     check(synfire_network_create(context, &sized, &handle_));
   }
@@ -2979,6 +2995,14 @@ class Network : public Owner<synfire_network> {
    * @param handle A network that nothing else destroys, or null.
    */
   explicit Network(synfire_network handle) noexcept : Owner(handle) {}
+
+  /**
+   * Takes over a handle.
+   *
+   * @param context Its context, which its parts then know, as if it had been created with it.
+   * @param handle  A network that nothing else destroys, or null.
+   */
+  Network(synfire_context context, synfire_network handle) noexcept : Owner(handle), context_(context) {}
 
   /**
    * Adds the input.
@@ -3286,7 +3310,7 @@ class Network : public Owner<synfire_network> {
   Layer layer(const char* stage) const {
     synfire_layer layer = nullptr;
     check(synfire_network_get_layer(handle_, stage, &layer));
-    return Layer(layer);
+    return Layer(context_, layer);
   }
 
   /**
@@ -3362,6 +3386,9 @@ class Network : public Owner<synfire_network> {
    * @throws error
    */
   void load(const char* path) { check(synfire_network_load(handle_, path)); }
+
+ private:
+  synfire_context context_ = nullptr;
 };
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: end objects
@@ -3524,7 +3551,7 @@ inline Network network_from_file(const Context& context, const char* path,
   const synfire_network_file_desc sized = detail::sized(desc);
   synfire_network network = nullptr;
   check(synfire_network_create_from_file(context, path, &sized, &network));
-  return Network(network);
+  return Network(context, network);
 }
 
 /**
@@ -3541,7 +3568,7 @@ inline Network network_from_memory(const Context& context, const std::vector<uns
   const synfire_network_file_desc sized = detail::sized(desc);
   synfire_network network = nullptr;
   check(synfire_network_create_from_memory(context, file.data(), file.size(), &sized, &network));
-  return Network(network);
+  return Network(context, network);
 }
 
 // ---- Immediate calls ------------------------------------------------------------------------------------------------

@@ -95,9 +95,10 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-BUFFER-OVERFLOW",
          "desc.n_elements is %llu; at most 2^62 bytes can be addressed",
          static_cast<unsigned long long>(desc.n_elements));
-  if (desc.row_pitch > n_elements)
-    fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu; the buffer has %llu elements in all",
-                  static_cast<unsigned long long>(desc.row_pitch), static_cast<unsigned long long>(n_elements));
+  // It may be above n_elements: a single step has no next one.
+  if (desc.row_pitch > most_bytes / element)
+    fail_argument("SYN-BUFFER-PITCH", "desc.row_pitch is %llu elements; at most 2^62 bytes can be addressed",
+                  static_cast<unsigned long long>(desc.row_pitch));
   if (owned_ && (desc.release || desc.release_flag))
     fail_argument("SYN-BUFFER-RELEASE", "desc.%s is given and desc.data is null; only borrowed memory is given back",
                   desc.release ? "release" : "release_flag");

@@ -35,8 +35,9 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
   check_shape(buffer, name, {lengths.begin(), lengths.size()}, shape);
   View view = buffer.view().shaped(lengths);
   const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
-  const uint64_t pitch = buffer.row_pitch() == 0 ? wanted : buffer.row_pitch();
-  if (steps > 1 && pitch < wanted)
+  // From a single step there is no next one.
+  const uint64_t pitch = buffer.row_pitch() == 0 || steps <= 1 ? wanted : buffer.row_pitch();
+  if (pitch < wanted)
     fail_argument("SYN-BUFFER-PITCH",
                   "%s has a row_pitch of %llu elements; a step of %s has %llu. Rows may have gaps but must not "
                   "overlap, and the elements of a row must be contiguous: copy other layouts into such a buffer first "

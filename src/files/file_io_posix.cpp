@@ -9,10 +9,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 namespace synfire::files {
 namespace {
@@ -43,6 +46,65 @@ auto repeated(Call call) {
 void close_file(intptr_t file) noexcept {
   if (file >= 0) ::close(static_cast<int>(file));
 }
+
+// The path behind all symbolic links, also if there is nothing yet at the end of them.
+std::string without_links(const std::string& path) {
+  std::string at = path;
+  constexpr int most_links = 40;  // as Linux follows
+  for (int i = 0; i < most_links; ++i) {
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(at.c_str(), nullptr), &std::free);
+    if (resolved) return resolved.get();
+    std::string to(PATH_MAX, '\0');
+    const ssize_t n = ::readlink(at.c_str(), to.data(), to.size());
+    if (n < 0) return at;  // no link, or nothing
+    to.resize(static_cast<size_t>(n));
+    if (!to.starts_with('/')) to.insert(0, at, 0, at.rfind('/') + 1);
+    at = std::move(to);
+  }
+  fail_system("SYN-FILE-WRITE", path, "written", ELOOP);
+}
+
+// A write beyond the size that files may have (RLIMIT_FSIZE) raises SIGXFSZ, which ends a process that does not expect
+// it. While this object lives, the calling thread does not get that signal, and the write fails with EFBIG.
+class WithoutSizeSignal {
+ public:
+  WithoutSizeSignal() noexcept {
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGXFSZ) == 1;
+    ::sigemptyset(&signal_);
+    ::sigaddset(&signal_, SIGXFSZ);
+    is_blocked_ = ::pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0;
+  }
+  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+  ~WithoutSizeSignal() {
+    if (!is_blocked_) return;
+    const int error = errno;
+    sigset_t pending;
+    ::sigemptyset(&pending);
+    ::sigpending(&pending);
+    // That of the write is taken back; one from before is not ours.
+    if (!was_pending_ && ::sigismember(&pending, SIGXFSZ) == 1) take();
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+
+ private:
+  void take() noexcept {
+#if defined(__APPLE__)
+    int taken = 0;
+    ::sigwait(&signal_, &taken);
+#else
+    constexpr timespec at_once = {};
+    repeated([&] { return ::sigtimedwait(&signal_, nullptr, &at_once); });
+#endif
+  }
+
+  sigset_t signal_, before_;
+  bool was_pending_, is_blocked_;
+};
 
 }  // namespace
 
@@ -78,10 +140,8 @@ void InputFile::read(std::span<std::byte> to) {
   }
 }
 
-ReplacementFile::ReplacementFile(const char* path) : path_(path), target_(path) {
-  // What a symbolic link refers to is replaced, not the link.
-  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path, nullptr), &std::free);
-  if (resolved) target_ = resolved.get();
+ReplacementFile::ReplacementFile(const char* path) : path_(path) {
+  target_ = without_links(path_);  // what a symbolic link refers to is replaced or made, not the link
   mode_t mode = 0666;
   struct stat status = {};
   if (::stat(target_.c_str(), &status) == 0) {
@@ -109,6 +169,7 @@ ReplacementFile::~ReplacementFile() {
 }
 
 void ReplacementFile::write(std::span<const std::byte> bytes) {
+  const WithoutSizeSignal quiet;
   while (!bytes.empty()) {
     const size_t n = std::min(bytes.size(), most_bytes);
     const ssize_t written = repeated([&] { return ::write(static_cast<int>(file_), bytes.data(), n); });

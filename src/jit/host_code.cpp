@@ -123,12 +123,14 @@ std::string run_compiler(const std::string& path, HostParts parts, const std::ve
   arguments.insert(arguments.end(), extra.begin(), extra.end());
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
+  if (result.end != ProcessResult::End::signalled && result.code == 0) return result.output;
+  // A program that is no compiler, or one that is not installed completely, may fail without a word.
+  const bool is_silent = result.output.find_first_not_of(" \t\r\n") == std::string::npos;
+  const std::string errors = is_silent ? "it printed nothing" : errors_in(result.output, text.known_as);
   if (result.end == ProcessResult::End::signalled)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s was ended by signal %d: %.700s",
-         path.c_str(), result.code, errors_in(result.output, text.known_as).c_str());
-  if (result.code == 0) return result.output;
-  const std::string errors = errors_in(result.output, text.known_as);
-  if (result.output.find("internal compiler error") != std::string::npos || result.code >= 126)
+         path.c_str(), result.code, errors.c_str());
+  if (is_silent || result.output.find("internal compiler error") != std::string::npos || result.code >= 126)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s failed with status %d: %.800s", path.c_str(),
          result.code, errors.c_str());
   throw core::Failure{SYNFIRE_ERROR_INVALID_ARGUMENT, 0, "SYN-MODEL-COMPILE", errors};

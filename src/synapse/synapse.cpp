@@ -80,7 +80,8 @@ void Synapse::prepare_gradients() {
 }
 
 View Synapse::find(const char* name, const void* values, uint64_t bytes) {
-  const std::string_view wanted = name;
+  // A file has the weights of its synapses as "weights".
+  const std::string_view wanted = name == std::string_view("weights") ? "weight" : name;
   const bool of_weights = wanted == "weight" || wanted == "weight_gradient";
   const bool is_gradient = wanted == "weight_gradient" || wanted == "bias_gradient";
   if (!of_weights && wanted != "bias" && wanted != "bias_gradient") {

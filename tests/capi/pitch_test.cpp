@@ -166,13 +166,47 @@ TEST_F(Pitch, RowsThatWouldOverlapAreRefusedWithAWayOut) {
       EXPECT_EQ(last_error_text().rfind("[SYN-BUFFER-PITCH]", 0), 0u) << last_error_text();
     }
   }
-  desc.row_pitch = 41;
   synfire_buffer handle = nullptr;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.row_pitch", "41", "40"),
-               synfire_buffer_create(context, &desc, &handle));
-  EXPECT_EQ(handle, nullptr);
+  desc.row_pitch = 41;  // more than all elements: for one step only
+  ASSERT_OK(synfire_buffer_create(context, &desc, &handle));
+  const Buffer wide(handle);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = wide;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-BUFFER-SIZE", "desc.x", "40", "133", "row_pitch"),
+               synfire_layer_forward(layer, &forward, nullptr));
   desc.row_pitch = std::numeric_limits<uint64_t>::max();
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("desc.row_pitch"), synfire_buffer_create(context, &desc, &handle));
+}
+
+// With one step there is no next one, so what the pitch would be does not matter: not to the size of the buffer, with
+// its shape or without, and not to the results.
+TEST_F(Pitch, AnyPitchIsGoodForOneStep) {
+  constexpr uint64_t n = 33;
+  const Layer layer = make_layer(context, describe(Shape{1, 1, n}, SYNFIRE_DTYPE_F32));
+  std::vector<float> values(n), v(n), expected;
+  for (size_t i = 0; i < n; ++i) values[i] = static_cast<float>(i) / 16;
+  for (const bool has_shape : {false, true})
+    for (const uint64_t pitch : {uint64_t{0}, uint64_t{20}, n, uint64_t{40}, uint64_t{1} << 59}) {
+      SCOPED_TRACE(testing::Message() << "pitch " << pitch << (has_shape ? ", a shape" : ""));
+      synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+      desc.row_pitch = pitch;
+      if (!has_shape) desc.n_elements = n;
+      if (has_shape) std::copy_n(std::begin({uint64_t{1}, uint64_t{1}, n}), 3, desc.shape);
+      synfire_buffer x = nullptr, v_seq = nullptr;
+      ASSERT_OK(synfire_buffer_create(context, &desc, &x));
+      const Buffer x_owner(x);
+      ASSERT_OK(synfire_buffer_create(context, &desc, &v_seq));
+      const Buffer v_owner(v_seq);
+      ASSERT_OK(synfire_buffer_upload(x, 0, values.data(), n * sizeof(float)));
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.x = x;
+      forward.v_seq = v_seq;
+      ASSERT_OK(synfire_layer_reset_state(layer, nullptr));
+      ASSERT_OK(synfire_layer_forward(layer, &forward, nullptr));
+      ASSERT_OK(synfire_buffer_download(v_seq, 0, v.data(), n * sizeof(float)));
+      if (expected.empty()) expected = v;
+      EXPECT_EQ(v, expected);
+    }
 }
 
 // All rows but the last take just below 2^64 bytes, and the last one exceeds the limit.

@@ -1,26 +1,46 @@
-"""Checks the built documentation: it shows only compiled code, has its pictures, its links lead somewhere, and it loads
-nothing from a network.
+"""Checks the built documentation: it shows the code of the pages to the letter, has its pictures, its links lead somewhere,
+it loads nothing from a network, and nothing in its style sheet makes a page higher than the window that shows it.
 
 Usage: check_pages.py SOURCE_DIRECTORY HTML_DIRECTORY
 """
 
+import collections
+import html as markup
 import pathlib
 import re
 import sys
+
+
+def letters(code):
+    """Code without what Doxygen changes in it: white space."""
+    return re.sub(r"\s+", "", code.replace("\u00a0", " "))
+
+
+def blocks_of_code(path):
+    """The blocks of code of a built page."""
+    for block in re.findall(r"<div class=\"fragment\">(.*?)</div><!-- fragment -->", path.read_text(encoding="utf-8"), flags=re.S):
+        lines = re.findall(r"<div class=\"line\">(.*?)</div>$", block, flags=re.M)  # and no descriptions of what is linked
+        yield letters(markup.unescape(re.sub(r"<[^>]*>", "", "\n".join(lines))))
 
 
 def main():
     root, html = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     problems = []
     pages = sorted((root / "docs" / "pages").glob("*.md"))
-    snippets = 0
+    in_html = collections.Counter(code for path in html.glob("*.html") for code in blocks_of_code(path))
+    blocks = 0
     for page in pages:
-        text = page.read_text(encoding="utf-8")
-        snippets += len(re.findall(r"^[@\\]snippet", text, flags=re.M))
-        if re.search(r"^(```|~~~)\s*(c|cpp|c\+\+|\{\.c)", text, flags=re.M | re.I) or re.search(r"[@\\]code\b", text):
-            problems.append(f"{page.name}: code of C by hand; take it from a compiled example with @snippet")
-    if not snippets:
-        problems.append("no page shows a snippet")
+        for code in re.findall(r"^<!-- code [^\n]*\n```\w+\n(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.M | re.S):
+            blocks += 1
+            if not in_html[letters(code)]:
+                problems.append(f"{page.name}: the built page does not have this block as it is written:\n{code}")
+    if not blocks:
+        problems.append("no page shows code")
+    # The pages scroll inside #doc-content. What is placed absolutely inside that, but by no box of its own, is part of the
+    # document around it, which would then scroll too.
+    style = re.sub(r"/\*.*?\*/", "", (root / "docs" / "theme" / "synfire.css").read_text(encoding="utf-8"), flags=re.S)
+    for rule in re.findall(r"[^{}]*\{[^{}]*\bposition:\s*(?:absolute|fixed)[^{}]*\}", style):
+        problems.append(f"synfire.css: this adds a second scroll bar to the pages: {' '.join(rule.split())}")
     shown = sorted(html.glob("*.html"))
     pictures = tabs = 0
     targets = {}  # file: what may follow a # in a link to it
@@ -55,7 +75,7 @@ def main():
         if not (html / needed).exists():
             problems.append(f"{needed} is missing")
     print("\n".join(problems))
-    print(f"{len(pages)} pages, {snippets} snippets, {len(shown)} HTML files, {pictures} pictures, {tabs} tabs, {len(problems)} problems")
+    print(f"{len(pages)} pages, {blocks} blocks of code, {len(shown)} HTML files, {pictures} pictures, {tabs} tabs, {len(problems)} problems")
     return 1 if problems else 0
 
 

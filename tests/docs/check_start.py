@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-LANGUAGES = ("c", "cpp", "rust", "csharp", "julia")
+LANGUAGES = {"c": "C", "cpp": "C++", "rust": "Rust", "csharp": "C#", "julia": "Julia"}  # with the titles of their tabs
 N_COMMON = 2  # commands that build and install
 
 
@@ -29,8 +29,9 @@ def blocks_of(page):
 def network_of(page, language):
     """The commands of a language on the page of the first network, and what they print."""
     text = page.read_text(encoding="utf-8")
-    tab = re.search(rf"^@tabs?\{{run,{language},[^}}]*\}}\n(.*?)^@(?:end)?tabs?\b", text, flags=re.M | re.S).group(1)
-    commands = [line[4:] for line in tab.split("\n") if line.startswith("    ")]
+    tabs = re.findall(rf"^<details(?: open)?><summary>{re.escape(LANGUAGES[language])}</summary>\n(.*?)^</details>$", text,
+                      flags=re.M | re.S)
+    commands = [line[4:] for tab in tabs if "<!-- code" not in tab for line in tab.split("\n") if line.startswith("    ")]
     printed = re.search(r"^All five print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
     return commands, "".join(line[4:] for line in printed.splitlines(keepends=True))
 
@@ -62,8 +63,6 @@ def start(page, language, folder):
     # Sources stay as they are.
     environment |= {"CARGO_TARGET_DIR": str(folder.parent / "cargo"), "JULIA_DEPOT_PATH": str(folder.parent / "depot"),
                     "CARGO_NET_OFFLINE": "true"}
-    if "SYNFIRE_START_PATH" in os.environ:
-        environment["PATH"] = os.environ["SYNFIRE_START_PATH"] + os.pathsep + os.environ["PATH"]
     blocks = blocks_of(page)
     expected = re.search(r"^    (1000 frames .*), 0 late frames$", page.read_text(encoding="utf-8"), flags=re.M).group(1)
     first, exports = blocks[0][N_COMMON:], [line for line in blocks[0] if line.startswith("export ")]

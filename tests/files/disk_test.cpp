@@ -178,6 +178,33 @@ TEST_F(FilesOnDisk, ASymbolicLinkStaysOne) {
   EXPECT_EQ(SafetensorsFile::from_file(path("latest").c_str()).tensors().size(), 2u);
 }
 
+TEST_F(FilesOnDisk, ASymbolicLinkToNothingYetStaysOne) {
+  fs::create_directory(folder_ / "run");
+  fs::create_symlink("run/next", folder_ / "latest");
+  fs::create_symlink(path("run/model"), folder_ / "run/next");
+  for (int i = 0; i < 2; ++i) {  // made, then replaced
+    writer_.write_file(path("latest").c_str());
+    EXPECT_TRUE(fs::is_symlink(folder_ / "latest"));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "run/next"));
+    EXPECT_FALSE(fs::is_symlink(folder_ / "run/model"));
+    EXPECT_EQ(text_at(path("run/model")), written());
+  }
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_ / "run");
+  fs::create_symlink("here", "link");
+  writer_.write_file("link");
+  fs::current_path(before);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "run/link"));
+  EXPECT_EQ(text_at(path("run/here")), written());
+
+  fs::create_symlink("nowhere/model", folder_ / "lost");
+  EXPECT_TRUE(refuses_to_write(path("lost"), {"lost", "No such file"}));
+  fs::create_symlink("circle", folder_ / "circle");
+  EXPECT_TRUE(refuses_to_write(path("circle"), {"circle", "levels of symbolic links"}));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "lost") && fs::is_symlink(folder_ / "circle"));
+  EXPECT_EQ(n_files(), 4u);
+}
+
 TEST_F(FilesOnDisk, TheLongestNameThatTheSystemAllows) {
   const std::string name(255, 'n');
   writer_.write_file(path(name).c_str());
@@ -251,8 +278,10 @@ TEST_F(FilesOnDisk, AFullDiskLeavesTheOldFile) {
   put(path(), "old");
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const size_t whole = written().size();
+  sigset_t blocked, blocked_before;
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &blocked_before), 0);
+  ASSERT_EQ(::sigismember(&blocked_before, SIGXFSZ), 0);
   for (size_t limit = 0; limit < whole; limit += 50) {
     rlimit limited = before;
     limited.rlim_cur = limit;
@@ -263,7 +292,26 @@ TEST_F(FilesOnDisk, AFullDiskLeavesTheOldFile) {
     EXPECT_EQ(text_at(path()), "old");
     EXPECT_EQ(n_files(), 1u);
   }
-  std::signal(SIGXFSZ, handler);
+  // The signal that such a write raises has ended nothing, and is as before.
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &blocked), 0);
+  EXPECT_EQ(::sigismember(&blocked, SIGXFSZ), 0);
+  EXPECT_EQ(std::signal(SIGXFSZ, SIG_DFL), SIG_DFL);
+}
+
+// A signal that was pending before the write stays pending.
+TEST_F(FilesOnDisk, TheCallersOwnSignalStaysPending) {
+  sigset_t size_signal, before, pending;
+  ::sigemptyset(&size_signal);
+  ::sigaddset(&size_signal, SIGXFSZ);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &size_signal, &before), 0);
+  ASSERT_EQ(::pthread_kill(::pthread_self(), SIGXFSZ), 0);
+  writer_.write_file(path().c_str());
+  ASSERT_EQ(::sigpending(&pending), 0);
+  EXPECT_EQ(::sigismember(&pending, SIGXFSZ), 1);
+  constexpr timespec at_once = {};
+  EXPECT_EQ(::sigtimedwait(&size_signal, nullptr, &at_once), SIGXFSZ);
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &before, nullptr), 0);
+  EXPECT_EQ(text_at(path()), written());
 }
 
 TEST_F(FilesOnDisk, EachFailingCallLeavesTheOldFile) {

@@ -69,8 +69,9 @@ TEST_F(Networks, PartsAreTheirOwn) {
   const std::vector<float> before = array(first, "weight", 6 * inputs);
   EXPECT_EQ(network.train().n_batches, 3U);
   EXPECT_NE(array(first, "weight", 6 * inputs), before);
+  EXPECT_EQ(array(first, "weights", 6 * inputs), array(first, "weight", 6 * inputs)) << "the name that files have";
   // Weights that are written by hand are those of the next evaluation: without any, both classes are as likely.
-  synfire::write(second, "weight", std::vector<float>(12));
+  synfire::write(second, "weights", std::vector<float>(12));
   synfire::write(second, "bias", std::vector<float>(2));
   const synfire_network_result result = network.evaluate();
   EXPECT_NEAR(result.loss, std::log(2.0), 1e-6);
@@ -89,6 +90,28 @@ TEST_F(Networks, PartsAreTheirOwn) {
   EXPECT_EQ(input.dtype(), SYNFIRE_DTYPE_F32);
   EXPECT_EQ(input.size(), static_cast<std::size_t>(batch * inputs));
   EXPECT_TRUE(input.host_visible());
+}
+
+// As a layer that was created with a context, however the network was made. A handle alone has none.
+TEST_F(Networks, LayersMakeBuffers) {
+  const synfire::Network network = built();
+  const synfire::Layer hidden = network.layer("hidden");
+  EXPECT_EQ(hidden.make_sequence<float>().shape(), hidden.sequence_shape());
+  EXPECT_EQ(hidden.make_state<float>(SYNFIRE_MEMORY_PINNED).shape(), hidden.state_shape());
+  EXPECT_EQ(hidden.make_spikes().shape(), hidden.bits_shape());
+  EXPECT_EQ(hidden.make_time_bits().shape(), hidden.time_bits_shape());
+
+  const synfire::Network loaded = synfire::network_from_memory(context, synfire::save_to_memory(network));
+  EXPECT_EQ(loaded.layer("hidden").make_spikes().shape(), hidden.bits_shape());
+
+  synfire_layer handle = nullptr;
+  synfire::check(synfire_network_get_layer(network, "hidden", &handle));
+  const synfire::Layer alone(handle);
+  EXPECT_EQ(alone.make_spikes(context).shape(), hidden.bits_shape());
+  expect_refused(SYNFIRE_ERROR_INVALID_HANDLE, {"SYN-HANDLE-NULL", "context", "from a handle"},
+                 [&] { alone.make_sequence<float>(); });
+  synfire::check(synfire_network_get_layer(network, "hidden", &handle));
+  EXPECT_EQ(synfire::Layer(context, handle).make_spikes().shape(), hidden.bits_shape());
 }
 
 TEST_F(Networks, PartsOutliveThem) {

@@ -177,8 +177,13 @@ TEST_F(LoadRefused, WithoutACompiler) {
 TEST_F(LoadRefused, CompilersThatFail) {
   synfire_load_desc desc = load_desc(twin_text, "twin");
   desc.no_cache = 1;
-  with_compiler("kill -SEGV $$",
-                [&] { refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "signal", "11"), desc); });
+  with_compiler("kill -SEGV $$", [&] {
+    refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "signal", "11", "nothing"), desc);
+  });
+  with_compiler("echo; exit 1", [&] {
+    refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "the compiler", "status 1", "printed nothing"),
+            desc);
+  });
   with_compiler("echo 'internal compiler error: oh'; exit 4",
                 [&] { refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "internal", "4"), desc); });
   with_compiler("exit 0", [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-FILES", "model.so"), desc); });

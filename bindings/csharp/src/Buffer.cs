@@ -281,6 +281,14 @@ namespace Synfire
                 UploadBytes(data, checked(source.Length * (long)ElementSize), checked(offset * ElementSize));
         }
 
+        /// <summary>Copies an array into the buffer. Blocks until it is done.</summary>
+        /// <param name="source">What to copy.</param>
+        /// <param name="offset">First element in the buffer.</param>
+        public void Upload(T[] source, long offset = 0)
+        {
+            Upload(new ReadOnlySpan<T>(Errors.Given(source, "source")), offset);
+        }
+
         /// <summary>Copies elements out of the buffer. Blocks until it is done.</summary>
         /// <param name="destination">Where to.</param>
         /// <param name="offset">First element in the buffer.</param>
@@ -291,6 +299,14 @@ namespace Synfire
             if (destination.Length == 0) return;
             fixed (byte* data = &MemoryMarshal.GetReference(MemoryMarshal.AsBytes(destination)))
                 DownloadBytes(data, checked(destination.Length * (long)ElementSize), checked(offset * ElementSize));
+        }
+
+        /// <summary>Copies elements into an array, as many as it has. Blocks until it is done.</summary>
+        /// <param name="destination">Where to.</param>
+        /// <param name="offset">First element in the buffer.</param>
+        public void Download(T[] destination, long offset = 0)
+        {
+            Download(new Span<T>(Errors.Given(destination, "destination")), offset);
         }
 
         /// <summary>
@@ -435,7 +451,7 @@ namespace Synfire
             public override MemoryHandle Pin(int elementIndex = 0)
             {
                 bool held = false;
-                buffer_.Handle.DangerousAddRef(ref held);
+                buffer_.Handle.Hold(ref held);
                 return new MemoryHandle((byte*)buffer_.Address + (long)elementIndex * ElementSize, default(GCHandle),
                                         this);
             }

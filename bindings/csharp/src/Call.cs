@@ -80,7 +80,7 @@ namespace Synfire
         private void Hold(SynfireObject used)
         {
             bool held = false;
-            used.Handle.DangerousAddRef(ref held);
+            used.Handle.Hold(ref held);
             used_.Add(used);
         }
     }

@@ -83,6 +83,12 @@ namespace Synfire
             return value;
         }
 
+        // Null becomes a span of no memory, which an empty array does not.
+        public static void GivenSpan<T>(ReadOnlySpan<T> values, string name)
+        {
+            if (values == default(ReadOnlySpan<T>)) throw new ArgumentNullException(name);
+        }
+
         public static long NotNegative(long value, string name)
         {
             if (value < 0) throw new ArgumentOutOfRangeException(name, value, "allowed: 0 or more");

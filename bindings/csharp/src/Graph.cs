@@ -171,7 +171,7 @@ namespace Synfire
             {
                 // Functions of native nodes stay until the call returns, even if another thread closes the graph.
                 bool held = false;
-                handle.DangerousAddRef(ref held);
+                handle.Hold(ref held);
                 try
                 {
                     Checked(Native.synfire_graph_launch(Raw, new synfire_stream(stream), &ticket));

@@ -40,6 +40,19 @@ namespace Synfire
             }
         }
 
+        // As DangerousAddRef, whose own text for a closed handle names nothing.
+        public void Hold(ref bool held)
+        {
+            try
+            {
+                DangerousAddRef(ref held);
+            }
+            catch (ObjectDisposedException)
+            {
+                throw Closed();
+            }
+        }
+
         protected abstract void Destroy();
 
         protected sealed override bool ReleaseHandle()
@@ -107,19 +120,19 @@ namespace Synfire
     // Keeps handles from being released by another thread for the length of a call.
     internal struct Use : IDisposable
     {
-        private readonly SafeHandle[] handles_;
+        private readonly NativeHandle[] handles_;
         private int n_held_;
 
-        public Use(params SafeHandle[] handles)
+        public Use(params NativeHandle[] handles)
         {
             handles_ = handles;
             n_held_ = 0;
             try
             {
-                foreach (SafeHandle handle in handles)
+                foreach (NativeHandle handle in handles)
                 {
                     bool held = false;
-                    if (handle != null) handle.DangerousAddRef(ref held);
+                    if (handle != null) handle.Hold(ref held);
                     ++n_held_;
                 }
             }

@@ -347,6 +347,7 @@ namespace Synfire
         /// <param name="values">Receives it: float, in an f64 layer double.</param>
         public void ReadState<T>(string name, Span<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             RequireState<T>();
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
@@ -361,6 +362,7 @@ namespace Synfire
         /// <param name="values">The values: float, in an f64 layer double.</param>
         public void WriteState<T>(string name, ReadOnlySpan<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             RequireState<T>();
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);

@@ -51,6 +51,7 @@ namespace Synfire
         /// <param name="values">Receives it: float, in an f64 synapse double.</param>
         public void Read<T>(string name, Span<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
             Span<byte> bytes = MemoryMarshal.AsBytes(values);
@@ -64,6 +65,7 @@ namespace Synfire
         /// <param name="values">The values: float, in an f64 synapse double.</param>
         public void Write<T>(string name, ReadOnlySpan<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
             ReadOnlySpan<byte> bytes = MemoryMarshal.AsBytes(values);
@@ -87,6 +89,7 @@ namespace Synfire
         /// <param name="values">Receives it.</param>
         public void Read<T>(int member, string name, Span<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
             Span<byte> bytes = MemoryMarshal.AsBytes(values);
@@ -103,6 +106,7 @@ namespace Synfire
         /// <param name="values">The values.</param>
         public void Write<T>(int member, string name, ReadOnlySpan<T> values) where T : struct
         {
+            Errors.GivenSpan<T>(values, "values");
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
             ReadOnlySpan<byte> bytes = MemoryMarshal.AsBytes(values);

@@ -348,8 +348,8 @@ namespace Synfire.Raw
         public void* data;
         /// <summary>
         /// Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer
-        /// as <c>[T, ...]</c>: at least the number of elements of one step. Elements in between are not touched.
-        /// 0 (default): steps are contiguous.
+        /// as <c>[T, ...]</c>: at least the number of elements of one step. Elements in between are not touched,
+        /// and where T is 1 it has no effect. 0 (default): steps are contiguous.
         /// </summary>
         public ulong row_pitch;
         /// <summary>

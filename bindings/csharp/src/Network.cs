@@ -15,10 +15,12 @@ namespace Synfire
         /// </summary>
         public double Accuracy { get { return Counted == 0 ? 0 : (double)Correct / Counted; } }
 
-        /// <summary>Loss and accuracy in words.</summary>
+        /// <summary>Loss and accuracy in words, and how many batches were skipped, if any were.</summary>
         public override string ToString()
         {
-            return FormattableString.Invariant($"loss {Loss:F9}, accuracy {Accuracy:F4}");
+            string text = FormattableString.Invariant($"loss {Loss:F9}, accuracy {Accuracy:F4}");
+            if (Skipped != 0) text += FormattableString.Invariant($", {Skipped} of {Batches} batches skipped");
+            return text;
         }
     }
 
@@ -81,6 +83,7 @@ namespace Synfire
         public static Network FromMemory(Context context, ReadOnlySpan<byte> file, NetworkFileOptions options = null)
         {
             Errors.Given(context, "context");
+            Errors.GivenSpan(file, "file");
             synfire_network_file_desc desc = NetworkFileOptions.Desc(options);
             synfire_network made;
             fixed (byte* data = &MemoryMarshal.GetReference(file))
@@ -106,6 +109,7 @@ namespace Synfire
         /// <summary>Loads what <see cref="SaveToMemory"/> has returned, into a network with the same stages.</summary>
         public Network LoadFromMemory(ReadOnlySpan<byte> file)
         {
+            Errors.GivenSpan(file, "file");
             using (new Use(Handle))
                 fixed (byte* data = &MemoryMarshal.GetReference(file))
                     Errors.Check(Native.synfire_network_load_from_memory(Raw, data, (ulong)file.Length));

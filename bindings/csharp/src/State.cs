@@ -141,6 +141,7 @@ namespace Synfire
         /// <param name="rows">How many; 0 means all that follow.</param>
         public void Restore(ReadOnlySpan<byte> snapshot, long firstRow = 0, long rows = 0)
         {
+            Errors.GivenSpan(snapshot, "snapshot");
             using (new Use(Handle))
             {
                 synfire_state_desc desc = Range(firstRow, rows);

@@ -147,7 +147,13 @@ namespace Synfire.Tests
                               () => context.ConvertSpikes(x_, x_, steps: 3, neurons: 4),
                               () => context.EncodeBernoulli(x_, x_, steps: 3, neurons: 4) };
             for (int i = 0; i < uses.Length; ++i)
-                Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
+            {
+                ObjectDisposedException refused =
+                    Check.Throws<ObjectDisposedException>(uses[i], "use " + i + " of something closed");
+                Check.That(refused.ObjectName.StartsWith("Synfire.", StringComparison.Ordinal) &&
+                               refused.Message.Contains(refused.ObjectName),
+                           "use " + i + " says what is closed: " + refused.Message);
+            }
             Check.That(layer.ToString().Contains("closed") && x.ToString().Contains("closed") &&
                            context.ToString().Contains("closed"),
                        "in words");
@@ -195,6 +201,12 @@ namespace Synfire.Tests
             Check.Throws<ArgumentNullException>(() => layer_.SetParameter(null, 1), "a null name");
             Check.Throws<ArgumentNullException>(() => layer_.GetParameter(null), "a null name");
             Check.Throws<ArgumentNullException>(() => layer_.SetParameter("tau", null), "null values");
+            Check.Throws<ArgumentNullException>(() => layer_.ReadState<float>("v", null), "a null state to read into");
+            Check.Throws<ArgumentNullException>(() => layer_.WriteState<float>("v", null), "a null state");
+            Check.Throws<ArgumentNullException>(() => layer_.Restore(null), "a null snapshot");
+            Check.Throws<ArgumentNullException>(() => x_.Upload(null), "a null array to upload");
+            Check.Throws<ArgumentNullException>(() => x_.Download(null), "a null array to download into");
+            x_.Upload(ReadOnlySpan<float>.Empty);
             Check.Throws<ArgumentException>(() => layer_.SetParameter("t\0au", 1), "a name with a null character");
             Check.Throws<ArgumentException>(() => layer_.SetParameter(new string('a', 5000), 1), "a long name");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("", 1), "an empty name");

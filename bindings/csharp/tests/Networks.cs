@@ -69,6 +69,12 @@ namespace Synfire.Tests
                 NetworkResult result = network.Evaluate();
                 Check.That(Math.Abs(result.Loss - Math.Log(2)) < 1e-6, "written weights count: " + result);
                 Check.That(result.Accuracy == (double)result.Correct / Rows, "accuracy");
+                Check.That(!result.ToString().Contains("skipped"), "nothing was skipped: " + result);
+                // Gradients that are infinite in f32 change nothing, and the text says so.
+                network.SetValue("loss", "gradient_scale", 1e300);
+                result = network.Train();
+                Check.That(result.ToString().EndsWith(", 3 of 3 batches skipped"), "skipped batches: " + result);
+                network.SetValue("loss", "gradient_scale", 1.0);
                 Check.That(hidden.Neurons == 6 && hidden.Steps == 4 && hidden.Batch == Batch, "a layer's shape");
                 hidden.SetParameter("tau", 5);
                 Check.That(network.GetValue("hidden", "tau") == 5, "a parameter that is set by hand");
@@ -186,6 +192,8 @@ namespace Synfire.Tests
                 byte[] file = network.SaveToMemory();
                 Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(file.Skip(1).ToArray()));
                 Refused(Status.ErrorInvalidArgument, "SYN-", () => other.LoadFromMemory(new byte[0]));
+                Check.Throws<ArgumentNullException>(() => other.LoadFromMemory(null), "no file");
+                Check.Throws<ArgumentNullException>(() => Network.FromMemory(context, null), "a network of no file");
                 Check.That(other.Evaluate().Loss != expected, "nothing has changed");
                 Check.That(other.LoadFromMemory(file).Evaluate().Loss == expected, "loaded from memory");
                 network.Save(path);

@@ -23,7 +23,7 @@ static const char HELP[] =
     "Turns sound into spikes: a silicon cochlea of 128 channels drives spiking neurons in frames of one\n"
     "millisecond, through one graph that is recorded once and replayed for every frame.\n"
     "\n"
-    "  SOUND.wav            16-bit PCM, mono or stereo (averaged), 4000 to 192000 samples per second\n"
+    "  SOUND.wav            PCM or floating point, the mean of all channels, 4000 to 192000 samples per second\n"
     "  --learn              adapt a gain per channel by backpropagation through time, in the same graph, until every\n"
     "                       channel fires at the target rate; prints the distance before and after\n"
     "  --target HZ          the target rate, 1 to 1000 (default 40)\n"

@@ -81,10 +81,16 @@ bool report_print(const listener *heard) {
   const double frame_ms = 1000.0 * course->frame_samples / heard->sound->rate;
   const double sound_s = (double)course->frames * frame_ms / 1000.0;
   const double elapsed_s = (double)heard->elapsed / 1e9;
+  const uint32_t channels = heard->sound->channels;
+  char channels_text[32];
+  snprintf(channels_text, sizeof channels_text, "%lu channels", (unsigned long)channels);
   report_device(&ears->properties);
   printf("sound             %s%s%s%s: %lu Hz, %s, %.3f s\n", heard->chosen->sound,
          heard->sound->title[0] != '\0' ? ", \"" : "", heard->sound->title, heard->sound->title[0] != '\0' ? "\"" : "",
-         (unsigned long)heard->sound->rate, heard->sound->channels == 1 ? "mono" : "stereo",
+         (unsigned long)heard->sound->rate,
+         channels == 1   ? "mono"
+         : channels == 2 ? "stereo"
+                         : channels_text,
          (double)heard->sound->n_samples / heard->sound->rate);
   printf("layer             LIF, %lu channels x %lu = %lu neurons, %lu steps a frame%s\n",
          (unsigned long)ears->n_channels, (unsigned long)ears->population, (unsigned long)ears->n_neurons,

@@ -1,10 +1,12 @@
 /* wav.c - see wav.h. The format: Microsoft and IBM, "Multimedia Programming Interface and Data Specifications 1.0",
- * 1991; WAVE_FORMAT_EXTENSIBLE: Microsoft, "Multiple Channel Audio Data and WAVE Files", 2007.
+ * 1991; WAVE_FORMAT_EXTENSIBLE: Microsoft, "Multiple Channel Audio Data and WAVE Files", 2007; RF64: EBU Tech 3306,
+ * 2018, and as BW64: ITU-R BS.2088, 2019.
  *
  * SPDX-License-Identifier: MIT */
 #include "wav.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,16 @@
 
 enum {
   FORMAT_PCM = 0x0001,
+  FORMAT_FLOAT = 0x0003,
   FORMAT_EXTENSIBLE = 0xFFFE,
   SMALLEST_RATE = 4000,
   LARGEST_RATE = 192000,
-  READ_BYTES = 65536 /* a whole number of frames, mono and stereo */
+  READ_BYTES = 65536 /* at least one sample frame, whose size is a number of 16 bits */
 };
+#define ALLOWED "PCM of 8, 16, 24 or 32 bits, floating point of 32 or 64"
+
+/* The size of a 'data' chunk that is in the 'ds64' chunk of an RF64 file, or that was not known when it was written. */
+#define SIZE_ELSEWHERE 0xFFFFFFFFu
 
 /* The last 14 bytes of every subformat that represents an old format tag. */
 static const unsigned char SUBFORMAT_TAIL[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80,
@@ -27,6 +34,9 @@ static const unsigned char SUBFORMAT_TAIL[14] = {0x00, 0x00, 0x00, 0x00, 0x10, 0
 typedef struct reader {
   const char *path;
   FILE *file;
+  uint64_t data_bytes;                       /* of 'ds64'; 0 if there is none */
+  size_t sample_bytes;                       /* of one channel */
+  double (*decode)(const unsigned char *at); /* one sample of one channel, within [-1, 1] if it is finite */
 } reader;
 
 static uint32_t u16(const unsigned char *bytes) {
@@ -34,6 +44,42 @@ static uint32_t u16(const unsigned char *bytes) {
 }
 static uint32_t u32(const unsigned char *bytes) {
   return u16(bytes) | u16(bytes + 2) << 16;
+}
+
+static uint64_t u64(const unsigned char *bytes) {
+  return (uint64_t)u32(bytes) | (uint64_t)u32(bytes + 4) << 32;
+}
+
+/* Bytes as a signed number: those of PCM, except for 8 bits, which are from 0 to 255 with 128 as the middle. */
+static double decode_pcm8(const unsigned char *at) {
+  return ((double)at[0] - 128.0) / 128.0;
+}
+static double decode_pcm16(const unsigned char *at) {
+  return (double)(int16_t)(uint16_t)u16(at) / 32768.0;
+}
+static double decode_pcm24(const unsigned char *at) {
+  const uint32_t value = u16(at) | (uint32_t)at[2] << 16;
+  return ((double)value - (value >= 0x800000u ? 16777216.0 : 0.0)) / 8388608.0;
+}
+static double decode_pcm32(const unsigned char *at) {
+  return (double)(int32_t)u32(at) / 2147483648.0;
+}
+
+/* Floating point may be louder than what a loudspeaker gets. */
+static double clipped(double value) {
+  return value > 1.0 ? 1.0 : value < -1.0 ? -1.0 : value;
+}
+static double decode_float32(const unsigned char *at) {
+  const uint32_t bits = u32(at);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return isfinite(value) ? clipped((double)value) : (double)value;
+}
+static double decode_float64(const unsigned char *at) {
+  const uint64_t bits = u64(at);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return isfinite(value) ? clipped(value) : value;
 }
 
 /* Returns how many bytes were read. Reports an error only if the system failed to read. */
@@ -76,7 +122,7 @@ static const char *format_name(uint32_t tag) {
   switch (tag) {
     case FORMAT_PCM:
       return "PCM";
-    case 0x0003:
+    case FORMAT_FLOAT:
       return "floating point";
     case 0x0006:
       return "A-law";
@@ -89,7 +135,7 @@ static const char *format_name(uint32_t tag) {
   }
 }
 
-static bool read_riff_header(const reader *from) {
+static bool read_riff_header(const reader *from, bool *has_ds64) {
   unsigned char header[12];
   char found[5], form[5];
   size_t got = 0;
@@ -98,13 +144,41 @@ static bool read_riff_header(const reader *from) {
   if (got < sizeof header)
     return complain("%s: truncated: %lu bytes; a WAV file begins with 12 bytes of header", from->path,
                     (unsigned long)got);
-  if (memcmp(header, "RIFF", 4) != 0 || memcmp(header + 8, "WAVE", 4) != 0)
-    return complain("%s: not a WAV file: begins with '%s' and '%s'; allowed: 'RIFF' and 'WAVE'", from->path,
-                    printable(header, found), printable(header + 8, form));
+  *has_ds64 = memcmp(header, "RF64", 4) == 0 || memcmp(header, "BW64", 4) == 0;
+  if ((memcmp(header, "RIFF", 4) != 0 && !*has_ds64) || memcmp(header + 8, "WAVE", 4) != 0)
+    return complain("%s: not a WAV file: begins with '%s' and '%s'; allowed: 'RIFF', 'RF64' or 'BW64', and 'WAVE'",
+                    from->path, printable(header, found), printable(header + 8, form));
   return true; /* the size in bytes 4..7 is often wrong and not needed */
 }
 
-static bool read_format(const reader *from, uint32_t size, wav *sound) {
+/* The sizes that need more than 32 bits. */
+static bool read_ds64(reader *from, uint32_t size) {
+  unsigned char sizes[16]; /* of the whole file, of the samples */
+  if (size < sizeof sizes)
+    return complain("%s: its 'ds64' chunk has %lu bytes; allowed: 16 or more", from->path, (unsigned long)size);
+  if (!read_all(from, sizes, sizeof sizes, "the 'ds64' chunk")) return false;
+  from->data_bytes = u64(sizes + 8);
+  return skip(from, (uint64_t)size - sizeof sizes + (size & 1u), "the 'ds64' chunk");
+}
+
+static bool choose_decoder(reader *from, uint32_t tag, uint32_t bits) {
+  if (tag != FORMAT_PCM && tag != FORMAT_FLOAT)
+    return complain("%s: samples of format 0x%04lX (%s); allowed: " ALLOWED, from->path, (unsigned long)tag,
+                    format_name(tag));
+  from->decode = NULL;
+  if (tag == FORMAT_PCM && bits == 8) from->decode = decode_pcm8;
+  if (tag == FORMAT_PCM && bits == 16) from->decode = decode_pcm16;
+  if (tag == FORMAT_PCM && bits == 24) from->decode = decode_pcm24;
+  if (tag == FORMAT_PCM && bits == 32) from->decode = decode_pcm32;
+  if (tag == FORMAT_FLOAT && bits == 32) from->decode = decode_float32;
+  if (tag == FORMAT_FLOAT && bits == 64) from->decode = decode_float64;
+  if (from->decode == NULL)
+    return complain("%s: %lu-bit samples, %s; allowed: " ALLOWED, from->path, (unsigned long)bits, format_name(tag));
+  from->sample_bytes = bits / 8;
+  return true;
+}
+
+static bool read_format(reader *from, uint32_t size, wav *sound) {
   unsigned char format[40];
   const size_t known = size < sizeof format ? (size_t)size : sizeof format;
   uint32_t tag, bits, block;
@@ -122,18 +196,15 @@ static bool read_format(const reader *from, uint32_t size, wav *sound) {
       return complain("%s: its extensible 'fmt ' chunk has %lu bytes; allowed: 40 or more", from->path,
                       (unsigned long)size);
     if (memcmp(format + 26, SUBFORMAT_TAIL, sizeof SUBFORMAT_TAIL) != 0)
-      return complain("%s: samples of a private subformat; allowed: 16-bit PCM", from->path);
+      return complain("%s: samples of a private subformat; allowed: " ALLOWED, from->path);
     tag = u16(format + 24);
   }
-  if (tag != FORMAT_PCM)
-    return complain("%s: samples of format 0x%04lX (%s); allowed: 16-bit PCM", from->path, (unsigned long)tag,
-                    format_name(tag));
-  if (bits != 16) return complain("%s: %lu-bit samples; allowed: 16-bit PCM", from->path, (unsigned long)bits);
-  if (sound->channels < 1 || sound->channels > 2)
-    return complain("%s: %lu channels; allowed: 1 (mono) or 2 (stereo)", from->path, (unsigned long)sound->channels);
-  if (block != 2 * sound->channels)
-    return complain("%s: claims %lu bytes per sample frame; allowed: %lu with %lu channel(s) of 16 bits", from->path,
-                    (unsigned long)block, (unsigned long)(2 * sound->channels), (unsigned long)sound->channels);
+  if (!choose_decoder(from, tag, bits)) return false;
+  if (sound->channels < 1) return complain("%s: 0 channels; allowed: 1 or more", from->path);
+  if (block != from->sample_bytes * sound->channels)
+    return complain("%s: claims %lu bytes per sample frame; allowed: %lu with %lu channel(s) of %lu bits", from->path,
+                    (unsigned long)block, (unsigned long)(from->sample_bytes * sound->channels),
+                    (unsigned long)sound->channels, (unsigned long)bits);
   if (sound->rate < SMALLEST_RATE || sound->rate > LARGEST_RATE)
     return complain("%s: %lu samples per second; allowed: %d to %d", from->path, (unsigned long)sound->rate,
                     (int)SMALLEST_RATE, (int)LARGEST_RATE);
@@ -166,41 +237,48 @@ static bool read_list(const reader *from, uint32_t size, wav *sound) {
   return true;
 }
 
-static void append(wav *sound, const unsigned char *bytes, size_t n_frames) {
+/* The mean of the channels. */
+static bool append(const reader *from, wav *sound, const unsigned char *bytes, size_t n_frames) {
   float *out = sound->samples + sound->n_samples;
   size_t i;
   for (i = 0; i < n_frames; ++i) {
-    int32_t sum = 0;
+    double sum = 0.0;
     uint32_t channel;
-    for (channel = 0; channel < sound->channels; ++channel, bytes += 2) {
-      const int32_t value = (int32_t)u16(bytes);
-      sum += value >= 32768 ? value - 65536 : value;
-    }
-    out[i] = (float)sum / (32768.0F * (float)sound->channels);
+    for (channel = 0; channel < sound->channels; ++channel, bytes += from->sample_bytes) sum += from->decode(bytes);
+    if (!isfinite(sum))
+      return complain("%s: sample %llu is not a finite number", from->path, (unsigned long long)(sound->n_samples + i));
+    out[i] = (float)(sum / (double)sound->channels);
   }
   sound->n_samples += n_frames;
+  return true;
+}
+
+/* Whether a program wrote the size before it could know it, and could not come back: zero or everything (ffmpeg), just
+ * below 2^31 (sox, arecord). Then the samples are all that follows. */
+static bool is_placeholder(uint64_t size) {
+  return size == 0 || size == SIZE_ELSEWHERE || size == 0x7FFFF000u || size == 0x7FFFFF00u || size == ~(uint64_t)0;
 }
 
 /* Allocates memory for the bytes that really arrive, never for the size that the header claims. */
-static bool read_samples(const reader *from, uint32_t size, wav *sound) {
-  const size_t frame_bytes = 2 * (size_t)sound->channels;
+static bool read_samples(const reader *from, uint64_t size, wav *sound) {
+  const size_t frame_bytes = from->sample_bytes * sound->channels, whole = READ_BYTES / frame_bytes * frame_bytes;
+  const bool to_the_end = is_placeholder(size);
   unsigned char *bytes;
   size_t capacity = 0;
-  uint32_t left = size;
+  uint64_t left = to_the_end ? ~(uint64_t)0 : size;
   bool good = true;
-  if (size == 0) return complain("%s: 0 samples; allowed: 1 or more", from->path);
-  if (size % frame_bytes != 0)
-    return complain("%s: %lu bytes of samples; allowed: a multiple of %lu", from->path, (unsigned long)size,
+  if (!to_the_end && size % frame_bytes != 0)
+    return complain("%s: %llu bytes of samples; allowed: a multiple of %lu", from->path, (unsigned long long)size,
                     (unsigned long)frame_bytes);
   bytes = malloc(READ_BYTES);
   if (bytes == NULL) return complain("%s: no memory to read it", from->path);
   while (good && left > 0) {
-    const size_t part = left < READ_BYTES ? (size_t)left : (size_t)READ_BYTES;
+    const size_t part = left < whole ? (size_t)left : whole;
     size_t got = 0;
     good = read_some(from, bytes, part, &got);
-    if (good && got < part)
-      good = complain("%s: truncated: its 'data' chunk claims %lu bytes, but the file has %lu of them", from->path,
-                      (unsigned long)size, (unsigned long)(size - left + got));
+    if (good && got < part && !to_the_end)
+      good = complain("%s: truncated: its 'data' chunk claims %llu bytes, but the file has %llu of them", from->path,
+                      (unsigned long long)size, (unsigned long long)(size - left + got));
     if (good && sound->n_samples + part / frame_bytes > capacity) {
       const size_t larger = 2 * capacity + READ_BYTES;
       float *samples = realloc(sound->samples, larger * sizeof *samples);
@@ -211,15 +289,16 @@ static bool read_samples(const reader *from, uint32_t size, wav *sound) {
         capacity = larger;
       }
     }
-    if (good) append(sound, bytes, part / frame_bytes);
-    left -= (uint32_t)part;
+    if (good) good = append(from, sound, bytes, got / frame_bytes);
+    left = got < part ? 0 : left - part;
   }
   free(bytes);
+  if (good && sound->n_samples == 0) return complain("%s: 0 samples; allowed: 1 or more", from->path);
   return good;
 }
 
 /* Chunks may come in any number and order, as long as 'fmt ' comes before 'data'; unknown ones are skipped. */
-static bool read_chunks(const reader *from, wav *sound) {
+static bool read_chunks(reader *from, bool has_ds64, wav *sound) {
   bool format_known = false;
   for (;;) {
     unsigned char header[8];
@@ -236,7 +315,9 @@ static bool read_chunks(const reader *from, wav *sound) {
       if (!read_list(from, size, sound)) return false;
     } else if (memcmp(header, "data", 4) == 0) {
       if (!format_known) return complain("%s: its 'data' chunk comes before any 'fmt ' chunk", from->path);
-      return read_samples(from, size, sound);
+      return read_samples(from, has_ds64 && size == SIZE_ELSEWHERE ? from->data_bytes : size, sound);
+    } else if (has_ds64 && memcmp(header, "ds64", 4) == 0) {
+      if (!read_ds64(from, size)) return false;
     } else {
       char code[5], what[32];
       sprintf(what, "the '%s' chunk", printable(header, code));
@@ -247,13 +328,14 @@ static bool read_chunks(const reader *from, wav *sound) {
 
 bool wav_read(const char *path, wav *sound) {
   reader from;
-  bool good;
+  bool good, has_ds64 = false;
   memset(sound, 0, sizeof *sound);
+  memset(&from, 0, sizeof from);
   from.path = path;
   errno = 0;
   from.file = files_open(path, "rb");
   if (from.file == NULL) return complain("%s: cannot be opened: %s", path, strerror(errno));
-  good = read_riff_header(&from) && read_chunks(&from, sound);
+  good = read_riff_header(&from, &has_ds64) && read_chunks(&from, has_ds64, sound);
   fclose(from.file);
   if (!good) wav_free(sound);
   return good;

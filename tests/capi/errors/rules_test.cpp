@@ -295,7 +295,8 @@ const Rule of_buffers[] = {
     {"SYN-BUFFER-EMPTY", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.n_elements = 0; }); }},
     {"SYN-BUFFER-OVERFLOW", memory,
      [](World& w) { return w.create_buffer([](auto& desc) { desc.n_elements = ~uint64_t{0}; }); }},
-    {"SYN-BUFFER-PITCH", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.row_pitch = 5; }); }},
+    {"SYN-BUFFER-PITCH", argument,
+     [](World& w) { return w.create_buffer([](auto& desc) { desc.row_pitch = uint64_t{1} << 62; }); }},
     {"SYN-BUFFER-PITCH", argument,
      [](World& w) {
        synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;

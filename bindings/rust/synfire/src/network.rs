@@ -139,7 +139,11 @@ impl NetworkFile {
 /// ```
 impl fmt::Display for NetworkResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "loss {:.9}, accuracy {:.4}", self.loss, self.accuracy())
+        write!(f, "loss {:.9}, accuracy {:.4}", self.loss, self.accuracy())?;
+        if self.n_skipped != 0 {
+            write!(f, ", {} of {} batches skipped", self.n_skipped, self.n_batches)?;
+        }
+        Ok(())
     }
 }
 

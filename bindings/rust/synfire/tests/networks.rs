@@ -57,6 +57,11 @@ fn parts_are_the_networks_own() -> Result<()> {
     assert!((result.loss - 2f64.ln()).abs() < 1e-6, "{result}");
     assert_eq!(result.accuracy(), result.n_correct as f64 / ROWS as f64);
     assert_eq!(result.to_string(), format!("loss {:.9}, accuracy {:.4}", result.loss, result.accuracy()));
+    // Gradients that are infinite in f32 change nothing, and the text says so.
+    network.set("loss", "gradient_scale", 1e300)?;
+    let skipped = network.train_epoch()?.to_string();
+    assert!(skipped.ends_with(", 3 of 3 batches skipped"), "{skipped}");
+    network.set("loss", "gradient_scale", 1.0)?;
 
     let hidden = network.layer("hidden")?;
     assert_eq!((hidden.n_steps(), hidden.n_neurons(), hidden.batch()), (4, 6, 3));

@@ -262,6 +262,14 @@ case_wav() {
     [ -e "$work/first.npy" ] || cp "$work/result/spikes.npy" "$work/first.npy"
     cmp "$work/first.npy" "$work/result/spikes.npy" || fail "$file: other spikes than the same sound before"
   done
+  for group in coarse loud; do
+    for file in "$work/$group"_*.wav; do
+      run_well "$file" --backend host --output "$work/result"
+      [ "$(number spikes)" -gt 100 ] || fail "$file: hardly any spikes"
+      [ -e "$work/$group.npy" ] || cp "$work/result/spikes.npy" "$work/$group.npy"
+      cmp "$work/$group.npy" "$work/result/spikes.npy" || fail "$file: other spikes than the same sound before"
+    done
+  done
   for file in "$work"/rate_*.wav; do run_well "$file" --backend host; done
   count=0
   for file in "$work"/bad_*.wav; do
