@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Storage, testing::Values(SYNFIRE_DTYPE_F16, SYNF
 TEST_P(Storage, EveryModelAndSurrogateIsTheF32LayerRounded) {
   const Shape shape{35, 2, 19};
   uint64_t seed = 1;
-  for (const synfire_layer_desc& desc : every_model_and_surrogate(shape, dtype)) {
+  for (const synfire_layer_desc& desc : sample_of(every_model_and_surrogate(shape, dtype))) {
     const StorageInputs in = storage_inputs(shape, ++seed, dtype);
     EXPECT_TRUE(same_bits(StorageRig(context, desc).run(in), expected(desc, in))) << name_of(desc);
   }
@@ -34,7 +34,7 @@ TEST_P(Storage, EveryModelAndSurrogateIsTheF32LayerRounded) {
 
 TEST_P(Storage, InstancesForSpikesAloneAreToo) {
   const Shape shape{33, 1, 70};
-  for (const synfire_layer_desc& desc : every_model_and_surrogate(shape, dtype)) {
+  for (const synfire_layer_desc& desc : sample_of(every_model_and_surrogate(shape, dtype))) {
     const StorageInputs in = storage_inputs(shape, 3, dtype);
     StorageChoice choice;
     choice.only_spikes = true;
