@@ -446,13 +446,13 @@ TEST_F(NetworkGradients, EqualCentralDifferences) {
     else
       firing.push_back(&ops);
   ASSERT_NE(readout, nullptr);
-  Draw draw(1);
-  synfire_test::Sample cases;
+  uint32_t number = 0;
   int n_networks = 0;
   for (size_t i = 0; i < firing.size(); ++i)
     for (size_t j = 0; j < surrogates_.size(); ++j) {
-      if (!cases.next()) continue;
+      if (!synfire_test::sampled(number++)) continue;
       ++n_networks;
+      Draw draw(number);
       const ModelOps& second = *firing[(i + j) % firing.size()];
       Network network = draw_network(draw, *firing[i], second, *readout, surrogates_[j],
                                      surrogates_[(j + i + 1) % surrogates_.size()]);
