@@ -291,14 +291,14 @@ int count_vectorized(const std::string& output, const std::string& place) {
 
 }  // namespace
 
-Vectorized vectorized_loops(const ModelText& text) {
+Vectorized vectorized_loops(const ModelText& text, uint64_t time_out) {
   Vectorized result;
   constexpr const char* kernels = "operations/neuron/host_kernels.cpp";
   std::string_view file;
   for (const EmbeddedFile& each : embedded_files())
     if (each.path == kernels) file = each.text;
   const std::string path = compiler();
-  Progress progress(nullptr, nullptr, 0);
+  Progress progress(nullptr, nullptr, time_out);
   const TemporaryFolder folder;
   const bool clang = is_clang(path, folder, progress);
   folder.write(source_name, source_of(text, HostParts::formula_and_kernels).text());

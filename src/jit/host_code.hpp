@@ -45,7 +45,8 @@ struct Vectorized {
   int n_loops = 0, n_vectorized = 0;
   std::string text;  // which are not
 };
-Vectorized vectorized_loops(const ModelText& text);
+// `time_out` as in synfire_load_desc.
+Vectorized vectorized_loops(const ModelText& text, uint64_t time_out);
 
 }  // namespace synfire::jit
 

@@ -71,13 +71,14 @@ struct LoadedPart {
   ModelText text;
   HostCode code;
   std::unique_ptr<Kernels> kernels;  // on a GPU
+  uint64_t time_out;                 // of every compilation
   ParameterSpecs specs = {};
 
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) const {
     model::CheckResult result = {};
     code.table().check(seed, static_cast<int64_t>(n_samples), &result);
     report(*code.table().description, result, answer);
-    const Vectorized loops = vectorized_loops(text);
+    const Vectorized loops = vectorized_loops(text, time_out);
     answer.n_loops = loops.n_loops;
     answer.n_vectorized = loops.n_vectorized;
     add_text(answer, loops.text);
@@ -146,7 +147,8 @@ Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind)
   CompiledHostCode compiled =
       compile_for_host(text, kernels ? HostParts::formula : HostParts::formula_and_kernels, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
-  return new Loaded<Base>(context, {std::move(text), std::move(compiled.code), std::move(kernels)}, facts);
+  return new Loaded<Base>(context, {std::move(text), std::move(compiled.code), std::move(kernels), desc.time_out},
+                          facts);
 }
 
 }  // namespace

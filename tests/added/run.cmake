@@ -30,7 +30,8 @@ endfunction()
 
 if(STEP STREQUAL "build")
   execute("${CMAKE_COMMAND}" -S "${TEST_DIR}/project" -B "${WORK_DIR}" -G "${GENERATOR}" ${compilers} ${library}
-    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DSYNFIRE_UNITY=ON" "-DSYNFIRE_HOST_LEVELS=NATIVE")
+    "-DSYNFIRE_WARNINGS_AS_ERRORS=ON" "-DSYNFIRE_UNITY=ON" "-DSYNFIRE_HOST_LEVELS=NATIVE"
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG")   # not of the kernels, which have the options of a release
   execute("${CMAKE_COMMAND}" --build "${WORK_DIR}" --parallel 2 --target fit added-tests added-bits)
   # Configuring again must not cause anything to be compiled.
   file(TIMESTAMP "${WORK_DIR}/models/synfire/added/synfire/added_models.hpp" before "%s")
@@ -81,9 +82,14 @@ elseif(STEP STREQUAL "refused")
   expect_refusal(other_name "defines no \"struct OtherName\"" ${arguments})
 
 # ---- The header: what is replaced, by what, and what the compiler then reports ----
+  # The first mistake stops the build of the library. The others are shown by one small file with the same lists as the
+  # library's own, without a build, which would configure again for every header.
   configure("none" "-DHEADER=${header}")
   execute(${arguments})
-  execute("${CMAKE_COMMAND}" --build "${build}" --parallel 2 --target synfire_core)   # unmodified, it is accepted
+  set(by_build "${CMAKE_COMMAND}" --build "${build}" --target synfire_core)
+  set(by_compiler "${CXX_COMPILER}" -std=c++20 -fsyntax-only -DSYNFIRE_ADDED_MODELS=1 "-I${SOURCE_DIR}/include"
+    "-I${build}/synfire/added" "${TEST_DIR}/refused/lists.cpp")
+  execute(${by_compiler})   # unmodified, it is accepted
 
   function(expect_refused_header kind name from to text)
     string(REPLACE "${from}" "${to}" broken "${${kind}}")
@@ -91,11 +97,14 @@ elseif(STEP STREQUAL "refused")
       message(FATAL_ERROR "${name}: \"${from}\" is not in the header")
     endif()
     file(WRITE "${header}" "${broken}")
-    expect_refusal("${name}" "synfire_add_model: ${text}" "${CMAKE_COMMAND}" --build "${build}" --target synfire_core)
+    expect_refusal("${name}" "synfire_add_model: ${text}" ${command})
   endfunction()
 
   set(name_of_model "static constexpr const char* name = \"broken\"\;")
   string(REPLACE "\\;" ";" name_of_model "${name_of_model}")
+  set(command ${by_build})
+  expect_refused_header(model no_name "${name_of_model}" "" "the struct has no `static constexpr const char* name`")
+  set(command ${by_compiler})
   expect_refused_header(model no_name "${name_of_model}" "" "the struct has no `static constexpr const char* name`")
   expect_refused_header(model empty_name "\"broken\"" "\"\"" "`name` must be letters")
   expect_refused_header(model spaced_name "\"broken\"" "\"bro ken\"" "`name` must be letters")
@@ -122,7 +131,7 @@ elseif(STEP STREQUAL "refused")
     "the struct has charge() and derivative()")
 
   file(WRITE "${header}" "${surrogate}")
-  execute("${CMAKE_COMMAND}" --build "${build}" --target synfire_core)
+  execute(${by_compiler})
   expect_refused_header(surrogate name_of_another "\"multi_gaussian\"" "\"atan\"" "duplicate name")
   expect_refused_header(surrogate many_constants "n_constants = 4" "n_constants = 5" "a surrogate has 1 to 4 constants")
   expect_refused_header(surrogate parameter_of_a_model "\"sigma\"" "\"tau\"" "a model and a surrogate share")

@@ -223,15 +223,18 @@ using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(FloatEnvironment, Scalars);
 
 TYPED_TEST(FloatEnvironment, ResultsDoNotDependOnIt) {
-  // Small work stays on the calling thread. Large work goes to other threads, which do not inherit the mode.
-  for (const auto& [shape, n_threads] :
-       {std::pair{Shape{6, 2, 33}, 1}, std::pair{Shape{16, 1, 40000}, 1}, std::pair{Shape{16, 1, 40000}, 4}}) {
+  // Small work stays on the calling thread, in every mode. Large work goes to other threads, which do not inherit the
+  // mode: there one rounding and flush-to-zero, because what a thread sets for itself sets every mode alike.
+  Sample cases;
+  for (const auto& [shape, n_threads] : {std::pair{Shape{6, 2, 33}, 1}, std::pair{Shape{16, 1, 33000}, 4}}) {
     const Inputs<TypeParam> inputs = this->inputs_with_denormals(shape);
     for (const bool per_neuron : {false, true}) {
       const Neuron neuron;
       const auto usual = this->live(neuron, shape, inputs, n_threads, per_neuron);
       for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
         for (const bool flush : {false, true}) {
+          if (n_threads > 1 && (rounding != FE_UPWARD || !flush)) continue;
+          if (n_threads == 1 && !cases.next()) continue;
           SCOPED_TRACE(testing::Message() << shape << ", " << n_threads << " threads, per neuron " << per_neuron
                                           << ", rounding " << rounding << ", flush " << flush);
           const Mode mode(rounding, flush);

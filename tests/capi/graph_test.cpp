@@ -371,13 +371,21 @@ TEST(LongReplays, APendingReplayIsNotAnError) {
       rig.forward_desc({.spikes = Spikes::none, .v_init = false, .v_seq = false, .h_seq = false});
   ASSERT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
   ASSERT_OK(synfire_graph_instantiate(graph));
+  // Again where this thread was suspended until all were done.
   uint64_t ticket = 0;
-  for (int time = 0; time < 200; ++time) ASSERT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-  EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_PENDING);
-  const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 100000), SYNFIRE_PENDING);
-  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::microseconds(100));
-  EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+  synfire_status polled = SYNFIRE_OK, waited = SYNFIRE_OK;
+  for (int attempt = 0; attempt < 100 && waited == SYNFIRE_OK; ++attempt) {
+    for (int time = 0; time < 200; ++time) ASSERT_OK(synfire_graph_launch(graph, nullptr, &ticket));
+    polled = synfire_graph_poll(graph, ticket);
+    const auto start = std::chrono::steady_clock::now();
+    waited = synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 100000);
+    if (waited == SYNFIRE_PENDING) {
+      EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::microseconds(100));
+    }
+    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+  }
+  EXPECT_EQ(waited, SYNFIRE_PENDING);
+  EXPECT_EQ(polled, SYNFIRE_PENDING) << "it was not done later either";
 }
 
 // ---- Two threads ----------------------------------------------------------------------------------------------------
@@ -416,33 +424,36 @@ TEST_F(Waiting, TwoThreadsAtOneGraph) {
   EXPECT_EQ(ticket, all.size() + 1);
 }
 
-// Two threads launch a graph with long replays until one of them is refused because the other's replay is running.
+// While a replay of another thread runs, which a callback in it holds, a launch is refused and a poll is not.
 TEST(LongReplays, AreBusyForOtherThreads) {
   if (!on_host()) GTEST_SKIP() << "on a GPU launch returns at once";
   const Context context = make_context();
-  Rig<float> rig(context, describe(Shape{256, 1, 20000}, SYNFIRE_DTYPE_F32));
+  Rig<float> rig(context, describe(Shape{5, 1, 20}, SYNFIRE_DTYPE_F32));
+  struct Gate {
+    std::atomic<bool> closed{false}, inside{false};
+  } gate;
+  synfire_native_desc held = SYNFIRE_NATIVE_DESC_INIT;
+  held.user = &gate;
+  held.callback = [](void* user, const synfire_native_call*) -> synfire_status {
+    auto& at = *static_cast<Gate*>(user);
+    at.inside = at.closed.load();
+    while (at.closed) std::this_thread::yield();
+    return SYNFIRE_OK;
+  };
   const Graph graph = make_graph(context);
   const synfire_forward_desc desc =
       rig.forward_desc({.spikes = Spikes::none, .v_init = false, .v_seq = false, .h_seq = false});
   ASSERT_OK(synfire_graph_record_forward(graph, rig.layer, &desc));
+  ASSERT_OK(synfire_graph_record_native(graph, &held));
   ASSERT_OK(synfire_graph_instantiate(graph));
   replay(graph);
-  std::atomic<int> n_busy = 0;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  const auto launch_until_busy = [&] {
-    while (n_busy == 0 && std::chrono::steady_clock::now() < deadline) {
-      EXPECT_OK(synfire_graph_poll(graph, 1)) << "polling is never refused";
-      poison_last_error();
-      const synfire_status status = synfire_graph_launch(graph, nullptr, nullptr);
-      if (status == SYNFIRE_OK) continue;
-      EXPECT_TRUE(fails_with(status, SYNFIRE_ERROR_BUSY, {"graph"}));
-      n_busy.fetch_add(1);
-    }
-  };
-  std::thread other(launch_until_busy);
-  launch_until_busy();
+  gate.closed = true;
+  std::thread other([&] { EXPECT_OK(synfire_graph_launch(graph, nullptr, nullptr)); });
+  while (!gate.inside) std::this_thread::yield();
+  EXPECT_OK(synfire_graph_poll(graph, 1)) << "polling is never refused";
+  EXPECT_FAILS(SYNFIRE_ERROR_BUSY, WORDS("graph"), synfire_graph_launch(graph, nullptr, nullptr));
+  gate.closed = false;
   other.join();
-  EXPECT_GT(n_busy, 0) << "a launch during a replay of another thread was never refused";
   replay(graph);
 }
 

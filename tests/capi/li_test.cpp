@@ -205,13 +205,14 @@ TEST(LeakyIntegrator, IsTheSumOfItsDecayedInputsAndSoAreItsGradients) {
 
 TEST(LeakyIntegrator, TakesEveryTapePlacementAndSequencesOfF32) {
   const Context context = make_context();
+  Sample cases;
   for (const Shape& shape : {Shape{33, 3, 20}, Shape{70, 1, 64}})
     for (const int32_t dtype : dtypes)
       for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE, SYNFIRE_TAPE_STORE_NARROW})
         for (const Placement placement : {Placement{}, Placement{1, 3}})
           for (const bool f32 : {false, true})
             for (const bool gradients : {false, true}) {
-              if (!is_narrow(dtype) && (tape == SYNFIRE_TAPE_STORE_NARROW || f32)) continue;
+              if ((!is_narrow(dtype) && (tape == SYNFIRE_TAPE_STORE_NARROW || f32)) || !cases.next()) continue;
               expect_as_reference(context, {shape, dtype, false, false, tape, f32, placement, gradients});
             }
 }

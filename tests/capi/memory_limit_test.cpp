@@ -6,7 +6,6 @@
 #if defined(__linux__)
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -79,8 +78,6 @@ TEST(MemoryLimits, ABufferBeyondTheMachineIsRefusedAndNothingIsTouched) {
   const Context context = make_context();
   expect_works(context);
   const Footprint footprint;
-  const auto start = std::chrono::steady_clock::now();
-  int n_refused = 0;
   for (const int32_t memory : kinds())
     for (const uint64_t bytes :
          {machine_bytes() + 1, machine_bytes() * 2, 4 * tebibyte, 1024 * tebibyte, uint64_t{1} << 61}) {
@@ -89,10 +86,7 @@ TEST(MemoryLimits, ABufferBeyondTheMachineIsRefusedAndNothingIsTouched) {
       EXPECT_FAILS(SYNFIRE_ERROR_OUT_OF_MEMORY, WORDS("SYN-MEMORY-HOST", std::to_string(bytes), "machine|group", "has"),
                    create(context, memory, bytes, buffer));
       EXPECT_EQ(buffer.get(), nullptr);
-      ++n_refused;
     }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(took.count(), 0.02 * n_refused);
   EXPECT_LT(footprint.touched(), 4 * mebibyte);
   EXPECT_LT(footprint.mapped(), 64 * mebibyte);
   expect_works(context);

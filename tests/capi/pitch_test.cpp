@@ -12,11 +12,13 @@ class Pitch : public testing::Test {
 // The rig fills gaps between rows and around arrays with ones and checks that they stay.
 TEST_F(Pitch, SpacedOutAndMisalignedArraysGiveTheSame) {
   const Placement placements[] = {{0, 1}, {0, 13}, {1, 0}, {1, 1}, {3, 5}, {0, 32}};
+  Sample cases;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
     for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_IZHIKEVICH})
       for (const Shape& shape : {Shape{35, 2, 37}, Shape{33, 1, 64}, Shape{1, 1, 5}})
         for (const int32_t spikes :
              std::initializer_list<int32_t>{dtype, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS}) {
+          if (!cases.next()) continue;
           synfire_layer_desc desc = describe(shape, dtype);
           desc.model = model;
           const StorageInputs in = storage_inputs(shape, 1, dtype);
@@ -57,7 +59,8 @@ TEST_F(Pitch, TapesOfSpacedOutX) {
 // Rows long enough for wide accesses: first aligned, then offset by one element, then with an odd pitch.
 TEST_F(Pitch, WideRowsThatAreNotAligned) {
   const Shape shape{2, 1, 272384};
-  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+  for (const int32_t dtype :
+       sample_of(std::vector<int32_t>{SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})) {
     const synfire_layer_desc desc = describe(shape, dtype);
     const StorageInputs in = storage_inputs(shape, 3, dtype);
     StorageChoice choice;

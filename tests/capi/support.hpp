@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "../sample.hpp"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYNFIRE_TEST_SANITIZED 1
 #elif defined(__has_feature)

@@ -1,6 +1,7 @@
 // Waiting for replays that are held in flight: what each policy costs in CUDA calls, how soon a lost device is
 // detected, slots in flight, and changes that replays in flight must not see.
 #include "../capi/graph_support.hpp"
+#include "../times.hpp"
 #include "fake_cuda.hpp"
 
 #include <atomic>
@@ -68,10 +69,14 @@ TEST_F(InFlight, SpinningMakesNoCudaCallBeforeOneMillisecond) {
   EXPECT_EQ(fake::calls("cuGraphLaunch"), 1u);
   const auto start = steady_clock::now();
   EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 900'000), SYNFIRE_PENDING);
-  EXPECT_GE(steady_clock::now() - start, microseconds(900));
-  // One query after the time-out, to tell late from lost; the capture mode is set before it and restored.
-  EXPECT_EQ(fake::calls("cudaStreamQuery"), 1u);
-  EXPECT_EQ(fake::calls() - of_the_launch, 3u);
+  const auto took = steady_clock::now() - start;
+  EXPECT_GE(took, microseconds(900));
+  // One query after the time-out, to tell late from lost; the capture mode is set before it and restored. A thread that
+  // was suspended may find that a millisecond has passed, and ask once more.
+  const uint64_t n_queries = fake::calls("cudaStreamQuery");
+  EXPECT_GE(n_queries, 1u);
+  EXPECT_LE(n_queries, took < microseconds(1000) ? 1u : 2u);
+  EXPECT_EQ(fake::calls() - of_the_launch, 3 * n_queries);
   fake::release();
   const uint64_t before = fake::calls();
   wait(graph, ticket);
@@ -149,31 +154,37 @@ TEST_F(InFlight, PollingNeverBlocksAndFindsALostDevice) {
   EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("cudaErrorIllegalAddress"), synfire_graph_poll(graph, ticket));
 }
 
+// By the next query, and where times are judged within a millisecond.
 TEST_F(InFlight, ALostDeviceIsFoundWithinAMillisecondAndNeverCalledLate) {
-  constexpr auto patience = std::chrono::seconds(8);  // a busy machine suspends the waiting thread
+  const auto patience = std::chrono::seconds(judges_times() ? 8 : 0);  // a busy machine suspends the waiting thread
   for (const int32_t policy : policies) {
     for (const microseconds after : {microseconds(0), microseconds(300), microseconds(2700)}) {
       std::chrono::nanoseconds best = std::chrono::hours(1);
       // Spinning queries after exactly 1 ms, so a device that is lost immediately is detected only then.
       const microseconds allowed(policy == SYNFIRE_WAIT_SPIN && after.count() == 0 ? 1020 : 1000);
       const auto begin = steady_clock::now();
-      while (best > allowed && steady_clock::now() - begin < patience) {
+      do {
         SetUp();
         fake::hold();
         steady_clock::time_point died;
-        EXPECT_EQ(wait_while(policy, 1'000'000'000, after,
+        uint64_t n_queries = 0;
+        EXPECT_EQ(wait_while(policy, -1, after,
                              [&] {
                                died = steady_clock::now();
                                fake::lose(cudaErrorLaunchFailure);
+                               n_queries = fake::calls("cudaStreamQuery");
                              }),
                   SYNFIRE_ERROR_DEVICE_LOST);
         const auto took = steady_clock::now() - died;
+        EXPECT_LE(fake::calls("cudaStreamQuery"), n_queries + 1);
         best = std::min<std::chrono::nanoseconds>(best, took);
         EXPECT_FAILS(SYNFIRE_ERROR_DEVICE_LOST, WORDS("destroyed|lost"), synfire_graph_launch(graph, nullptr, nullptr));
         EXPECT_EQ(synfire_graph_wait(graph, 1, policy, 1000), SYNFIRE_ERROR_DEVICE_LOST);
+      } while (best > allowed && steady_clock::now() - begin < patience);
+      if (judges_times()) {
+        EXPECT_LE(best.count(), std::chrono::nanoseconds(allowed).count())
+            << "policy " << policy << ", lost after " << after.count() << " us";
       }
-      EXPECT_LE(best.count(), std::chrono::nanoseconds(allowed).count())
-          << "policy " << policy << ", lost after " << after.count() << " us";
     }
   }
 }

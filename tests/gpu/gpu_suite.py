@@ -82,8 +82,9 @@ SANITIZED = ":".join([
     "SynapseOnBothBackends.ManyRowsInEveryFormat",
     "SynapseOnBothBackends.OnceByWarpgroups",
 ])
-# Tests with time limits run alone, and their measurements are recorded.
-MEASURING = "LaunchOverhead.*"
+# Tests that measure run alone, judge their times, and have them recorded.
+MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicroseconds",
+             "NativeNodes.ZzAReplayThatFaultsIsReportedLost")
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
@@ -176,11 +177,16 @@ class Suite:
                 suite = line
         return [name for name in names if "DISABLED_" not in name]
 
+    @staticmethod
+    def measures(name):
+        return any(fnmatch.fnmatch(name, pattern) for pattern in MEASURING)
+
     def run_test(self, test):
-        return self.run([test[0], f"--gtest_filter={test[1]}"], SYNFIRE_TEST_BACKEND="cuda")
+        times = "1" if self.measures(test[1]) else "0"
+        return self.run([test[0], f"--gtest_filter={test[1]}"], SYNFIRE_TEST_BACKEND="cuda", SYNFIRE_TEST_TIMES=times)
 
     def note_times(self, record, name, output):
-        if not fnmatch.fnmatch(name, MEASURING):
+        if not self.measures(name):
             return
         lines = record.setdefault("measured", {})[name] = [line for line in output.splitlines() if "median" in line]
         for line in lines:
@@ -204,7 +210,7 @@ class Suite:
         # Of all programs together, those first that compile what they run, because each of their tests takes long.
         tests = [(program, name) for program in sorted(programs, key=lambda path: path.name not in SLOW_PROGRAMS)
                  for name in self.list_tests(program)]
-        measuring = [test for test in tests if fnmatch.fnmatch(test[1], MEASURING)]
+        measuring = [test for test in tests if self.measures(test[1])]
         tests = [test for test in tests if test not in measuring]
 
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:

@@ -1,5 +1,6 @@
 // Native nodes, slots, changes between replays and waiting on a real GPU, with kernels of the caller's between ours.
 // Situations that a GPU cannot produce on demand are in tests/fault.
+#include "../times.hpp"
 #include "caller_kernels.hpp"
 
 #include <synfire/synfire.h>
@@ -220,7 +221,7 @@ TEST_F(NativeNodes, WhateverBreaksTheCaptureIsNamedAndLeavesNothing) {
 
 TEST_F(NativeNodes, SlotsAreBusyWhileInFlightAndRebindingWaits) {
   Callback callback = [](const synfire_native_call& call) {
-    return caller::busy(20'000'000, call.stream) == cudaSuccess ? times_two_plus_one(call) : -1;
+    return caller::busy(200'000'000, call.stream) == cudaSuccess ? times_two_plus_one(call) : -1;
   };
   const synfire_graph graph = record(callback, 2);
   ASSERT_EQ(synfire_graph_instantiate(graph), SYNFIRE_OK) << last_error();
@@ -228,11 +229,11 @@ TEST_F(NativeNodes, SlotsAreBusyWhileInFlightAndRebindingWaits) {
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, nullptr), SYNFIRE_OK);
   slot(graph, 0, x)[0] = 2;
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, nullptr), SYNFIRE_OK);
-  const auto start = steady_clock::now();
+  // None of these waits for a replay: the first is still running after all.
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
   EXPECT_EQ(synfire_graph_wait(graph, 1, SYNFIRE_WAIT_SPIN, 1'000'000), SYNFIRE_PENDING);
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, nullptr), SYNFIRE_ERROR_BUSY);
-  EXPECT_LT(steady_clock::now() - start, std::chrono::milliseconds(15)) << "neither waits for the replay";
+  EXPECT_EQ(synfire_graph_poll(graph, 1), SYNFIRE_PENDING);
   const synfire_buffer other = make_buffer(SYNFIRE_MEMORY_PINNED);
   EXPECT_EQ(synfire_graph_rebind(graph, x, other), SYNFIRE_OK) << last_error();
   EXPECT_EQ(synfire_graph_poll(graph, 2), SYNFIRE_OK) << "it has waited for both";
@@ -256,7 +257,9 @@ TEST_F(NativeNodes, EnablingCostsMicroseconds) {
   std::nth_element(times.begin(), times.begin() + 1000, times.end());
   std::printf("synfire_graph_set_enabled: median %.2f us\n", times[1000]);
   RecordProperty("median_us", std::to_string(times[1000]));
-  EXPECT_LE(times[1000], 5.0);
+  if (synfire_test::judges_times()) {
+    EXPECT_LE(times[1000], 5.0);
+  }
 }
 
 // Leaves the process without a usable device. The suite runs each test in its own process; in one program this test
@@ -270,13 +273,15 @@ TEST_F(NativeNodes, ZzAReplayThatFaultsIsReportedLost) {
   uint64_t ticket = 0;
   ASSERT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_OK);
   const auto start = steady_clock::now();
-  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 2'000'000'000), SYNFIRE_ERROR_DEVICE_LOST)
+  EXPECT_EQ(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_SPIN, 60'000'000'000), SYNFIRE_ERROR_DEVICE_LOST)
       << last_error();
   const auto took = std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
   std::printf("lost was reported after %.3f ms\n", took);
   // An H200's driver takes 0.15 s to detect the fault and returns "not ready" until then. The documented millisecond
   // starts after that, which tests/fault checks.
-  EXPECT_LT(took, 1000);
+  if (synfire_test::judges_times()) {
+    EXPECT_LT(took, 1000);
+  }
   EXPECT_EQ(synfire_graph_poll(graph, ticket), SYNFIRE_ERROR_DEVICE_LOST);
   EXPECT_EQ(synfire_graph_launch(graph, nullptr, &ticket), SYNFIRE_ERROR_DEVICE_LOST);
 }

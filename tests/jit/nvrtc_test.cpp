@@ -62,51 +62,83 @@ std::string backward(const char* storage, int width, const char* inputs) {
          storage + ", " + owning(width) + ", synfire::cuda::BackwardInputs::" + inputs + ">";
 }
 
-TEST_F(Nvrtc, CompilesEveryBuiltInModel) {
-  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_IZHIKEVICH; ++model) {
-    const std::string source = kernel_source(nullptr, model, nullptr, SYNFIRE_SURROGATE_SIGMOID,
-                                             "operations/neuron/passes.cuh", Source::Marks::lines);
-    const DeviceCode code = compiled(source, {forward("float", 4, "bits"), backward("float", 1, "spikes")});
-    EXPECT_EQ(code.names.size(), 2u);
-    EXPECT_EQ(code.code.substr(1, 3), "ELF") << "a cubin";
-  }
+class NvrtcBuiltIn : public Nvrtc, public testing::WithParamInterface<int32_t> {};
+INSTANTIATE_TEST_SUITE_P(Nvrtc, NvrtcBuiltIn,
+                         testing::Range(int32_t{SYNFIRE_MODEL_IF}, int32_t{SYNFIRE_MODEL_IZHIKEVICH} + 1));
+
+TEST_P(NvrtcBuiltIn, IsCompiled) {
+  const std::string source = kernel_source(nullptr, GetParam(), nullptr, SYNFIRE_SURROGATE_SIGMOID,
+                                           "operations/neuron/passes.cuh", Source::Marks::lines);
+  const DeviceCode code = compiled(source, {forward("float", 4, "bits"), backward("float", 1, "spikes")});
+  EXPECT_EQ(code.names.size(), 2u);
+  EXPECT_EQ(code.code.substr(1, 3), "ELF") << "a cubin";
 }
 
-TEST_F(Nvrtc, CompilesEveryStorageType) {
-  const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
-  const std::string source =
-      kernel_source(&twin, 0, nullptr, SYNFIRE_SURROGATE_ATAN, "operations/neuron/passes.cuh", Source::Marks::lines);
-  const DeviceCode code = compiled(
-      source, {forward("synfire::cuda::F16", 4, "dense"), backward("synfire::cuda::F16", 2, "spikes"),
-               forward("synfire::cuda::Bf16", 1, "time_bits"), backward("synfire::cuda::Bf16", 1, "spikes"),
-               forward("synfire::cuda::AnyStorage", 1, "any"), backward("synfire::cuda::AnyStorage", 1, "parameters"),
-               forward("double", 2, "any"), backward("double", 1, "any")});
-  EXPECT_EQ(code.names.size(), 8u);
-  // GPUs without some of the instructions.
-  EXPECT_FALSE(compiled(source, {forward("synfire::cuda::Bf16", 4, "bytes")}, 7, 5).code.empty());
-  EXPECT_FALSE(compiled(source, {forward("synfire::cuda::F16", 4, "bytes")}, 8, 0).code.empty());
+class NvrtcStorage : public Nvrtc {
+ protected:
+  static std::string source() {
+    const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
+    return kernel_source(&twin, 0, nullptr, SYNFIRE_SURROGATE_ATAN, "operations/neuron/passes.cuh",
+                         Source::Marks::lines);
+  }
+  static void expect_compiled(const std::vector<std::string>& expressions) {
+    EXPECT_EQ(compiled(source(), expressions).names.size(), expressions.size());
+  }
+};
+TEST_F(NvrtcStorage, SixteenBits) {
+  expect_compiled({forward("synfire::cuda::F16", 4, "dense"), backward("synfire::cuda::F16", 2, "spikes"),
+                   forward("synfire::cuda::Bf16", 1, "time_bits"), backward("synfire::cuda::Bf16", 1, "spikes")});
+}
+TEST_F(NvrtcStorage, AnyTypeAtRunTime) {
+  expect_compiled(
+      {forward("synfire::cuda::AnyStorage", 1, "any"), backward("synfire::cuda::AnyStorage", 1, "parameters")});
+}
+TEST_F(NvrtcStorage, Doubles) {
+  expect_compiled({forward("double", 2, "any"), backward("double", 1, "any")});
+}
+// GPUs without some of the instructions.
+TEST_F(NvrtcStorage, SixteenBitsOnOlderGpus) {
+  EXPECT_FALSE(compiled(source(), {forward("synfire::cuda::Bf16", 4, "bytes")}, 7, 5).code.empty());
+  EXPECT_FALSE(compiled(source(), {forward("synfire::cuda::F16", 4, "bytes")}, 8, 0).code.empty());
 }
 
 // docs/examples/models, with its surrogate.
-TEST_F(Nvrtc, CompilesTheExamples) {
-  const ModelText multi_gaussian = example(TextKind::surrogate, "multi_gaussian");
-  for (const char* const name :
-       {"klif", "current_based_lif", "adaptive_lif", "izhikevich_2003", "resonate_and_fire", "conductance_based_lif"}) {
-    const ModelText model = example(TextKind::model, name);
-    const DeviceCode code =
-        compiled(kernel_source(&model, 0, &multi_gaussian, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
-                 {forward("float", 4, "bits"), backward("float", 1, "parameters")});
-    EXPECT_EQ(code.names.size(), 2u) << name;
-  }
+class NvrtcExample : public Nvrtc, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Nvrtc, NvrtcExample,
+                         testing::Values("klif", "current_based_lif", "adaptive_lif", "izhikevich_2003",
+                                         "resonate_and_fire", "conductance_based_lif"),
+                         [](const auto& given) { return std::string(given.param); });
+
+TEST_P(NvrtcExample, IsCompiled) {
+  const ModelText multi_gaussian = example(TextKind::surrogate, "multi_gaussian"),
+                  model = example(TextKind::model, GetParam());
+  const DeviceCode code =
+      compiled(kernel_source(&model, 0, &multi_gaussian, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+               {forward("float", 4, "bits"), backward("float", 1, "parameters")});
+  EXPECT_EQ(code.names.size(), 2u);
 }
 
-TEST_F(Nvrtc, CompilesTextsAndWhatChangesParameters) {
+TEST_F(Nvrtc, CompilesTextsOfBothKinds) {
   const ModelText three = example(TextKind::model, "conductance_based_lif"),
                   smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
   EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
-                     {forward("float", 1, "bits"), backward("float", 1, "spikes"), backward("double", 1, "parameters")})
+                     {forward("float", 1, "bits"), backward("float", 1, "spikes")})
                 .names.size(),
-            3u);
+            2u);
+}
+
+TEST_F(Nvrtc, CompilesTextsInDoublePrecision) {
+  const ModelText three = example(TextKind::model, "conductance_based_lif"),
+                  smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
+  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+                     {backward("double", 1, "parameters")})
+                .names.size(),
+            1u);
+}
+
+TEST_F(Nvrtc, CompilesWhatChangesParameters) {
+  const ModelText three = example(TextKind::model, "conductance_based_lif"),
+                  smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
   EXPECT_EQ(
       compiled(kernel_source(&three, 0, &smooth, 0, "operations/optimizer/parameter_step.cuh", Source::Marks::lines),
                {"synfire::cuda::parameter_step<float>", "synfire::cuda::parameter_step<double>"})

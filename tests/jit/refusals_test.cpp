@@ -1,5 +1,6 @@
 // Texts and circumstances in which nothing can be loaded: each is refused with a rule and a text that help, and leaves
 // no file and no object behind.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <thread>
 
 #include "texts.hpp"
 
@@ -133,6 +133,9 @@ TEST_F(LoadRefused, MembersThatAreNotAllowed) {
     many = replaced(many, "      {\"v_rest\"",
                     "      {\"p" + std::to_string(i) + "\", 0.0, -1.0, 1.0, false},\n      {\"v_rest\"");
   refused(WORDS("SYN-MODEL-COMPILE", "parameters"), many);
+}
+
+TEST_F(LoadRefused, NamesThatAreTakenAndTheOtherKind) {
   refused(WORDS("SYN-MODEL-EXISTS", "lif"), replaced(twin_text, "\"twin\"", "\"lif\""));
   // A surrogate is no model, and the other way round.
   refused(WORDS("SYN-MODEL-COMPILE", "surrogate"), smooth_text, "smooth");
@@ -155,8 +158,8 @@ TEST_F(LoadRefused, TemplatesWithoutEnd) {
                "template <int path> struct Endless<0, path> { static constexpr int value = 1; };\n"
                "static_assert(Endless<26, 0>::value > 0);\nstruct Twin {");
   synfire_load_desc desc = load_desc(endless, "twin");
-  desc.time_out = 3000000000u;
-  refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "3.000"), desc);
+  desc.time_out = 500000000u;
+  refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "0.500"), desc);
 }
 
 // ---- compilers ------------------------------------------------------------------------------------------------------
@@ -194,16 +197,40 @@ TEST_F(LoadRefused, CompilersThatFail) {
       [&] { refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-LOADED"), desc); });
 }
 
-// The compiler's whole process group ends, also those that it has started.
+// The compiler's whole process group ends, also those that it has started. Such a one holds the writing end of a pipe:
+// its end is the end of what can be read, and it would say so if it lived on.
 TEST_F(LoadRefused, CompilersThatHang) {
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   synfire_load_desc desc = load_desc(twin_text, "twin");
   desc.no_cache = 1;
-  desc.time_out = 1000000000u;
-  const std::string mark = std::string(SYNFIRE_TEST_CACHE) + "-alive-" + std::to_string(::getpid());
-  with_compiler("(sleep 3; touch " + mark + ") & sleep 100",
-                [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "1.000"), desc); });
-  std::this_thread::sleep_for(std::chrono::seconds(4));
-  EXPECT_FALSE(fs::exists(mark));
+  std::string heard;
+  // A longer time-out where the machine was too busy to start it.
+  for (desc.time_out = 250000000u; heard.empty() && desc.time_out < 300000000000u; desc.time_out *= 2) {
+    const int reading = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    ASSERT_GE(reading, 0);
+    with_compiler("(exec >'" + pipe + "'; echo started; sleep 100; echo alive) & sleep 100",
+                  [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME"), desc); });
+    ASSERT_EQ(::fcntl(reading, F_SETFL, 0), 0);
+    char bytes[64];
+    for (ssize_t n = 0; (n = ::read(reading, bytes, sizeof bytes)) > 0;) heard.append(bytes, static_cast<size_t>(n));
+    ::close(reading);
+  }
+  EXPECT_EQ(heard, "started\n");
+  fs::remove(pipe);
+}
+
+// A check's compiler has the time of the load.
+TEST_F(LoadRefused, CompilersThatHangInACheck) {
+  static_cast<void>(load_model(context_, load_desc(twin_text, "twin")));  // now the cache has it
+  synfire_load_desc desc = load_desc(twin_text, "twin");
+  desc.time_out = 200000000u;
+  const Model twin = load_model(context_, desc);
+  with_compiler("sleep 100", [&] {
+    synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "0.200"),
+                 synfire_model_check(twin, 1, 10, &report));
+  });
 }
 
 TEST_F(LoadRefused, TheCallerEndsTheLoad) {

@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_TESTS_JIT_TEXTS_HPP
 #define SYNFIRE_TESTS_JIT_TEXTS_HPP
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -88,6 +89,22 @@ struct Smooth {
 
 SYNFIRE_MODEL_END
 )";
+
+// Texts are compiled by the compiler with little optimisation that CTest names in SYNFIRE_CXX, and within this scope as
+// the library compiles them for its users. Where SYNFIRE_TEST_FULL_CXX is unset, there is one compiler only.
+class FullCompiler {
+ public:
+  FullCompiler() {
+    if (const char* const quick = std::getenv("SYNFIRE_CXX")) quick_ = quick;
+    if (const char* const full = std::getenv("SYNFIRE_TEST_FULL_CXX")) set_environment("SYNFIRE_CXX", full);
+  }
+  ~FullCompiler() { set_environment("SYNFIRE_CXX", quick_ ? quick_->c_str() : nullptr); }
+  FullCompiler(const FullCompiler&) = delete;
+  FullCompiler& operator=(const FullCompiler&) = delete;
+
+ private:
+  std::optional<std::string> quick_;
+};
 
 // In the cache that all tests share, so that each text is compiled once.
 inline synfire_load_desc load_desc(const std::string& text, const char* name) {

@@ -6,6 +6,7 @@
 #include "wav.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,11 @@ static double decode_pcm32(const unsigned char *at) {
   return (double)(int32_t)u32(at) / 2147483648.0;
 }
 
+/* isfinite() of mingw-w64 converts to float, which is a warning. */
+static bool is_finite(double value) {
+  return value >= -DBL_MAX && value <= DBL_MAX;
+}
+
 /* Floating point may be louder than what a loudspeaker gets. */
 static double clipped(double value) {
   return value > 1.0 ? 1.0 : value < -1.0 ? -1.0 : value;
@@ -73,13 +79,13 @@ static double decode_float32(const unsigned char *at) {
   const uint32_t bits = u32(at);
   float value;
   memcpy(&value, &bits, sizeof value);
-  return isfinite(value) ? clipped((double)value) : (double)value;
+  return is_finite((double)value) ? clipped((double)value) : (double)value;
 }
 static double decode_float64(const unsigned char *at) {
   const uint64_t bits = u64(at);
   double value;
   memcpy(&value, &bits, sizeof value);
-  return isfinite(value) ? clipped(value) : value;
+  return is_finite(value) ? clipped(value) : value;
 }
 
 /* Returns how many bytes were read. Reports an error only if the system failed to read. */
@@ -245,7 +251,7 @@ static bool append(const reader *from, wav *sound, const unsigned char *bytes, s
     double sum = 0.0;
     uint32_t channel;
     for (channel = 0; channel < sound->channels; ++channel, bytes += from->sample_bytes) sum += from->decode(bytes);
-    if (!isfinite(sum))
+    if (!is_finite(sum))
       return complain("%s: sample %llu is not a finite number", from->path, (unsigned long long)(sound->n_samples + i));
     out[i] = (float)(sum / (double)sound->channels);
   }

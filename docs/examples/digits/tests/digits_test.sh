@@ -108,17 +108,17 @@ case_files() {
 # A shortened run, twice: a floor, and the same numbers on one thread and on several.
 case_learn() {
   need_data
-  run_well --data "$data" --output "$work/first" --backend host --epochs 25
+  run_well --data "$data" --output "$work/first" --backend host --epochs 17
   right=$(sed -n 's/^right .*: \([0-9]*\)[.][0-9]* %$/\1/p' "$work/out")
   [ "${right:-0}" -ge 85 ] || fail "names only $right % of the digits of unheard voices; the floor is 85 %"
-  [ "$(grep -c '^epoch ' "$work/out")" -eq 25 ] || fail "not 25 epochs"
+  [ "$(grep -c '^epoch ' "$work/out")" -eq 17 ] || fail "not 17 epochs"
   grep -q '^weights  *hash [0-9a-f]\{16\}$' "$work/out" || fail "no hash of the weights"
   grep -q '^zero  *[0-9]' "$work/out" || fail "no confusion matrix"
   streamed=$(sed -n 's/^streamed  *\([0-9]*\) of 80 right: .* missed, 0 invented$/\1/p' "$work/out")
   [ "${streamed:-0}" -ge 66 ] || fail "names only $streamed of 80 digits of a stream; the floor is 66"
   grep -q '>seven</text>' "$work/first/picture.svg" || fail "no words in the picture"
   grep -v '^learnt ' "$work/out" >"$work/numbers"
-  run_well --data "$data" --output "$work/second" --backend host --epochs 25 --threads 1
+  run_well --data "$data" --output "$work/second" --backend host --epochs 17 --threads 1
   grep -v '^learnt ' "$work/out" | cmp - "$work/numbers" || fail "other numbers on one thread"
   cmp "$work/first/digits.safetensors" "$work/second/digits.safetensors" || fail "another file on one thread"
 }

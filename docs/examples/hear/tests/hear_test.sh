@@ -99,7 +99,7 @@ assert any(x.startswith("a<b>&\"c.wav, heard by 128") for x in texts)' "$work/re
 }
 
 case_learn() {
-  run_well "$sound" --backend host --learn --output "$work/result"
+  run_well "$sound" --backend host --learn --frames 5500 --output "$work/result" # two passes of ten
   has out '^|rate - target|  *mean over channels: [0-9.]* Hz before (first pass), [0-9.]* Hz after (last pass)'
   sed -n 's/^|rate.*: \([0-9.]*\) Hz before.*, \([0-9.]*\) Hz after.*/\1 \2/p' "$work/out" |
     awk '{ print "before", $1, "after", $2; good = $1 > 1 && $1 >= 5 * $2 } END { exit !good }' ||
@@ -247,10 +247,11 @@ assert len(t.getElementsByTagName("circle")) == int(sys.argv[2])' "$work/times.s
   done
 }
 
-# Half a million neurons never finish within a millisecond: every frame is late, and the run still succeeds.
+# Half a million neurons, which few machines finish within a millisecond: however many frames are late, the run succeeds
+# and says so. What is counted as late is tested with clocks and replays that are made up (deadline, pace).
 case_late() {
   run_well "$sound" --backend host --population 4096 --frames 5
-  has out '^missed deadlines  *5 of 5'
+  has out '^missed deadlines  *[0-5] of 5'
 }
 
 case_wav() {
