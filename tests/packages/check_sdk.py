@@ -68,7 +68,8 @@ def check_linux(sdk, work, version, compilers):
 
 
 def check_windows(sdk, work, version):
-    wine = {**KEPT, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", "WINEPREFIX": str(work / "wine")}
+    wine = {**KEPT, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", 
+            "WINEPREFIX": KEPT.get("WINEPREFIX", str(work / "wine"))}
     folder, programs = sdk / "windows-x64", sdk / "Größe 空"
     programs.mkdir()
     library = programs / "synfire0.dll"

@@ -27,6 +27,9 @@ namespace Synfire.Tests
             }
         }
 
+        // The default is for programs that cannot wait; on a machine that is busy enough, a compiler takes longer.
+        private static readonly LoadOptions patient_ = new LoadOptions { TimeOut = TimeSpan.FromHours(1) };
+
         // A surrogate by its smooth spike.
         private const string smooth_ = @"
 #include <synfire/model/dual.hpp>
@@ -53,14 +56,14 @@ SYNFIRE_MODEL_END
         public static void StandForBuiltInOnes()
         {
             List<Load> stages = new List<Load>();
-            LoadOptions options = new LoadOptions { TimeOut = TimeSpan.FromMinutes(5), CacheBytes = 1 << 28 };
+            LoadOptions options = new LoadOptions { TimeOut = patient_.TimeOut, CacheBytes = 1 << 28 };
             options.Progress = (stage, time) =>
             {
                 stages.Add(stage);
                 return true;
             };
             LoadedModel model = new LoadedModel(context_, "synaptic_lif", Neuron, options);
-            LoadedSurrogate surrogate = new LoadedSurrogate(context_, "smooth", smooth_);
+            LoadedSurrogate surrogate = new LoadedSurrogate(context_, "smooth", smooth_, patient_);
             Check.Equal(stages[0], Load.Check, "first stage");
             Check.That(stages.SequenceEqual(stages.OrderBy(stage => stage)), "stages in order");
             LoadInfo info = model.Info, other = surrogate.Info;
@@ -105,7 +108,7 @@ SYNFIRE_MODEL_END
         {
             string neuron = Neuron, wrong = neuron.Replace("fma(c[0], v, c[1]", "fma(c[0], y, c[1]");
             int line = 1 + Array.FindIndex(wrong.Split('\n'), text => text.Contains("fma(c[0], y"));
-            LoadOptions fresh = new LoadOptions { NoCache = true };
+            LoadOptions fresh = new LoadOptions { NoCache = true, TimeOut = patient_.TimeOut };
             SynfireException problem = Check.Throws<SynfireException>(
                 () => new LoadedModel(context_, "synaptic_lif", wrong, fresh), "an unknown name");
             Check.Equal(problem.RuleId, "SYN-MODEL-COMPILE", "an unknown name");
@@ -138,7 +141,7 @@ SYNFIRE_MODEL_END
 
             // From a file; in another context there is no such model.
             string models = Path.GetFullPath(Path.Combine(Folder, "../../../docs/examples/models"));
-            using (LoadedModel model = LoadedModel.FromFile(context_, Path.Combine(models, "klif.hpp")))
+            using (LoadedModel model = LoadedModel.FromFile(context_, Path.Combine(models, "klif.hpp"), patient_))
             using (Context other = new Context(Program.Backend))
             {
                 LayerOptions options = new LayerOptions { Model = model };

@@ -1,4 +1,5 @@
-// Runner.cs - a small test runner: Tests.exe NAME runs the tests of the class NAME, prints "N passed, N failed".
+// Runner.cs - a small test runner: Tests.exe NAME... runs the tests of the classes NAME, one after the other. It prints
+// "NAME: N passed, N failed" for each, and at the end "N passed, N failed" of all.
 //
 // It finds the tests, and has their checks and child processes.
 //
@@ -135,12 +136,26 @@ namespace Synfire.Tests
         {
             if (arguments.Length == 0) return 2;
             if (arguments[0] == "child") return Children.Run(arguments);
-            Type tests = typeof(Program).Assembly.GetType("Synfire.Tests." + arguments[0]);
+            if (arguments[0] == "overhead") return Overhead.Print();
+            bool good = true;
+            foreach (string name in arguments) good &= RunClass(name);
+            Console.WriteLine(Check.Passed + " passed, " + Check.Failed + " failed");
+            return good ? 0 : 1;
+        }
+
+        // Whether all its tests passed, and there is one.
+        private static bool RunClass(string name)
+        {
+            Type tests = typeof(Program).Assembly.GetType("Synfire.Tests." + name);
             if (tests == null)
             {
-                Console.WriteLine("no tests of this name: " + arguments[0]);
-                return 2;
+                Console.WriteLine("FAILED: there are no tests " + name);
+                ++Check.Failed;
+                return false;
             }
+            Console.WriteLine(name); // if the process ends, it was in these
+            Console.Out.Flush();
+            int passed = Check.Passed, failed = Check.Failed;
             foreach (MethodInfo test in tests.GetMethods(BindingFlags.Static | BindingFlags.Public |
                                                          BindingFlags.DeclaredOnly))
             {
@@ -157,8 +172,10 @@ namespace Synfire.Tests
                 if (clock.ElapsedMilliseconds > 1000)
                     Console.WriteLine(test.Name + " took " + clock.ElapsedMilliseconds + " ms");
             }
-            Console.WriteLine(Check.Passed + " passed, " + Check.Failed + " failed");
-            return Check.Failed == 0 && Check.Passed > 0 ? 0 : 1;
+            passed = Check.Passed - passed;
+            failed = Check.Failed - failed;
+            Console.WriteLine(name + ": " + passed + " passed, " + failed + " failed");
+            return failed == 0 && passed > 0;
         }
     }
 }

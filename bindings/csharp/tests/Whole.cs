@@ -1,5 +1,4 @@
-// Whole.cs - whole processes: where the library comes from, what a replay costs, and the four programs beside their C
-// twins.
+// Whole.cs - whole processes: where the library comes from, and the programs beside their C twins.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -57,92 +56,6 @@ namespace Synfire.Tests
         }
     }
 
-    public static class Overhead
-    {
-        private static double ReplayNanoseconds(Graph graph, int n)
-        {
-            double best = double.MaxValue;
-            for (int round = 0; round < 20; ++round)
-            {
-                long begin = Stopwatch.GetTimestamp();
-                for (int i = 0; i < n; ++i) graph.Wait(graph.Launch());
-                best = Math.Min(best, (Stopwatch.GetTimestamp() - begin) * 1e9 / Stopwatch.Frequency / n);
-            }
-            return best;
-        }
-
-        // What the runtime takes for two calls of native code that do nothing, the least that a replay and a wait cost.
-        private static double TwoCallsNanoseconds(int n)
-        {
-            double best = double.MaxValue;
-            for (int round = 0; round < 20; ++round)
-            {
-                long begin = Stopwatch.GetTimestamp();
-                for (int i = 0; i < n; ++i)
-                {
-                    Raw.Native.synfire_abi_version();
-                    Raw.Native.synfire_abi_version();
-                }
-                best = Math.Min(best, (Stopwatch.GetTimestamp() - begin) * 1e9 / Stopwatch.Frequency / n);
-            }
-            return best;
-        }
-
-        // A replay and a wait, measured side by side with C; and by the runtime's own counter not a byte is allocated.
-        public static void AReplayCostsHardlyMoreThanFromC()
-        {
-            using (Context context = new Context(Backend.Host, threads: 1)) using (
-                Layer layer = new Layer(context, steps: 1, neurons: 1)) using (Buffer<float> x =
-                                   layer.CreateSequence<float>()) using (Graph graph =
-                                                                             Graph.Record(
-                                                                                 context,
-                                                                                 g => g.Forward(
-                                                                                     layer, new ForwardArguments {
-                                                                                         X = x, Tape = Tape.None
-                                                                                     })))
-            {
-                ReplayNanoseconds(graph, 1000);
-                double best = double.MaxValue, c = double.MaxValue, calls = double.MaxValue;
-                // A busy machine disturbs single measurements: the best of each side counts, taken in turns.
-                for (int i = 0; i < 5; ++i)
-                {
-                    best = Math.Min(best, ReplayNanoseconds(graph, 20000));
-                    calls = Math.Min(calls, TwoCallsNanoseconds(20000));
-                    c = Math.Min(c, double.Parse(Program.C("bindings-overhead"), CultureInfo.InvariantCulture));
-                }
-                long measured = -1;
-                for (int i = 0; i < 3; ++i)
-                {
-                    long before = GC.GetAllocatedBytesForCurrentThread();
-                    for (int k = 0; k < 10000; ++k)
-                    {
-                        ulong ticket = graph.Launch();
-                        graph.IsDone(ticket);
-                        graph.Wait(ticket);
-                        layer.SetParameter("tau", 2.0);
-                        Span<float> input = x.Span;
-                        input[0] = k;
-                    }
-                    measured = GC.GetAllocatedBytesForCurrentThread() - before;
-                }
-                Console.WriteLine(string.Format(
-                    CultureInfo.InvariantCulture,
-                    "a replay and a wait: {0:F1} ns from C#, {1:F1} ns from C, {2:F1} ns more; " +
-                    "{3} bytes allocated by 10,000 replays; two calls of native code that do nothing: {4:F1} ns",
-                    best, c, best - c, measured, calls));
-                // Above what the runtime itself takes to call and come back.
-                Check.That(best - c - calls <= 100,
-                           string.Format(CultureInfo.InvariantCulture,
-                                         "at most 100 ns more than C and two calls of native code, which take {0:F1} ns",
-                                         calls));
-                Check.Equal(measured, 0L, "bytes allocated by 10,000 replays");
-                long counted = GC.GetAllocatedBytesForCurrentThread();
-                GC.KeepAlive(new byte[50000]);
-                Check.That(GC.GetAllocatedBytesForCurrentThread() - counted >= 50000, "the counter counts");
-            }
-        }
-    }
-
     public static class Examples
     {
         private static string[] Lines(string text) { return text.Trim().Split('\n'); }
@@ -153,8 +66,11 @@ namespace Synfire.Tests
             string expected = Program.C("quickstart");
             Check.Equal(output.Status, 0, "status");
             Check.Contains(output.Text, "1000 frames of 16 steps: ");
-            // How many frames were late is the machine's affair, and a late frame shows the spikes before it.
-            if (output.Text.Contains(" 0 late") && expected.Contains(" 0 late"))
+            // On the host a replay is done when Launch returns, so no frame is late, however slow the machine is. On a GPU
+            // one may be, and then shows the spikes before it.
+            bool onHost;
+            using (Context context = new Context()) onHost = context.IsHost;
+            if (onHost || output.Text.Contains(", 0 late") && expected.Contains(", 0 late"))
                 Check.Equal(output.Text, expected, "output");
             else Check.That(long.Parse(Regex.Match(output.Text, @": (\d+) spikes").Groups[1].Value) > 0, "spikes");
         }
@@ -218,7 +134,8 @@ namespace Synfire.Tests
             Output output = Program.Managed("RealTime", "500");
             string[] ours = Lines(output.Text), theirs = Lines(Program.C("bindings-realtime", "500"));
             Console.WriteLine("realtime, C#: " + ours[1] + "\nrealtime, C:  " + theirs[1]);
-            // On the host a replay is done when launch returns, so no tick finds one that is not.
+            // On the host a replay is done when launch returns, so no tick finds one that is not, however slow the
+            // machine is.
             Check.Equal(ours[0], theirs[0], "replays and spikes");
             Check.That(Regex.IsMatch(ours[1], @"p50 [\d.]+ us, p99 [\d.]+ us, max [\d.]+ us; 0 late"), ours[1]);
         }

@@ -124,7 +124,8 @@ def main():
     if not windows:
         print("Windows: not tested")
         return
-    wine = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", "WINEPREFIX": str(folder / "wine"),
+    wine = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", 
+            "WINEPREFIX": os.environ.get("WINEPREFIX", str(folder / "wine")),
             "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
     expect("1000 frames of 16 steps" in run("wine", dotnet_exe, program, **wine), "the program does not run under Wine")
     shutil.copy(sdk / "windows-x64/synfire0.dll", odd)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""How the build script finds the library, each way for itself: check_build.py CARGO BUILD_FOLDER TARGET_FOLDER
+"""How the build script finds the library, each way for itself: check_build.py CARGO BUILD_FOLDER TARGET_FOLDER [STATIC]
 
 BUILD_FOLDER is a build of this repository, which is installed into a folder of our own for pkg-config to find.
-TARGET_FOLDER is where cargo works. What is built each time is the smallest example, which then runs.
+TARGET_FOLDER is where cargo works. What is built each time is the smallest example, which then runs. STATIC is where
+check_package.py has installed what the same build script made of the same sources: the repository is configured, and then that
+is taken instead of compiling it once more. Without STATIC it is compiled.
 
 SPDX-License-Identifier: MIT
 """
@@ -15,7 +17,17 @@ import sys
 import tempfile
 
 WORKSPACE = pathlib.Path(__file__).resolve().parents[1]
+CRATE = WORKSPACE / "synfire-sys"
 NOWHERE = "/nonexistent"
+# CMake as the build script calls it: configure, build, install.
+CMAKE = """#!/bin/sh
+echo "$@" >>"%(asked)s"
+case $1 in
+  --build) test -f "$2/CMakeCache.txt" ;;
+  --install) cp -R "%(static)s" "$4" ;;
+  *) exec cmake "$@" ;;
+esac
+"""
 
 
 class Builder:
@@ -48,8 +60,21 @@ def runs(program, folder, variable="LD_LIBRARY_PATH"):
     expect("1000 frames of 16 steps" in answer.stdout, f"{program} does not run with {folder}", answer)
 
 
+def cmake_for(static, target):
+    """The setting with which the build script compiles nothing; what was asked for is written into a file."""
+    asked, script = target.parent / "asked", target.parent / "cmake that compiles nothing"
+    asked.unlink(missing_ok=True)
+    if not static:
+        return {}, None
+    script.write_text(CMAKE % {"asked": asked, "static": static})
+    script.chmod(0o755)
+    return {"CMAKE": str(script)}, asked
+
+
 def main():
     build, target = pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3])
+    static = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None
+    target.parent.mkdir(parents=True, exist_ok=True)
     builder = Builder(sys.argv[1], target)
 
     folder = build / "lib"
@@ -72,13 +97,19 @@ def main():
     print(f"pkg-config: {folders[0]}")
 
     # For this machine alone, which takes half as long.
-    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "SYNFIRE_HOST_LEVELS": "NATIVE"})
+    cmake, asked = cmake_for(static, target)
+    folders, program, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "SYNFIRE_HOST_LEVELS": "NATIVE", **cmake})
     expect(len(folders) == 1 and str(target) in folders[0] and program, "the repository was not built", answer)
     alone = subprocess.run(["env", "-i", program], capture_output=True, text=True)
     expect("1000 frames of 16 steps" in alone.stdout, "what was built does not run without LD_LIBRARY_PATH", alone)
     cache = (pathlib.Path(folders[0]).parents[1] / "synfire/CMakeCache.txt").read_text(encoding="utf-8")
     expect("SYNFIRE_HOST_LEVELS:STRING=NATIVE\n" in cache, "SYNFIRE_HOST_LEVELS did not reach CMake", answer)
     expect("SYNFIRE_CUDA_MODELS:STRING=ALL\n" in cache, "an option that was not given has another default", answer)
+    if asked:
+        configured, built, installed = asked.read_text(encoding="utf-8").splitlines()
+        expect(f"-S {CRATE}/../../.." in configured and "-DSYNFIRE_UNITY=ON" in configured, f"asked for {configured}", answer)
+        expect("--target synfire --parallel" in built, f"asked for {built}", answer)
+        expect("--prefix" in installed, f"asked for {installed}", answer)
     print(f"the repository: {folders[0]}")
     _, _, answer = builder.build({"PKG_CONFIG_LIBDIR": NOWHERE, "SYNFIRE_CUDA_DTYPES": "f8"})
     expect(answer.returncode != 0 and 'SYNFIRE_CUDA_DTYPES has "f8"' in answer.stderr, "f8 was accepted", answer)

@@ -7,14 +7,14 @@ lines_of(text) = split(chomp(text), '\n')
 @testset "quickstart" begin
     output, good = example("quickstart")
     @test good && occursin("1000 frames of 16 steps: ", output)
-    spikes(text) = match(r": (\d+) spikes", text).captures[1]
-    # How many frames were late is the machine's affair, and a late frame shows the spikes before it: without any they
-    # agree.
+    # On the host a replay is done when launch! returns, so no frame is late, however slow the machine is. On a GPU one may
+    # be, and then shows the spikes before it.
     expected = program("quickstart")
-    if occursin(" 0 late", output) && occursin(" 0 late", expected)
-        @test spikes(output) == spikes(expected)
+    on_host = Context(context -> properties(context).backend === :host)
+    if on_host || occursin(", 0 late", output) && occursin(", 0 late", expected)
+        @test output == expected
     else
-        @test parse(Int, spikes(output)) > 0
+        @test parse(Int, match(r": (\d+) spikes", output).captures[1]) > 0
     end
 end
 
@@ -65,8 +65,9 @@ end
 @testset "realtime" begin
     output, good = example("realtime", 500)
     @test good
-    print("realtime, Julia: ", lines_of(output)[end], "\nrealtime, C:     ", lines_of(program("bindings-realtime", 500))[end], "\n")
-    # On the host a replay is done when launch returns, so no tick finds one that is not.
-    @test lines_of(output)[1] == lines_of(program("bindings-realtime", 500))[1]
+    expected = program("bindings-realtime", 500)
+    print("realtime, Julia: ", lines_of(output)[end], "\nrealtime, C:     ", lines_of(expected)[end], "\n")
+    # On the host a replay is done when launch! returns, so no tick finds one that is not, however slow the machine is.
+    @test lines_of(output)[1] == lines_of(expected)[1]
     @test occursin(r"p50 [\d.]+ us, p99 [\d.]+ us, max [\d.]+ us; 0 late", output)
 end

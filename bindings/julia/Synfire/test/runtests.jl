@@ -2,6 +2,8 @@
 #
 #   julia test/runtests.jl [layout lifetime ...]
 #
+# All run in this process, and each says how it ended.
+#
 # What lives here: the list. Each file beside this one is one concern. The C programs that some compare with are found
 # through SYNFIRE_PROGRAMS, the folder they were built in (bindings/CMakeLists.txt sets it).
 #
@@ -10,7 +12,7 @@ using Synfire
 using Test
 
 const all_tests = ["layout", "docs", "arrays", "shapes", "layers", "operations", "graphs", "changes", "steps",
-                   "errors", "networks", "loaded", "lifetime", "threads", "loading", "extensions", "overhead",
+                   "errors", "networks", "loaded", "lifetime", "threads", "loading", "extensions",
                    "examples"]
 
 # A C program's output.
@@ -40,8 +42,20 @@ function failure(f)
     error("nothing was thrown")
 end
 
-for name in (isempty(ARGS) ? all_tests : ARGS)
-    @testset "$name" begin
-        include("$(name)_test.jl")
+has_failed(result) = result isa Union{Test.Fail,Test.Error}
+has_failed(set::Test.DefaultTestSet) = any(has_failed, set.results)
+
+# Each in a module of its own, so that none meets another's names; all inside one set, so that those after a failure run too.
+@testset "Synfire" begin
+    for name in (isempty(ARGS) ? all_tests : ARGS)
+        print(name, ": "); flush(stdout)
+        space = Core.eval(Main, :(module $(Symbol("Tests_", name))
+                                      using Synfire, Test
+                                      import ..program, ..run_julia, ..collect_all, ..failure
+                                  end))
+        seconds = @elapsed set = @testset "$name" begin
+            Base.include(space, joinpath(@__DIR__, "$(name)_test.jl"))
+        end
+        println(name, has_failed(set) ? ": FAILED, " : ": passed, ", round(seconds; digits=1), " s")
     end
 end

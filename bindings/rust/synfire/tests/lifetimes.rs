@@ -2,7 +2,7 @@
 // tests count the live handles of the whole process, so they take turns.
 mod common;
 use common::*;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use synfire::*;
 
@@ -157,13 +157,16 @@ fn a_mapping_never_meets_a_replay() {
     let v = layer.sequence::<f32>(Memory::Pinned).unwrap();
     x.fill(0.001).unwrap();
     let mut graph = Graph::record(&context, |graph| graph.forward(&layer, Forward::new(&x).v_seq(&v))).unwrap();
-    let (mapped, replayed) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (mapped, replayed, over) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let enough = || mapped.load(Relaxed).min(replayed.load(Relaxed)) >= 200;
-    let begin = std::time::Instant::now();
-    let is_over = || enough() || begin.elapsed().as_secs() > 60;
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over() {
+        let _ends = Ends(&over);
+        let replays = scope.spawn(|| {
+            while !over.load(Relaxed) {
+                if replayed.load(Relaxed) > mapped.load(Relaxed) + AHEAD {
+                    std::thread::yield_now();
+                    continue;
+                }
                 match graph.launch() {
                     Ok(ticket) => {
                         assert!(graph.wait(ticket, Wait::Yield, None).unwrap());
@@ -176,7 +179,11 @@ fn a_mapping_never_meets_a_replay() {
                 }
             }
         });
-        while !is_over() {
+        while !enough() && !replays.is_finished() {
+            if mapped.load(Relaxed) > replayed.load(Relaxed) + AHEAD {
+                std::thread::yield_now();
+                continue;
+            }
             match v.map() {
                 Ok(map) => {
                     let before: u64 = map.iter().map(|v| u64::from(v.to_bits())).sum();

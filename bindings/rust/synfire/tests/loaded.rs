@@ -16,6 +16,9 @@ use own_neuron::SYNAPTIC_LIF;
 /// One test after the other, so that what is not in the cache is compiled once.
 static IN_TURN: Mutex<()> = Mutex::new(());
 
+/// The default is for programs that cannot wait; on a machine that is busy enough, a compiler takes longer.
+const TIME_OUT: Duration = Duration::from_secs(3600);
+
 /// A surrogate by its smooth spike.
 const SMOOTH: &str = r#"
 #include <synfire/model/dual.hpp>
@@ -45,7 +48,7 @@ fn stand_for_built_in_ones() {
     let context = context();
     let mut stages = Vec::new();
     let model = Text::new("synaptic_lif", SYNAPTIC_LIF)
-        .time_out(Duration::from_secs(300))
+        .time_out(TIME_OUT)
         .cache_bytes(1 << 28)
         .progress(|stage, _| {
             stages.push(stage);
@@ -56,7 +59,7 @@ fn stand_for_built_in_ones() {
     stages.dedup();
     let all = [LoadStage::Check, LoadStage::Compile, LoadStage::Finish];
     assert!(stages == all || stages == [all[0], all[2]] || stages == [all[0]], "{stages:?}");
-    let surrogate = Text::new("smooth", SMOOTH).load_surrogate(&context).unwrap();
+    let surrogate = Text::new("smooth", SMOOTH).time_out(TIME_OUT).load_surrogate(&context).unwrap();
 
     let (info, other) = (model.info().unwrap(), surrogate.info().unwrap());
     assert_eq!((info.name.as_str(), info.n_states, info.n_parameters), ("synaptic_lif", 2, 2));
@@ -101,7 +104,7 @@ fn mistakes_are_told() {
     let (context, other) = (context(), context());
     let wrong = SYNAPTIC_LIF.replace("fma(c[0], v, c[1]", "fma(c[0], y, c[1]");
     let line = 1 + wrong.lines().position(|line| line.contains("fma(c[0], y")).unwrap();
-    let error = Text::new("synaptic_lif", &wrong).no_cache(true).load_model(&context).unwrap_err();
+    let error = Text::new("synaptic_lif", &wrong).no_cache(true).time_out(TIME_OUT).load_model(&context).unwrap_err();
     assert_eq!((error.status, error.rule.as_str()), (Status::InvalidArgument, "SYN-MODEL-COMPILE"));
     assert!(error.text.contains(&format!("synaptic_lif.hpp:{line}:")), "{error}");
 
@@ -124,7 +127,7 @@ fn mistakes_are_told() {
     // From a file; in another context there is no such model, and after the last use there is none anywhere.
     let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/examples/models");
     let path = std::fs::canonicalize(models).unwrap().join("klif.hpp");
-    let model = Text::file(path.to_str().unwrap()).load_model(&context).unwrap();
+    let model = Text::file(path.to_str().unwrap()).time_out(TIME_OUT).load_model(&context).unwrap();
     let builder = Layer::builder(Steps(8), Neurons(32)).model(&model);
     assert_eq!(builder.create(&other).unwrap_err().rule, "SYN-HANDLE-FOREIGN");
     builder.create(&context).unwrap();

@@ -1,22 +1,26 @@
 // programs.rs - the examples beside their C twins: the same numbers, the same bytes. The tests are ignored unless asked
-// for, because they need the C programs: SYNFIRE_PROGRAMS is the folder that has them.
+// for, because they need the C programs: SYNFIRE_PROGRAMS is the folder that has them. With `load-dynamic` the examples are the same.
+#![cfg(not(feature = "load-dynamic"))]
 mod common;
 use common::*;
 use std::fs;
 
-/// Frames are late when the machine is, and a late frame shows the spikes before it.
-fn is_punctual(text: &str) -> bool {
-    text.contains(" 0 late")
-}
-
 #[test]
 #[ignore = "needs the C programs"]
 fn quickstart() {
-    let (rust, c) = (0..5)
-        .map(|_| (example("quickstart", &[]), c("quickstart", &[])))
-        .find(|(rust, c)| is_punctual(rust) && is_punctual(c))
-        .expect("five pairs of runs, each with late frames: this machine is too busy");
-    assert_eq!(rust, c);
+    let (rust, c) = (example("quickstart", &[]), c("quickstart", &[]));
+    let on_time = " spikes, 0 late frames";
+    // On the host a replay is done when launch returns, so no frame is late, however slow the machine is. On a GPU one may
+    // be, and then shows the spikes before it.
+    if rust.contains(on_time) && c.contains(on_time) {
+        assert_eq!(rust, c);
+    } else {
+        assert!(
+            synfire::Context::new().unwrap().properties().unwrap().backend == synfire::Backend::Cuda,
+            "late on the host: {rust}{c}"
+        );
+        assert!(rust.starts_with("1000 frames of 16 steps: ") && !rust.contains(" 0 spikes"), "{rust}");
+    }
 }
 
 #[test]
@@ -84,7 +88,8 @@ fn realtime() {
     let (rust, c) = (example("realtime", &["500"]), c("bindings-realtime", &["500"]));
     println!("realtime, Rust and C:\n{rust}{c}");
     let (rust, c): (Vec<_>, Vec<_>) = (rust.lines().collect(), c.lines().collect());
-    // On the host a replay is done when launch returns, so no tick finds one that is not.
+    // On the host a replay is done when launch returns, so no tick finds one that is not, however slow the machine is.
     assert_eq!(rust[0], c[0]);
-    assert!(rust[1].starts_with("tick: p50 ") && rust[1].contains(" us, max ") && is_punctual(rust[1]), "{}", rust[1]);
+    assert!(rust[1].starts_with("tick: p50 ") && rust[1].contains(" us, max "), "{}", rust[1]);
+    assert!(rust[1].ends_with("; 0 late"), "{}", rust[1]);
 }

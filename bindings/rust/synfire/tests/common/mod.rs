@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use synfire::*;
 
 /// On the host, or where SYNFIRE_TEST_BACKEND says (`cuda`).
@@ -25,6 +26,18 @@ pub fn step(context: &Context) -> (Layer, Buffer<f32>, Graph) {
 pub fn replay(graph: &mut Graph) {
     let ticket = graph.launch().unwrap();
     assert!(graph.wait(ticket, Wait::Spin, None).unwrap());
+}
+
+/// Of two threads that get into each other's way, the one that is this far ahead waits for the other. So both get on, whatever
+/// the scheduler does and however long it takes.
+pub const AHEAD: u64 = 20;
+
+/// Set when this goes out of scope, also where an assertion ends the scope.
+pub struct Ends<'a>(pub &'a AtomicBool);
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
 }
 
 /// A setting without which a test cannot run: such tests are ignored unless asked for.
