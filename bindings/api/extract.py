@@ -33,6 +33,7 @@ in the order of the header. Types are C's, with single spaces and without the ma
     with       the field with which it is given; unless: the field without which it is. Both are nullable.
     required   true: a number that has no default
     optional   true: a number of a function that may be left out, as all behind it that the caller gives: it is then 0
+    optional_nan  the same for a number that is then NaN
     one_of     the group of constants that the field takes one of; any_of: that it takes a sum of
     flag       true: 0 or 1
     length_of  the field whose entries are counted
@@ -69,7 +70,7 @@ def brief(text):
     return re.sub(r"\. [^.]*:$", ".", " ".join(head.split()))
 
 
-MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF|WITH|UNLESS)\((\w+)\)|(FLAG|NULLABLE|REQUIRED|OPTIONAL)\b)')
+MARK = re.compile(r'SYNFIRE_(?:(READ|WRITTEN|UPDATED)\("([^"]*)"\)|(ONE_OF|ANY_OF|LENGTH_OF|WITH|UNLESS)\((\w+)\)|(FLAG|NULLABLE|REQUIRED|OPTIONAL_NAN|OPTIONAL)\b)')
 FIELD_MARKS = re.compile(r"SYNFIRE_FIELD\((\w+), ((?:[^()]|\([^()]*\))*)\)")
 
 

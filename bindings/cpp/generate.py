@@ -410,7 +410,8 @@ class Generator:
         if ("one_of" in parameter or "any_of" in parameter) and not parameter.get("doc"):
             group = (parameter.get("one_of") or parameter["any_of"]).upper()
             doc = f"{'One' if 'one_of' in parameter else 'A sum'} of `SYNFIRE_{group}_*`."
-        default = "0" if parameter.get("optional") else ""
+        default = ("0" if parameter.get("optional") else
+                   "std::numeric_limits<double>::quiet_NaN()" if parameter.get("optional_nan") else "")
         return {"argument": f"{name}{'.count' * (name in NAMED)}",
                 "taken": (NAMED.get(name, cpp_type(kind)), name, default, doc)}
 

@@ -639,11 +639,13 @@ class Method:
         parts, defaults = [], True
         for p in reversed(self.inputs):
             kind, name = self.kind(p), self.names[p["name"]]
-            defaults = defaults and (p["role"] == "stream" or p.get("optional") or
+            defaults = defaults and (p["role"] == "stream" or p.get("optional") or p.get("optional_nan") or
                                      p["nullable"] and (p["role"] in ("object", "text") or kind.startswith("I")))
             default = "default(IntPtr)" if p["role"] == "stream" else "null"
             if p.get("optional"):
                 default = "false" if kind == "bool" else "0"
+            if p.get("optional_nan"):
+                default = "double.NaN"
             parts.insert(0, f"{kind} {name}" + (f" = {default}" if defaults else ""))
         return parts
 

@@ -282,7 +282,8 @@ class Objects(Operations):
                 else:
                     items += [(x, "Counted from 0.")] if re.fullmatch(r"(\w+_)?index", c) else []
                     positional.append(f"{x}::{'Real' if kind in ('float', 'double') else 'Integer'}" +
-                                      "=0" * parameter.get("optional", False))
+                                      "=0" * parameter.get("optional", False) +
+                                      "=NaN" * parameter.get("optional_nan", False))
                     given.append(f'whole_size("{x}", {x})' if c.startswith("n_") else x)
             elif role == "text":
                 keywords += [f"{x}=nothing"] if optional else []

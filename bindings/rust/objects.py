@@ -262,6 +262,9 @@ class Objects:
                 number, to_c = ("Operation", "{}.0") if is_operation else (number, to_c)
                 if parameter.get("one_of") in LOADED:
                     number, to_c = f"impl Into<{number}>", f"{number}::to_raw({{}}.into())"
+                if parameter.get("optional_nan"):
+                    number = f"impl Into<Option<{number}>>"
+                    out.before.append(f"let {name} = {name}.into().unwrap_or(f64::NAN);")
                 out.parameters.append(f"{name}: {number or fail(method['function'] + ': the type ' + kind)}")
                 out.arguments.append(to_c.format(name))
             elif role == "text":

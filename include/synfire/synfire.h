@@ -112,6 +112,7 @@
  * SYNFIRE_UNLESS(other)   one that is given exactly if that field is null
  * SYNFIRE_REQUIRED        a number that has no default
  * SYNFIRE_OPTIONAL        a number at the end of a function's parameters whose default is 0
+ * SYNFIRE_OPTIONAL_NAN    the same with NaN
  * SYNFIRE_READ(shape)     a buffer that the operation reads, with its shape as written in the documentation
  * SYNFIRE_WRITTEN(shape)  a buffer that it writes
  * SYNFIRE_UPDATED(shape)  a buffer that it reads and writes
@@ -126,6 +127,7 @@
 #define SYNFIRE_UNLESS(other)
 #define SYNFIRE_REQUIRED
 #define SYNFIRE_OPTIONAL
+#define SYNFIRE_OPTIONAL_NAN
 #define SYNFIRE_READ(shape)
 #define SYNFIRE_WRITTEN(shape)
 #define SYNFIRE_UPDATED(shape)
@@ -3787,14 +3789,18 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
  * @param learning_rate_factor As in synfire_optimizer_add_weights().
  * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
- *                             infinity for none.
- * @param upper                The largest value; infinity for none.
+ *                             infinity for none; NaN for a default. A parameter that must be positive has one, because
+ *                             one step that is too large would leave it where no gradient brings it back from: a time
+ *                             in steps stays from 1 to 10,000 (its reciprocal from 1/10,000 to 1), any other from a
+ *                             thousandth of its default value to 1,000 times that. Others have none.
+ * @param upper                The largest value; infinity for none; NaN for a default.
  * @return As synfire_optimizer_add_weights().
  * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
     synfire_optimizer optimizer, synfire_layer layer, const char *name, synfire_buffer gradient,
-    double learning_rate_factor, double weight_decay_factor, double lower, double upper) SYNFIRE_NOEXCEPT;
+    double learning_rate_factor, double weight_decay_factor, double lower SYNFIRE_OPTIONAL_NAN,
+    double upper SYNFIRE_OPTIONAL_NAN) SYNFIRE_NOEXCEPT;
 
 /**
  * Says how much memory an optimiser takes with the members that it has.
@@ -4042,8 +4048,13 @@ typedef struct synfire_network_result {
  *
  * Stages are added one by one in the order in which data passes them: an input; then synapses and neurons, each synapse
  * possibly behind a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
- * readout. Each stage has a name of 1 to 64 letters, digits, dots, underscores and hyphens, and values, which
- * synfire_network_set_value() sets by name.
+ * readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
+ * and values, which synfire_network_set_value() sets by name.
+ *
+ * A call that uses graphs of the network holds them until it returns: meanwhile, launches and changes of these graphs
+ * return ::SYNFIRE_ERROR_BUSY, and so does such a call while one of them is being launched or changed. A graph that other
+ * data have replaced (synfire_network_set_data()) counts as one of the network. Training, evaluation, inference, a reset
+ * of the state, saving and loading use all graphs; new data, the graph of these data; a value, the graphs that read it.
  *
  * @param context      The context it belongs to.
  * @param desc         What to create.
@@ -4204,7 +4215,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
  * @param name    The name of the value.
  * @param value   A number that the value may have. Constants such as `SYNFIRE_DTYPE_*` and flags are numbers too.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
- *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY (also: a graph that reads the value
+ *         is being launched). After a failure, nothing has changed.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -4235,8 +4247,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_networ
  * @param learning_rate_factor What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least 0.
  * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
- *                             infinity for none.
- * @param upper                The largest value; infinity for none.
+ *                             infinity for none; NaN for the default of synfire_optimizer_add_parameter().
+ * @param upper                The largest value; infinity for none; NaN for the default.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
@@ -4244,7 +4256,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_networ
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_parameter(
     synfire_network network, const char *stage, const char *parameter, int32_t per_neuron SYNFIRE_FLAG,
-    double learning_rate_factor, double weight_decay_factor, double lower, double upper) SYNFIRE_NOEXCEPT;
+    double learning_rate_factor, double weight_decay_factor, double lower SYNFIRE_OPTIONAL_NAN,
+    double upper SYNFIRE_OPTIONAL_NAN) SYNFIRE_NOEXCEPT;
 
 /**
  * Sets the connections of a synapse, as synfire_synapse_desc::mask.
@@ -4360,9 +4373,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_BUSY.
- * @blocks yes. @allocates yes. @enqueues copies, and waits for them. @capture legal (they do not become part of a
- * capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
+ *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched).
+ * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
+ * @enqueues copies, and waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
     synfire_network network, int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA), int64_t n_rows, synfire_buffer inputs,
@@ -4379,8 +4393,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
- *         ::SYNFIRE_ERROR_BUSY, ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has been learnt). After an error of the device,
- *         batches may have been learnt.
+ *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched), ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has
+ *         been learnt). After an error of the device or of the context's job system, batches may have been learnt: the
+ *         text says how many were launched before the one that failed, with which the training goes on, or that the step
+ *         of that one had begun, so that it has been learnt in part. The states of the neurons are then as they were.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.2
@@ -4395,7 +4411,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network ne
  *
  * @param network        A built network with a loss and evaluation data.
  * @param[in,out] result In: `struct_size`. Out: everything else.
- * @return As synfire_network_train().
+ * @return As synfire_network_train(). After a failure, the network is as it was.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.2
@@ -4416,8 +4432,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network
  *                readout of every step. Without a readout: spikes `[R, T, N]` as ::SYNFIRE_DTYPE_BITS, or V of neurons
  *                that never fire.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
- *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_BUSY.
+ *         (not built, or a replay with a part of the network is in flight on another stream),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
+ *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched, or its slots are in flight). After a
+ *         failure, the network is as it was, unless the device is lost; the first rows of `outputs`, and the buffers
+ *         `"input"` and `"output"`, may have been written.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each B rows, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.2
@@ -4431,7 +4450,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network ne
  * @param network A built network.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER (not built, or a replay with a layer
  *         of the network is in flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_CALLBACK, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY (also: a graph of the network is
+ *         being launched). After a failure, nothing has changed.
  * @blocks until done. @allocates host memory. @enqueues fills on the context's own stream. @capture refused by CUDA while this
  * thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -4569,13 +4589,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
 /**
  * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
  * widths, masks, class weights and values, but for those that can change between replays, which become those of the
- * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
+ * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. What
+ * draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the program
+ * has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and
  * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
  * after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
  *
  * T and B may differ. With another B, the state of the neurons is reset, and the training goes on with batch 0 of the
  * file's epoch. The training data are set as before, by synfire_network_set_data(), before or after; with another number
- * of rows than in the file, it begins with batch 0 of epoch 0.
+ * of rows than in the file, it begins with batch 0 of epoch 0. If the number of that batch would be beyond 2^64, the file
+ * is refused.
  *
  * @param network A built network.
  * @param path    The path of the file, in UTF-8.

@@ -2940,12 +2940,16 @@ class Optimizer : public Owner<synfire_optimizer> {
    * @param learning_rate_factor As in synfire_optimizer_add_weights().
    * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
    * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
-   *                             infinity for none.
-   * @param upper                The largest value; infinity for none.
+   *                             infinity for none; NaN for a default. A parameter that must be positive has one,
+   *                             because one step that is too large would leave it where no gradient brings it back
+   *                             from: a time in steps stays from 1 to 10,000 (its reciprocal from 1/10,000 to 1), any
+   *                             other from a thousandth of its default value to 1,000 times that. Others have none.
+   * @param upper                The largest value; infinity for none; NaN for a default.
    * @throws error
    */
   void add_parameter(const Layer& layer, const char* name, const Buffer& gradient, double learning_rate_factor,
-                     double weight_decay_factor, double lower, double upper) {
+                     double weight_decay_factor, double lower = std::numeric_limits<double>::quiet_NaN(),
+                     double upper = std::numeric_limits<double>::quiet_NaN()) {
     check(synfire_optimizer_add_parameter(handle_, layer, name, gradient, learning_rate_factor, weight_decay_factor,
                                           lower, upper));
   }
@@ -3141,12 +3145,13 @@ class Network : public Owner<synfire_network> {
    *                             0.
    * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
    * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
-   *                             infinity for none.
-   * @param upper                The largest value; infinity for none.
+   *                             infinity for none; NaN for the default of synfire_optimizer_add_parameter().
+   * @param upper                The largest value; infinity for none; NaN for the default.
    * @throws error
    */
   void train_parameter(const char* stage, const char* parameter, bool per_neuron, double learning_rate_factor,
-                       double weight_decay_factor, double lower, double upper) {
+                       double weight_decay_factor, double lower = std::numeric_limits<double>::quiet_NaN(),
+                       double upper = std::numeric_limits<double>::quiet_NaN()) {
     check(synfire_network_train_parameter(handle_, stage, parameter, per_neuron ? 1 : 0, learning_rate_factor,
                                           weight_decay_factor, lower, upper));
   }
@@ -3376,9 +3381,12 @@ class Network : public Owner<synfire_network> {
   /**
    * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
    * widths, masks, class weights and values, but for those that can change between replays, which become those of the
-   * file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
-   * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
-   * after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
+   * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default.
+   * What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the
+   * program has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the
+   * file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before
+   * anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a
+   * call finds some for it.
    *
    * Calls synfire_network_load().
    *

@@ -99,12 +99,18 @@ void Graph::instantiate() {
 
 // ---- tapes ----------------------------------------------------------------------------------------------------------
 
-// Whether an enabled operation with a number in [from, to) writes the synapse's weights.
-bool Graph::is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) const noexcept {
-  return std::any_of(rewrites_.begin(), rewrites_.end(), [&](const RecordedRewrite& rewrite) {
-    return rewrite.synapse == synapse && rewrite.operation >= from && rewrite.operation < to &&
-           enabled_[rewrite.operation] != 0;
-  });
+// The enabled operations that write the synapse's weights.
+Graph::Span Graph::rewrites_of(const Synapse* synapse) const noexcept {
+  const uint32_t number = synapse ? shared_at_.find(static_cast<const SharedObject*>(synapse)) : AddressIndex::none;
+  return number == AddressIndex::none ? Span{} : of_shared_[number].rewrites;
+}
+
+// Buffers of the shape that the replay writes.
+uint64_t Graph::n_written_of(const TapeShape& shape) const noexcept {
+  const auto is_written = [&](const Buffer* buffer) -> uint64_t {
+    return buffer && written_at_.find(buffer) != AddressIndex::none ? 1 : 0;
+  };
+  return is_written(shape.x) + (shape.n_active != shape.x ? is_written(shape.n_active) : 0);
 }
 
 // Computes what a launch must check and what it leaves. Too slow for the path of a launch. Stays within the capacity
@@ -112,56 +118,55 @@ bool Graph::is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) con
 void Graph::plan_tapes() {
   needs_.clear();
   leaves_.clear();
+  rewritten_.clear();
+  updated_.clear();
   const auto runs = [&](uint32_t operation) { return enabled_[operation] != 0; };
+  for (OfLayer& layer : of_layers_) {
+    layer.left = layer.updated = AddressIndex::none;
+    layer.updates = {};
+  }
+  for (OfShared& shared : of_shared_) shared.rewrites = {};
+  for (const RecordedUpdate& update : updates_) {
+    if (!runs(update.operation)) continue;
+    OfLayer& layer = of_layers_[update.layer_number];
+    layer.updates.add(update.operation);
+    if (layer.updated == AddressIndex::none) {
+      layer.updated = static_cast<uint32_t>(updated_.size());
+      updated_.push_back({update.layer, 0});
+    }
+    updated_[layer.updated].parameters |= uint32_t{1} << update.parameter;
+  }
+  for (const RecordedRewrite& rewrite : rewrites_) {
+    if (!runs(rewrite.operation)) continue;
+    Span& rewrites = of_shared_[rewrite.synapse_number].rewrites;
+    if (!rewrites.any) rewritten_.push_back(rewrite.synapse);
+    rewrites.add(rewrite.operation);
+  }
   for (RecordedBackward& backward : backwards_) {
     if (!runs(backward.operation)) continue;
     backward.from_before = !backward.forward || !runs(forwards_[*backward.forward].operation);
     if (!backward.from_before) continue;
-    const bool updated = std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
-      return update.layer == backward.layer && update.operation < backward.operation && runs(update.operation);
-    });
-    const bool rewritten = is_rewritten(backward.shape.synapse, 0, backward.operation);
-    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, updated || rewritten});
+    const bool changed = of_layers_[backward.layer_number].updates.before(backward.operation) ||
+                         rewrites_of(backward.shape.synapse).before(backward.operation);
+    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, changed});
   }
   for (const RecordedForward& forward : forwards_) {
     if (!runs(forward.operation)) continue;
-    for (TapeLeft& before : leaves_)
-      if (before.layer == forward.layer) before.last = false;
+    OfLayer& layer = of_layers_[forward.layer_number];
+    if (layer.left != AddressIndex::none) leaves_[layer.left].last = false;
+    layer.left = static_cast<uint32_t>(leaves_.size());
     // A later replay may use another slot, which holds another X.
     const TapeShape& left = forward.left;
     const bool moved = slot_count() > 1 && left.x &&
                        (left.x->view().memory == SYNFIRE_MEMORY_PINNED ||
                         (left.n_active && left.n_active->view().memory == SYNFIRE_MEMORY_PINNED));
-    const auto n_updates = [&](bool after) -> uint64_t {  // 0 or 1: a replay counts as one update
-      return std::any_of(updates_.begin(), updates_.end(), [&](const RecordedUpdate& update) {
-        return update.layer == forward.layer && (!after || update.operation > forward.operation) &&
-               runs(update.operation);
-      });
+    // A replay counts as one change, which the forward has seen unless an operation after it makes it.
+    const auto seen = [&](const Span& changes) -> uint64_t {
+      return changes.any && !changes.after(forward.operation) ? 1 : 0;
     };
-    const auto n_rewrites = [&](uint32_t from) -> uint64_t {  // likewise
-      return is_rewritten(left.synapse, from, UINT32_MAX);
-    };
-    const auto n_written = static_cast<uint64_t>(std::count_if(
-        written_.begin(), written_.end(), [&](const Written& other) { return left.reads(other.buffer); }));
     const uint64_t n_overwritten = static_cast<uint64_t>(forward.n_overwritten) + (moved ? 1 : 0);
     leaves_.push_back({forward.layer, forward.tape.get(), left, static_cast<size_t>(&forward - forwards_.data()), true,
-                       n_written - n_overwritten, n_rewrites(0) - n_rewrites(forward.operation + 1),
-                       n_updates(false) - n_updates(true)});
-  }
-  rewritten_.clear();
-  for (const RecordedRewrite& rewrite : rewrites_)
-    if (runs(rewrite.operation) && std::find(rewritten_.begin(), rewritten_.end(), rewrite.synapse) == rewritten_.end())
-      rewritten_.push_back(rewrite.synapse);
-  updated_.clear();
-  for (const RecordedUpdate& update : updates_) {
-    if (!runs(update.operation)) continue;
-    const auto same = std::find_if(updated_.begin(), updated_.end(),
-                                   [&](const Updated& updated) { return updated.layer == update.layer; });
-    const uint32_t bit = uint32_t{1} << update.parameter;
-    if (same == updated_.end())
-      updated_.push_back({update.layer, bit});
-    else
-      same->parameters |= bit;
+                       n_written_of(left) - n_overwritten, seen(rewrites_of(left.synapse)), seen(layer.updates)});
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_GRAPH_GRAPH_HPP
 #define SYNFIRE_GRAPH_GRAPH_HPP
 
+#include "address_index.hpp"
 #include "graph_statistics.hpp"
 #include "graph_values.hpp"
 #include "replay.hpp"
@@ -24,8 +25,10 @@ struct RecordedForward {
   uint32_t operation;
   Ref<Tape> tape;  // null for inference
   TapeShape left;
-  int n_overwritten = 0;  // how often later operations of the replay overwrite X and n_active
-  TapeStamp stamp = {};   // in the launch that runs its list on this thread now
+  uint32_t layer_number = 0;               // in the graph
+  uint32_t previous = AddressIndex::none;  // the forward of the layer before it
+  int n_overwritten = 0;                   // how often later operations of the replay overwrite X and n_active
+  TapeStamp stamp = {};                    // in the launch that runs its list on this thread now
 };
 
 // A recorded backward, and the recorded forward whose tape it reads: none if that forward runs outside the graph.
@@ -36,6 +39,7 @@ struct RecordedBackward {
   Ref<Tape> tape;
   TapeShape shape;  // of it
   bool reads_input;
+  uint32_t layer_number = 0;
   bool from_before = false;  // its forward is disabled now
   TapeStamp stamp = {};      // of a tape from before the replay, as the forward's
 };
@@ -68,6 +72,8 @@ class Exclusive {
 struct RecordedRewrite {
   Synapse* synapse;
   uint32_t operation;
+  uint32_t synapse_number;  // in the graph
+  uint32_t previous;        // the rewrite of the synapse before it, or AddressIndex::none
 };
 
 // An update of a parameter.
@@ -75,6 +81,8 @@ struct RecordedUpdate {
   Layer* layer;
   uint32_t operation;
   uint32_t parameter;
+  uint32_t layer_number = 0;
+  uint32_t previous = AddressIndex::none;  // the update of the layer before it
 };
 
 // A synapse or another shared object that operations of the graph use.
@@ -169,8 +177,6 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void set_enabled(int32_t operation, bool enabled);
   // Takes effect with the next launch; replays in flight keep the value they were launched with.
   void set_value(int32_t operation, const char* name, double value);
-  // A number that replays advance, after every replay that was launched before.
-  uint64_t counted(int32_t operation, const char* name);
   // From the next launch on, the graph uses `now` in place of `before`.
   void rebind(Buffer& before, Buffer& now);
 
@@ -188,6 +194,30 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     Graph& graph_;
     const synfire_stream stream_;
     const StreamId where_;
+    const Exclusive exclusive_;
+  };
+  // One owner's use of the graph over several calls, as of a network that trains. Launches and changes by others get
+  // BUSY meanwhile, and to the objects that the graph uses it is as if a launch on the context's own stream were in
+  // progress. Throws BUSY if the graph is in use.
+  class Hold {
+   public:
+    explicit Hold(Graph& graph) : graph_(&graph), exclusive_(graph.use_, stream_id(nullptr)) {}
+    // On the context's own stream.
+    Launched launch() const { return graph_->launch(nullptr, stream_id(nullptr)); }
+    void set_value(int32_t operation, const char* name, double value) const {
+      graph_->change_value(operation, name, value);
+    }
+    // A whole number of any 64 bits, also one that replays advance. Does not allocate.
+    void set_whole(int32_t operation, const char* name, uint64_t value) const {
+      graph_->change_whole(operation, name, value);
+    }
+    // A number that replays advance, after every replay that was launched before.
+    uint64_t counted(int32_t operation, const char* name) const;
+    // Waits for replays that were launched before.
+    void finish() const { graph_->finish(); }
+
+   private:
+    const Ref<Graph> graph_;
     const Exclusive exclusive_;
   };
   // Returns SYNFIRE_OK or SYNFIRE_PENDING.
@@ -220,8 +250,8 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
       fail_not_instantiated();
   }
   [[noreturn]] static void fail_not_instantiated();
-  void use(Layer& layer) noexcept;
-  void use(SharedObject& object, bool writes) noexcept;
+  uint32_t use(Layer& layer) noexcept;
+  uint32_t use(SharedObject& object, bool writes) noexcept;
   void remove_from_objects() noexcept;
   void keep(Buffer& buffer) noexcept;
   void note_written(Buffer& buffer) noexcept;
@@ -229,6 +259,8 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void append(OperationList&& operations, const Recorder& recorder);
   void give_up(const Recorder& recorder) noexcept;
   void check_operation(int32_t operation) const;
+  void change_value(int32_t operation, const char* name, double value);
+  void change_whole(int32_t operation, const char* name, uint64_t value);
   void plan_tapes();
   Launched launch(synfire_stream stream, StreamId where);
   Launched launch_entered(synfire_stream stream, StreamId where);
@@ -240,7 +272,26 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   void stamp_operations() noexcept;
   void leave_tapes(bool captured);
   void count_writes() noexcept;
-  bool is_rewritten(const Synapse* synapse, uint32_t from, uint32_t to) const noexcept;
+  const RecordedForward* find_forward(const Layer& layer, std::optional<uint32_t> operation) const noexcept;
+  const RecordedUpdate* find_update(const Layer& layer, const RecordedForward* after) const noexcept;
+  const RecordedRewrite* find_rewrite(const Synapse* synapse, const RecordedForward* after) const noexcept;
+  // The first and the last enabled operation of a kind.
+  struct Span {
+    uint32_t first, last;
+    bool any;
+
+    void add(uint32_t operation) noexcept {
+      first = any ? first : operation;
+      last = operation;
+      any = true;
+    }
+    bool before(uint32_t operation) const noexcept { return any && first < operation; }
+    bool after(uint32_t operation) const noexcept { return any && last > operation; }
+  };
+  Span rewrites_of(const Synapse* synapse) const noexcept;
+  uint64_t n_written_of(const TapeShape& shape) const noexcept;
+  void note_reader(const Buffer* buffer, uint32_t forward) noexcept;
+  void rebind_indices(Buffer& before, Buffer& now) noexcept;
   void leave_part() noexcept;
   void drop_updates_from(uint32_t operation) noexcept;
   void refresh(synfire_stream stream);
@@ -315,6 +366,27 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::vector<RecordedBackward> backwards_;
   std::vector<RecordedUpdate> updates_;
   std::vector<RecordedRewrite> rewrites_;
+  // Where the lists above have an object. Recording and planning would otherwise take the square of their length.
+  AddressIndex layers_at_, shared_at_, buffers_at_, written_at_;
+  AddressIndex readers_at_;  // the newest of the readers of a buffer
+  struct Reader {
+    uint32_t forward, previous;
+  };
+  std::vector<Reader> readers_;  // forwards that read a buffer, for each buffer
+  // By the number of a layer: its newest forward and update. And what plan_tapes() knows of it.
+  struct OfLayer {
+    uint32_t forward = AddressIndex::none, update = AddressIndex::none;
+    uint32_t left = AddressIndex::none;     // its last entry of leaves_
+    uint32_t updated = AddressIndex::none;  // its entry of updated_
+    Span updates = {};
+  };
+  std::vector<OfLayer> of_layers_;
+  // By the number of a shared object; only synapses are rewritten.
+  struct OfShared {
+    uint32_t rewrite = AddressIndex::none;
+    Span rewrites = {};
+  };
+  std::vector<OfShared> of_shared_;
   Mutex slots_mutex_;  // held by slot_memory() and rebind(), never by a launch
   std::unique_ptr<Slots> slots_;
   std::atomic<int64_t> last_check_ns_{0};  // when the device was last checked

@@ -16,15 +16,23 @@ void Graph::check_operation(int32_t operation) const {
 
 void Graph::set_value(int32_t operation, const char* name, double value) {
   const Exclusive exclusive(use_);
+  change_value(operation, name, value);
+}
+
+void Graph::change_value(int32_t operation, const char* name, double value) {
   check_operation(operation);
   values_.set(static_cast<uint32_t>(operation), name, value);
 }
 
-uint64_t Graph::counted(int32_t operation, const char* name) {
-  const Exclusive exclusive(use_);
+void Graph::change_whole(int32_t operation, const char* name, uint64_t value) {
   check_operation(operation);
-  if (instantiated_.load(std::memory_order_relaxed)) finish();
-  return values_.counted(static_cast<uint32_t>(operation), name);
+  values_.set_whole(static_cast<uint32_t>(operation), name, value);
+}
+
+uint64_t Graph::Hold::counted(int32_t operation, const char* name) const {
+  graph_->check_operation(operation);
+  if (graph_->instantiated_.load(std::memory_order_relaxed)) graph_->finish();
+  return graph_->values_.counted(static_cast<uint32_t>(operation), name);
 }
 
 void Graph::set_enabled(int32_t operation, bool enabled) {
@@ -54,9 +62,37 @@ std::string describe(const Buffer& buffer) {
 
 }  // namespace
 
+// Within the room that rebind() has made. The graph may use `now` already.
+void Graph::rebind_indices(Buffer& before, Buffer& now) noexcept {
+  const uint32_t kept = buffers_at_.find(&before);
+  buffers_at_.set(&before, AddressIndex::none);
+  if (buffers_at_.find(&now) == AddressIndex::none) buffers_at_.set(&now, kept);
+
+  if (const uint32_t at = written_at_.find(&before); at != AddressIndex::none) {
+    if (written_[at].owned) before.writes().give_up();
+    written_at_.set(&before, AddressIndex::none);
+    if (written_at_.find(&now) == AddressIndex::none) {
+      written_[at] = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
+      written_at_.set(&now, at);
+    } else {
+      written_[at] = written_.back();
+      if (at + 1 < written_.size()) written_at_.set(written_[at].buffer, at);
+      written_.pop_back();
+    }
+  }
+
+  const uint32_t newest = readers_at_.find(&before);
+  if (newest == AddressIndex::none) return;
+  uint32_t oldest = newest;
+  while (readers_[oldest].previous != AddressIndex::none) oldest = readers_[oldest].previous;
+  readers_[oldest].previous = readers_at_.find(&now);
+  readers_at_.set(&now, newest);
+  readers_at_.set(&before, AddressIndex::none);
+}
+
 void Graph::rebind(Buffer& before, Buffer& now) {
   const Exclusive exclusive(use_);
-  if (std::none_of(buffers_.begin(), buffers_.end(), [&](const Ref<Buffer>& b) { return b.get() == &before; }))
+  if (buffers_at_.find(&before) == AddressIndex::none)
     fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph",
                   describe(before).c_str());
   if (&before == &now) return;
@@ -93,6 +129,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
       array.owner = &now;
     });
   }
+  for (AddressIndex* const index : {&buffers_at_, &written_at_, &readers_at_}) index->make_room(1);
   std::vector<Ref<Buffer>> buffers = buffers_;
   for (Ref<Buffer>& buffer : buffers)
     if (buffer.get() == &before) buffer = Ref<Buffer>(&now);
@@ -109,11 +146,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     buffers_.swap(buffers);
   }
   operations_ = std::move(operations);
-  for (Written& written : written_) {
-    if (written.buffer != &before) continue;
-    if (written.owned) before.writes().give_up();
-    written = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
-  }
+  rebind_indices(before, now);
   for (RecordedForward& forward : forwards_) {
     if (!forward.left.reads(&before)) continue;
     forward.left.rebind(before, now);

@@ -3,9 +3,12 @@
 #include "graph.hpp"
 #include "operands.hpp"
 
+#include <base/make_room.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace synfire::core {
 
@@ -22,48 +25,58 @@ int32_t Graph::last_operation() {
   return static_cast<int32_t>(enabled_.size()) - 1;
 }
 
-namespace {
+// All of these stay within the room that append() has made.
 
-// Reserves room for more elements, so that adding them cannot fail. Grows as adding them one by one would.
-template <class T>
-void make_room(std::vector<T>& list, size_t n_more) {
-  if (list.capacity() - list.size() < n_more) list.reserve(std::max(list.size() + n_more, 2 * list.capacity()));
-}
-
-}  // namespace
-
-void Graph::use(Layer& layer) noexcept {
-  for (const Ref<Layer>& known : layers_)
-    if (known.get() == &layer) return;
+uint32_t Graph::use(Layer& layer) noexcept {
+  uint32_t number = layers_at_.find(&layer);
+  if (number != AddressIndex::none) return number;
+  number = static_cast<uint32_t>(layers_.size());
+  layers_at_.set(&layer, number);
   layers_.emplace_back(&layer);
+  of_layers_.emplace_back();
+  return number;
 }
 
-void Graph::use(SharedObject& object, bool writes) noexcept {
-  for (UsedObject& known : shared_)
-    if (known.object.get() == &object) {
-      known.written |= writes;
-      return;
-    }
+uint32_t Graph::use(SharedObject& object, bool writes) noexcept {
+  uint32_t number = shared_at_.find(&object);
+  if (number != AddressIndex::none) {
+    shared_[number].written |= writes;
+    return number;
+  }
+  number = static_cast<uint32_t>(shared_.size());
+  shared_at_.set(&object, number);
   shared_.push_back({Ref<SharedObject>(&object), writes});
+  of_shared_.emplace_back();
+  return number;
 }
 
 void Graph::keep(Buffer& buffer) noexcept {
-  for (const Ref<Buffer>& known : buffers_)
-    if (known.get() == &buffer) return;
+  if (buffers_at_.find(&buffer) != AddressIndex::none) return;
+  buffers_at_.set(&buffer, static_cast<uint32_t>(buffers_.size()));
   buffers_.emplace_back(&buffer);
 }
 
 // A tape that was made from it is invalid afterwards.
 void Graph::note_written(Buffer& buffer) noexcept {
-  for (RecordedForward& forward : forwards_)
-    if (forward.left.reads(&buffer)) ++forward.n_overwritten;
-  const auto same = [&](const Written& written) { return written.buffer == &buffer; };
-  if (std::none_of(written_.begin(), written_.end(), same)) written_.push_back({&buffer, false});
+  for (uint32_t at = readers_at_.find(&buffer); at != AddressIndex::none; at = readers_[at].previous)
+    ++forwards_[readers_[at].forward].n_overwritten;
+  if (written_at_.find(&buffer) != AddressIndex::none) return;
+  written_at_.set(&buffer, static_cast<uint32_t>(written_.size()));
+  written_.push_back({&buffer, false});
+}
+
+void Graph::note_reader(const Buffer* buffer, uint32_t forward) noexcept {
+  if (!buffer) return;
+  readers_.push_back({forward, readers_at_.find(buffer)});
+  readers_at_.set(buffer, static_cast<uint32_t>(readers_.size()) - 1);
 }
 
 void Graph::note_rewritten(Synapse& synapse, uint32_t operation) noexcept {
-  if (rewrites_.empty() || rewrites_.back().synapse != &synapse || rewrites_.back().operation != operation)
-    rewrites_.push_back({&synapse, operation});
+  const uint32_t number = use(synapse, true);
+  uint32_t& newest = of_shared_[number].rewrite;
+  if (newest != AddressIndex::none && rewrites_[newest].operation == operation) return;
+  rewrites_.push_back({&synapse, operation, number, newest});
+  newest = static_cast<uint32_t>(rewrites_.size()) - 1;
 }
 
 // The only place where the list grows. It derives from the operands what an operation keeps alive and what it writes.
@@ -74,12 +87,20 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   make_room(operations_, operations.size());
   make_room(owners_, operations.size());
   make_room(enabled_, 1);
-  make_room(layers_, n_operands);
+  make_room(layers_, n_operands + recorder.updates_.size() + 1);
   make_room(shared_, n_operands + 1);
   make_room(buffers_, n_operands + 2);
   make_room(written_, n_operands);
   make_room(forwards_, 1);
   make_room(backwards_, 1);
+  make_room(readers_, 2);
+  make_room(of_layers_, n_operands + recorder.updates_.size() + 1);
+  make_room(of_shared_, n_operands + 1);
+  layers_at_.make_room(n_operands + recorder.updates_.size() + 1);
+  shared_at_.make_room(n_operands + 1);
+  buffers_at_.make_room(n_operands + 2);
+  written_at_.make_room(n_operands);
+  readers_at_.make_room(2);
   make_room(updates_, recorder.updates_.size());
   make_room(rewrites_, n_operands);
   for_each_operand(operations, [&](const Operand<const View>& operand) {
@@ -99,11 +120,23 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   owners_.resize(operations_.size(), recorder.number());
   enabled_.push_back(1);
   if (recorder.forward_) {
-    forwards_.push_back(*recorder.forward_);
+    const auto index = static_cast<uint32_t>(forwards_.size());
+    RecordedForward& forward = forwards_.emplace_back(*recorder.forward_);
+    forward.layer_number = use(*forward.layer);
+    forward.previous = std::exchange(of_layers_[forward.layer_number].forward, index);
+    note_reader(forward.left.x, index);
+    if (forward.left.n_active != forward.left.x) note_reader(forward.left.n_active, index);
     if (Tape* const tape = recorder.forward_->tape.get()) recorder.forward_->layer->expect_tape(*tape);
   }
-  if (recorder.backward_) backwards_.push_back(*recorder.backward_);
-  updates_.insert(updates_.end(), recorder.updates_.begin(), recorder.updates_.end());
+  if (recorder.backward_) {
+    backwards_.push_back(*recorder.backward_);
+    backwards_.back().layer_number = use(*recorder.backward_->layer);
+  }
+  for (RecordedUpdate update : recorder.updates_) {
+    update.layer_number = use(*update.layer);
+    update.previous = std::exchange(of_layers_[update.layer_number].update, static_cast<uint32_t>(updates_.size()));
+    updates_.push_back(update);
+  }
 }
 
 void Graph::give_up(const Recorder& recorder) noexcept {
@@ -144,7 +177,7 @@ CountedValue Recorder::counted(const char* name, uint64_t value) {
 }
 
 void Recorder::updates(Layer& layer, uint32_t parameter) {
-  updates_.reserve(updates_.size() + 1);
+  make_room(updates_, 1);
   layer.add_update(parameter);
   updates_.push_back({&layer, number_, parameter});
 }
@@ -159,10 +192,37 @@ Tape* Recorder::leaves(Layer& layer, const TapeShape& shape) {
   return tape.get();
 }
 
+// The newest forward of the layer, or the one that is this operation; null if there is none.
+const RecordedForward* Graph::find_forward(const Layer& layer, std::optional<uint32_t> operation) const noexcept {
+  const uint32_t number = layers_at_.find(&layer);
+  uint32_t at = number == AddressIndex::none ? number : of_layers_[number].forward;
+  while (at != AddressIndex::none && operation && forwards_[at].operation != *operation) at = forwards_[at].previous;
+  return at == AddressIndex::none ? nullptr : &forwards_[at];
+}
+
+// The first update of the layer after a forward, or at all; null if there is none.
+const RecordedUpdate* Graph::find_update(const Layer& layer, const RecordedForward* after) const noexcept {
+  const uint32_t number = layers_at_.find(&layer);
+  uint32_t at = number == AddressIndex::none ? number : of_layers_[number].update;
+  const RecordedUpdate* found = nullptr;
+  for (; at != AddressIndex::none && (!after || updates_[at].operation > after->operation); at = updates_[at].previous)
+    found = &updates_[at];
+  return found;
+}
+
+// The same for a synapse whose weights are written.
+const RecordedRewrite* Graph::find_rewrite(const Synapse* synapse, const RecordedForward* after) const noexcept {
+  const uint32_t number = synapse ? shared_at_.find(static_cast<const SharedObject*>(synapse)) : AddressIndex::none;
+  uint32_t at = number == AddressIndex::none ? number : of_shared_[number].rewrite;
+  const RecordedRewrite* found = nullptr;
+  for (; at != AddressIndex::none && (!after || rewrites_[at].operation > after->operation);
+       at = rewrites_[at].previous)
+    found = &rewrites_[at];
+  return found;
+}
+
 Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, const TapeUse& use) {
-  const RecordedForward* inside = nullptr;
-  for (const RecordedForward& recorded : graph_.forwards_)
-    if (recorded.layer == &layer && (!forward || recorded.operation == *forward)) inside = &recorded;
+  const RecordedForward* const inside = graph_.find_forward(layer, forward);
   if (forward && !inside)
     fail_argument("SYN-BACKWARD-FORWARD",
                   "desc.forward names operation %u, which is no forward of this layer in this graph", *forward);
@@ -170,22 +230,20 @@ Tape& Recorder::reads_tape(Layer& layer, std::optional<uint32_t> forward, const 
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
          "%s forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)",
          forward ? "that" : "the latest");
-  for (const RecordedUpdate& update : graph_.updates_)
-    if (update.layer == &layer && (!inside || update.operation > inside->operation))
-      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
-           "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
-           "would read",
-           update.operation);
+  if (const RecordedUpdate* const update = graph_.find_update(layer, inside))
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
+         "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
+         "would read",
+         update->operation);
   const Ref<Tape> tape = inside ? inside->tape : layer.latest_tape();
   TapeShape shape;
   std::tie(shape, kept_) = tape->expected();
   if (!shape.x) fail_no_tape();
-  for (const RecordedRewrite& rewrite : graph_.rewrites_)
-    if (rewrite.synapse == shape.synapse && (!inside || rewrite.operation > inside->operation))
-      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
-           "operation %u of this graph writes the weights of the synapse after the forward whose tape this backward "
-           "would read",
-           rewrite.operation);
+  if (const RecordedRewrite* const rewrite = graph_.find_rewrite(shape.synapse, inside))
+    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
+         "operation %u of this graph writes the weights of the synapse after the forward whose tape this backward "
+         "would read",
+         rewrite->operation);
   const bool reads_input = layer.reads_input(shape, use);
   if (inside && inside->n_overwritten > 0 && reads_input)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",

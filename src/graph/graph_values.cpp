@@ -2,6 +2,7 @@
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>
+#include <base/make_room.hpp>
 #include <base/text.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ const uint64_t* GraphValues::add_whole(uint32_t operation, const char* name, uin
 CountedValue GraphValues::add_counted(uint32_t operation, const char* name, uint64_t value) {
   // Contiguous in one chunk.
   if (named_.size() % chunk_values == chunk_values - 1) add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
-  states_.reserve(states_.size() + 1);
+  make_room(states_, 1);
   constexpr uint64_t state_bytes = 64;
   auto* const state = static_cast<uint64_t*>(device_.allocate(SYNFIRE_MEMORY_DEVICE, state_bytes));  // zeros
   states_.push_back(state);
@@ -63,9 +64,9 @@ uint64_t& GraphValues::bits_at(size_t index) noexcept {
 const uint64_t* GraphValues::add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits,
                                       const uint64_t* state) {
   const auto index = static_cast<uint32_t>(named_.size());
-  named_.reserve(named_.size() + 1);
+  make_room(named_, 1);
   if (index / chunk_values == chunks_.size()) {
-    chunks_.reserve(chunks_.size() + 1);
+    make_room(chunks_, 1);
     auto chunk = std::make_unique<Chunk>();
     chunk->device = static_cast<uint64_t*>(device_.allocate(SYNFIRE_MEMORY_DEVICE, sizeof chunk->values));
     chunks_.push_back(std::move(chunk));
@@ -79,32 +80,43 @@ void GraphValues::drop_from(uint32_t operation) noexcept {
   while (!named_.empty() && named_.back().operation >= operation) named_.pop_back();
 }
 
-void GraphValues::set(uint32_t operation, std::string_view name, double value) {
-  for (size_t i = 0; i < named_.size(); ++i) {
-    const Named& one = named_[i];
-    if (one.operation != operation || one.kind == Kind::times_set || name != one.name) continue;
-    const uint64_t bits = bits_of(one.kind, one.dtype, value, one.name);
-    // Starts there again, even if it was set to the same value before.
-    if (one.kind == Kind::counted)
-      ++bits_at(i + 1);
-    else if (chunks_[i / chunk_values]->values[i % chunk_values] == bits)
-      return;
-    bits_at(i) = bits;
-    return;
-  }
+size_t GraphValues::find(uint32_t operation, std::string_view name) const {
+  const auto first = std::ranges::lower_bound(named_, operation, {}, &Named::operation);
+  for (auto at = first; at != named_.end() && at->operation == operation; ++at)
+    if (at->kind != Kind::times_set && name == at->name) return static_cast<size_t>(at - named_.begin());
   fail_unknown(operation, name);
 }
 
+void GraphValues::set_bits(size_t index, uint64_t bits) noexcept {
+  // Starts there again, even if it was set to the same value before.
+  if (named_[index].kind == Kind::counted)
+    ++bits_at(index + 1);
+  else if (chunks_[index / chunk_values]->values[index % chunk_values] == bits)
+    return;
+  bits_at(index) = bits;
+}
+
+void GraphValues::set(uint32_t operation, std::string_view name, double value) {
+  const size_t index = find(operation, name);
+  const Named& one = named_[index];
+  set_bits(index, bits_of(one.kind, one.dtype, value, one.name));
+}
+
+void GraphValues::set_whole(uint32_t operation, std::string_view name, uint64_t value) {
+  const size_t index = find(operation, name);
+  const Kind kind = named_[index].kind;
+  if (kind != Kind::whole && kind != Kind::counted) fail_unknown(operation, name);
+  set_bits(index, value);
+}
+
 uint64_t GraphValues::counted(uint32_t operation, std::string_view name) const {
-  for (size_t i = 0; i < named_.size(); ++i) {
-    const Named& one = named_[i];
-    if (one.operation != operation || !one.state || name != one.name) continue;
-    const auto bits = [&](size_t index) { return chunks_[index / chunk_values]->values[index % chunk_values]; };
-    uint64_t state[2];  // of which setting it is, and how far replays have come since
-    device_.download(state, one.state, sizeof state);
-    return bits(i) + (state[0] == bits(i + 1) ? state[1] : 0);
-  }
-  fail_unknown(operation, name);
+  const size_t index = find(operation, name);
+  const Named& one = named_[index];
+  if (!one.state) fail_unknown(operation, name);
+  const auto bits = [&](size_t i) { return chunks_[i / chunk_values]->values[i % chunk_values]; };
+  uint64_t state[2];  // of which setting it is, and how far replays have come since
+  device_.download(state, one.state, sizeof state);
+  return bits(index) + (state[0] == bits(index + 1) ? state[1] : 0);
 }
 
 void GraphValues::fail_unknown(uint32_t operation, std::string_view name) const {

@@ -39,6 +39,8 @@ class GraphValues {
   void drop_from(uint32_t operation) noexcept;
   // Throws INVALID_ARGUMENT for an unknown name and for an invalid value.
   void set(uint32_t operation, std::string_view name, double value);
+  // A whole number, or a counted one, of any 64 bits.
+  void set_whole(uint32_t operation, std::string_view name, uint64_t value);
   // Where replays that are done have brought a counted number. Throws INVALID_ARGUMENT for a name that is none.
   uint64_t counted(uint32_t operation, std::string_view name) const;
   bool has_changed() const noexcept { return changed_; }
@@ -64,6 +66,9 @@ class GraphValues {
   const uint64_t* add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits,
                            const uint64_t* state = nullptr);
   uint64_t& bits_at(size_t index) noexcept;
+  // The number of a value, from 0 on.
+  size_t find(uint32_t operation, std::string_view name) const;
+  void set_bits(size_t index, uint64_t bits) noexcept;
   static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);
   void upload(synfire_stream stream);
   [[noreturn]] void fail_unknown(uint32_t operation, std::string_view name) const;
@@ -71,7 +76,7 @@ class GraphValues {
   bool changed_ = false;
   Device& device_;
   std::vector<std::unique_ptr<Chunk>> chunks_;
-  std::vector<Named> named_;       // value i is in chunk i / chunk_values
+  std::vector<Named> named_;       // value i is in chunk i / chunk_values; those of an operation follow each other
   std::vector<uint64_t*> states_;  // of counted values
 };
 

@@ -1,5 +1,6 @@
 #include "slots.hpp"
 
+#include "address_index.hpp"
 #include "operands.hpp"
 
 #include <algorithm>
@@ -8,14 +9,19 @@
 namespace synfire::core {
 
 std::vector<Ref<Buffer>> buffers_with_slots(const OperationList& operations, const std::vector<Ref<Buffer>>& buffers) {
+  AddressIndex numbers;
+  numbers.make_room(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) numbers.set(buffers[i].get(), static_cast<uint32_t>(i));
+  enum : uint8_t { shared = 1, otherwise = 2 };
+  std::vector<uint8_t> uses(buffers.size());
+  for_each_operand(operations, [&](const Operand<const View>& operand) {
+    const Buffer* const buffer = buffer_of(operand.view);
+    const uint32_t number = buffer ? numbers.find(buffer) : AddressIndex::none;
+    if (number != AddressIndex::none) uses[number] |= operand.transfer == Transfer::shared ? shared : otherwise;
+  });
   std::vector<Ref<Buffer>> slotted;
-  for (const Ref<Buffer>& buffer : buffers) {
-    bool shared = false, otherwise = false;
-    for_each_operand(operations, [&](const Operand<const View>& operand) {
-      if (buffer_of(operand.view) == buffer.get()) (operand.transfer == Transfer::shared ? shared : otherwise) = true;
-    });
-    if (otherwise || !shared) slotted.push_back(buffer);
-  }
+  for (const Ref<Buffer>& buffer : buffers)
+    if (uses[numbers.find(buffer.get())] != shared) slotted.push_back(buffer);
   return slotted;
 }
 

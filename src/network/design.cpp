@@ -2,9 +2,11 @@
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>
+#include <base/make_room.hpp>
 #include <base/text.hpp>
 #include <graph/graph.hpp>
 #include <layer/layer_spec.hpp>
+#include <layer/parameter_bounds.hpp>
 #include <operations/optimizer/optimizer.hpp>
 #include <synapse/synapse_spec.hpp>
 
@@ -217,7 +219,7 @@ std::string allowed_after(int before) {
   return text.empty() ? "nothing" : text;
 }
 
-void check_name(const std::vector<Stage>& stages, const char* name) {
+void check_name(const char* name) {
   constexpr size_t longest = 64;
   const std::string_view wanted = name;
   const auto is_allowed = [](char c) {
@@ -229,9 +231,6 @@ void check_name(const std::vector<Stage>& stages, const char* name) {
                   "name is \"%.80s\"; 1 to %zu letters (A to Z, a to z), digits, dots, underscores and hyphens are "
                   "needed",
                   name, longest);
-  for (const Stage& stage : stages)
-    if (stage.name == wanted)
-      fail_argument("SYN-NETWORK-NAME", "name is \"%s\"; a stage of kind %s has it already", name, name_of(stage.kind));
 }
 
 }  // namespace
@@ -248,12 +247,25 @@ Stage& Design::add(StageKind kind, const char* name, int32_t choice, int64_t wid
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
          "a stage of kind %s cannot follow stage \"%s\", whose neurons never fire; readout can", name_of(kind),
          stages_.back().name.c_str());
-  check_name(stages_, name);
+  check_name(name);
+  if (const std::optional<size_t> other = find_if(name))
+    fail_argument("SYN-NETWORK-NAME", "name is \"%s\"; a stage of kind %s has it already", name,
+                  name_of(stages_[*other].kind));
+  if (stages_.size() == most_stages)
+    fail_argument("SYN-NETWORK-STAGES", "the network has %zu stages; stage \"%s\" would be one too many", most_stages,
+                  name);
   Stage stage = {kind, name, width, choice};
   stage.seed = rules_.seed + stages_.size();
   for (const ValueSpec& spec : specs_of(kind)) stage.values.push_back(spec.initial);
+  make_room(stages_, 1);
+  numbers_.emplace(stage.name, stages_.size());
   stages_.push_back(std::move(stage));
   return stages_.back();
+}
+
+void Design::drop_last() noexcept {
+  numbers_.erase(stages_.back().name);
+  stages_.pop_back();
 }
 
 namespace {
@@ -281,20 +293,16 @@ void Design::change(size_t index, Change change) {
   }
 }
 
-namespace {
-
 // Takes the last stage back unless its checks pass.
 template <class Check>
-void keep_if(std::vector<Stage>& stages, Check check) {
+void Design::keep_if(Check check) {
   try {
     check();
   } catch (...) {
-    stages.pop_back();
+    drop_last();
     throw;
   }
 }
-
-}  // namespace
 
 void Design::add_input(const char* name, int32_t kind, int64_t n_features) {
   check_choice(kind, "kind", SYNFIRE_NETWORK_INPUT_RATES,
@@ -304,12 +312,12 @@ void Design::add_input(const char* name, int32_t kind, int64_t n_features) {
   stage.values[0] = kind == SYNFIRE_NETWORK_INPUT_SPIKES                                        ? SYNFIRE_DTYPE_BITS
                     : kind == SYNFIRE_NETWORK_INPUT_VALUES && rules_.dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64
                                                                                                 : SYNFIRE_DTYPE_F32;
-  keep_if(stages_, [&] { check(stages_.size() - 1); });
+  keep_if([&] { check(stages_.size() - 1); });
 }
 
 void Design::add_dropout(const char* name, double probability) {
   Stage& stage = add(StageKind::dropout, name, 0, stages_.empty() ? 0 : stages_.back().width);
-  keep_if(stages_, [&] {
+  keep_if([&] {
     check_value(stage, of_dropout[0], probability);
     stage.values[0] = probability;
   });
@@ -318,12 +326,12 @@ void Design::add_dropout(const char* name, double probability) {
 void Design::add_synapse(const char* name, int64_t n_outputs) {
   check_size(rules_, n_outputs, "n_outputs");
   add(StageKind::synapse, name, 0, n_outputs);
-  keep_if(stages_, [&] { check(stages_.size() - 1); });
+  keep_if([&] { check(stages_.size() - 1); });
 }
 
 void Design::add_neurons(const char* name, int32_t model) {
   hold_loaded(add(StageKind::neurons, name, model, stages_.empty() ? 0 : stages_.back().width));
-  keep_if(stages_, [&] { check(stages_.size() - 1); });
+  keep_if([&] { check(stages_.size() - 1); });
 }
 
 void Design::add_readout(const char* name, int32_t reduction, bool of_spikes) {
@@ -331,7 +339,7 @@ void Design::add_readout(const char* name, int32_t reduction, bool of_spikes) {
                "SYNFIRE_READOUT_SUM (0), _MEAN (1), _MAX (2), _LAST (3) and _STEPS (4)");
   Stage& stage = add(StageKind::readout, name, reduction, stages_.empty() ? 0 : stages_.back().width);
   stage.of_spikes = of_spikes;
-  keep_if(stages_, [&] { check(stages_.size() - 1); });
+  keep_if([&] { check(stages_.size() - 1); });
 }
 
 void Design::add_loss(const char* name, int32_t kind) {
@@ -339,13 +347,13 @@ void Design::add_loss(const char* name, int32_t kind) {
                "SYNFIRE_LOSS_CROSS_ENTROPY (0) and SYNFIRE_LOSS_MEAN_SQUARED_ERROR (1)");
   Stage& stage = add(StageKind::loss, name, kind, 0);
   if (kind == SYNFIRE_LOSS_MEAN_SQUARED_ERROR) stage.values[0] = 1;
-  keep_if(stages_, [&] { check(stages_.size() - 1); });
+  keep_if([&] { check(stages_.size() - 1); });
 }
 
 void Design::add_optimizer(const char* name, int32_t kind, double learning_rate) {
   check_choice(kind, "kind", SYNFIRE_OPTIMIZER_KIND_ADAMW, "SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)");
   Stage& stage = add(StageKind::optimizer, name, kind, 0);
-  keep_if(stages_, [&] {
+  keep_if([&] {
     check_value(stage, of_optimizer[0], learning_rate);
     if (learning_rate != 0) stage.values[0] = learning_rate;
     if (kind == SYNFIRE_OPTIMIZER_KIND_ADAMW) stage.values[1] = 1e-2;
@@ -355,13 +363,18 @@ void Design::add_optimizer(const char* name, int32_t kind, double learning_rate)
 
 // ---- changing stages ------------------------------------------------------------------------------------------------
 
+std::optional<size_t> Design::find_if(std::string_view name) const {
+  const auto at = numbers_.find(name);
+  return at == numbers_.end() ? std::nullopt : std::optional(at->second);
+}
+
 size_t Design::find(const char* name) const {
+  if (const std::optional<size_t> found = find_if(name)) return *found;
   std::vector<std::string_view> known;
   std::string list;
-  for (size_t i = 0; i < stages_.size(); ++i) {
-    if (stages_[i].name == name) return i;
-    known.emplace_back(stages_[i].name);
-    list.append(list.empty() ? "\"" : ", \"").append(stages_[i].name).append("\"");
+  for (const Stage& stage : stages_) {
+    known.emplace_back(stage.name);
+    list.append(list.empty() ? "\"" : ", \"").append(stage.name).append("\"");
   }
   fail_argument("SYN-NETWORK-STAGE", "stage is \"%.64s\"%s; the network has %.512s", name,
                 suggestion(name, known).c_str(), list.empty() ? "none" : list.c_str());
@@ -379,10 +392,17 @@ bool Design::has_value(size_t index, const char* name) const noexcept {
   return find_spec(stages_[index], name) != nullptr;
 }
 
+// An input, a synapse and neurons are among the first stages, if they are there at all; the others are the last three.
 const Stage* Design::only(StageKind kind) const noexcept {
-  for (const Stage& stage : stages_)
-    if (stage.kind == kind) return &stage;
+  const bool is_late = kind >= StageKind::readout;
+  for (size_t i = is_late && stages_.size() > 3 ? stages_.size() - 3 : 0; i < stages_.size(); ++i)
+    if (stages_[i].kind == kind) return &stages_[i];
   return nullptr;
+}
+
+bool Design::draws(const Stage& stage) noexcept {
+  return stage.kind == StageKind::dropout ||
+         (stage.kind == StageKind::input && stage.choice == SYNFIRE_NETWORK_INPUT_RATES);
 }
 
 bool Design::never_fires(const Stage& neurons) const {
@@ -410,9 +430,11 @@ void Design::train_parameter(const char* name, TrainedParameter&& parameter) {
     if (!std::isfinite(*factor) || *factor < 0)
       fail_argument("SYN-NETWORK-VALUE", "%s is %g; a finite number of at least 0 is needed",
                     factor == &parameter.rate_factor ? "learning_rate_factor" : "weight_decay_factor", *factor);
-  if (!(parameter.lower <= parameter.upper))
-    fail_argument("SYN-NETWORK-VALUE", "lower is %g and upper %g; no number is between them", parameter.lower,
-                  parameter.upper);
+  const ParameterBounds bounds = trained_bounds(set, wanted, {parameter.lower, parameter.upper});
+  if (!(bounds.lower <= bounds.upper))
+    fail_argument("SYN-NETWORK-VALUE", "lower is %g%s and upper %g%s; no number is between them", bounds.lower,
+                  std::isnan(parameter.lower) ? " (the default)" : "", bounds.upper,
+                  std::isnan(parameter.upper) ? " (the default)" : "");
   stages_[index].trained.push_back(std::move(parameter));
 }
 
@@ -480,7 +502,10 @@ size_t Design::set_value(const char* stage_name, const char* name, double value,
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
            "\"%s\" of stage \"%s\" cannot change any more: the network is built", name, stage_name);
     change(index, [&](Stage& changed) {
-      if (seed_name == name) changed.seed = static_cast<uint64_t>(value);
+      if (seed_name == name) {
+        changed.seed = static_cast<uint64_t>(value);
+        changed.seed_is_set = true;
+      }
       changed.values[row_of(changed, *spec)] = value;
     });
     return index;
@@ -515,7 +540,7 @@ double Design::get_value(const char* stage_name, const char* name) const {
 
 // ---- stages of another design ---------------------------------------------------------------------------------------
 
-void Design::add_copy(const Stage& from) {
+void Design::add_copy(const Stage& from, std::optional<uint64_t> seed) {
   const char* const name = from.name.c_str();
   switch (from.kind) {
     case StageKind::input:
@@ -540,18 +565,19 @@ void Design::add_copy(const Stage& from) {
       add_optimizer(name, from.choice, 0);
       break;
   }
-  keep_if(stages_, [&] {
+  keep_if([&] {
     Stage& stage = stages_.back();
     if (stage.width != from.width)
       fail_argument("SYN-NETWORK-WIDTH", "stage \"%s\" has a width of %lld; what comes before it gives it %lld", name,
                     static_cast<long long>(from.width), static_cast<long long>(stage.width));
     const std::span<const ValueSpec> specs = specs_of(stage.kind);
     for (size_t i = 0; i < specs.size(); ++i) {
+      if (std::isnan(from.values[i])) continue;  // absent_value
       check_value(stage, specs[i], from.values[i]);
       stage.values[i] = from.values[i];
     }
     hold_loaded(stage);
-    stage.seed = from.seed;
+    if (seed) stage.seed = *seed;
     stage.has_rate = from.has_rate;
     if (!from.parameters.empty()) copy_parameters(stage, from);
     check(stages_.size() - 1);
@@ -584,6 +610,7 @@ void Design::take_changes(const Design& from) {
     for (size_t k = 0; k < specs.size(); ++k)
       if (specs[k].changes) next[i].values[k] = from.stages_[i].values[k];
     next[i].parameters = from.stages_[i].parameters;
+    if (draws(next[i]) && !next[i].seed_is_set) next[i].seed = from.stages_[i].seed;
   }
   stages_.swap(next);
 }

@@ -8,6 +8,9 @@
 #include <synfire/synfire.h>
 
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +45,7 @@ struct NamedValue {
 struct TrainedParameter {
   std::string name;
   bool per_neuron;
-  double rate_factor, decay_factor, lower, upper;  // no bound: infinite
+  double rate_factor, decay_factor, lower, upper;  // no bound: infinite; that of the parameter's kind: NaN
 };
 
 struct Stage {
@@ -53,6 +56,7 @@ struct Stage {
   bool of_spikes = false;  // a readout: of spikes, not of V
   bool has_rate = false;   // neurons: their rates are drawn to a target, also with a strength of 0 for now
   uint64_t seed = 0;
+  bool seed_is_set = false;                 // by the caller; otherwise a file may bring another one
   std::vector<double> values = {};          // one for each row of specs_of()
   std::vector<NamedValue> parameters = {};  // of neurons, that were set
   std::vector<TrainedParameter> trained = {};
@@ -70,6 +74,11 @@ struct Stage {
 
 // The values that stages of this kind have.
 std::span<const ValueSpec> specs_of(StageKind kind) noexcept;
+
+// A value that a stage from elsewhere does not have: Design::add_copy() gives it its default.
+inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
+// More are refused: so that a file cannot make a network that nobody can save, nor one that takes long to build.
+inline constexpr size_t most_stages = 4096;
 
 // What holds for all stages.
 struct NetworkRules {
@@ -100,21 +109,26 @@ class Design {
   // The lengths are compared with the shapes before anything is read.
   void set_mask(const char* name, const uint8_t* mask, uint64_t length);
   void set_class_weights(const char* name, const float* weights, uint64_t n_weights);
-  // Adds a stage as it was in another design: all of it but the mask and the class weights.
-  void add_copy(const Stage& from);
+  // Adds a stage as it was in another design: all of it but the mask and the class weights. Without a seed, it gets
+  // that of a new stage.
+  void add_copy(const Stage& from, std::optional<uint64_t> seed);
   // The network is built: rates that are drawn to a target now can be later.
   void keep_rates() noexcept;
-  // Takes the values that can change, and the parameters of neurons, from a design with the same stages or more.
+  // Takes the values that can change, the parameters of neurons, and the seeds that the caller has not set, of what
+  // draws random numbers in every replay, from a design with the same stages or more.
   void take_changes(const Design& from);
   // Returns the stage's number. Throws INVALID_ARGUMENT for unknown names too, and WRONG_ORDER for a value that a built
   // network cannot change.
   size_t set_value(const char* stage, const char* name, double value, bool is_built);
   double get_value(const char* stage, const char* name) const;
+  // Undoes changes of a stage's values.
+  void put_back(size_t index, Stage&& before) noexcept { stages_[index] = std::move(before); }
   // Whether it can be built; the second throws WRONG_ORDER if stages are missing.
   bool is_complete() const noexcept;
   void check_complete() const;
 
   // ---- stages
+  std::optional<size_t> find_if(std::string_view name) const;  // none: there is no such stage
   size_t find(const char* name) const;
   size_t find(const char* name, StageKind kind) const;
   // Whether a stage has this value by its kind, and not as a parameter of its neurons.
@@ -126,6 +140,8 @@ class Design {
   // The stage before, which hands on what stage `index` takes in.
   const Stage& before(size_t index) const noexcept { return stages_[index - 1]; }
   bool never_fires(const Stage& neurons) const;
+  // Whether replays of the stage draw random numbers.
+  static bool draws(const Stage& stage) noexcept;
 
   // ---- descriptors of the parts
   synfire_synapse_desc synapse_desc(size_t index) const;
@@ -134,6 +150,9 @@ class Design {
 
  private:
   Stage& add(StageKind kind, const char* name, int32_t choice, int64_t width);
+  void drop_last() noexcept;
+  template <class Check>
+  void keep_if(Check check);
   // Runs the checks of a stage that was added or changed, and takes it back if one throws.
   template <class Change>
   void change(size_t index, Change change);
@@ -146,6 +165,7 @@ class Design {
 
   NetworkRules rules_;
   std::vector<Stage> stages_;
+  std::map<std::string, size_t, std::less<>> numbers_;  // of the stages, by their names
 };
 
 }  // namespace synfire::network

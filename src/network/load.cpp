@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 namespace synfire::network {
 
@@ -67,11 +66,15 @@ struct LayerParameters {
   std::vector<std::vector<double>> values;  // by the number of the parameter
 
   void check() const {
-    ParameterSet set = layer->parameters();
+    ParameterSet set = current();
     for (uint32_t i = 0; i < set.size(); ++i) set.set(i, set.checked({i, false}, values[i]));
     const double most = layer->spec().dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
                                                                  : std::numeric_limits<float>::max();
     for (uint32_t i = 0; i < set.size(); ++i) set.check_constants({i, false}, most);
+  }
+  ParameterSet current() const {
+    const auto lock = layer->lock_parameters();
+    return layer->parameters();
   }
   void apply() const {
     std::vector<ParameterValues> list;
@@ -100,56 +103,70 @@ void Network::check_loadable(const files::SafetensorsFile& file, const SavedNetw
   for (const StateArray& array : state.arrays)
     if (same_batch || !array.of_rows) check_array(array, file);
   for (const LayerParameters& layer : parameters_of(state, file)) layer.check();
+  position_of(saved);
 }
 
 // ---- applying -------------------------------------------------------------------------------------------------------
 
-// Brings the design's values to the graphs.
-void Network::apply_values() const {
-  for (const RecordedGraph* const recorded : {&parts_->training, &parts_->evaluation})
-    for (const RecordedGraph::Value& one : recorded->values)
-      if (std::string_view("offset") != one.name)
-        recorded->graph->set_value(one.operation, one.known_as, design_.stages()[one.stage].value(one.name));
+// Brings the design's values and seeds to the graphs.
+void Network::apply_values(const HeldGraphs& held) const {
+  for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
+    for (const RecordedGraph::Value& one : parts_->graph(kind).values) {
+      if (one.is_offset()) continue;
+      const Stage& stage = design_.stages()[one.stage];
+      if (one.is_seed())
+        held.find(kind)->set_whole(one.operation, one.known_as, drawn_seed(stage, kind));
+      else
+        held.find(kind)->set_value(one.operation, one.known_as, stage.value(one.name));
+    }
 }
 
-void Network::apply_position(const SavedNetwork& saved) const {
+// Where the training goes on. With batches of another size, the epoch begins again.
+Parts::Offsets Network::position_of(const SavedNetwork& saved) const {
   const NetworkRules& rules = design_.rules();
   const Position& position = saved.position;
   const size_t n_stages = design_.stages().size();
   Parts::Offsets offsets(position.training.begin(), position.training.begin() + static_cast<ptrdiff_t>(n_stages));
   offsets.push_back(position.next_batch);
-  // With batches of another size, the epoch begins again.
   const int64_t before = saved.design.rules().batch;
-  if (before != rules.batch && position.n_rows > 0) {
-    const auto batches = [&](int64_t batch) {
-      const int64_t rows = position.n_rows + (rules.drop_last ? 0 : batch - 1);
-      return static_cast<uint64_t>(std::max<int64_t>(1, rows / batch));
-    };
-    offsets.back() = offsets.back() / batches(before) * batches(rules.batch);
-  }
-  parts_->training_start_rows = position.n_rows;
-  const auto set = [](const RecordedGraph& recorded, const std::vector<uint64_t>& to) {
-    for (const RecordedGraph::Value& one : recorded.values)
-      if (std::string_view("offset") == one.name && one.stage < to.size())
-        recorded.graph->set_value(one.operation, one.known_as, static_cast<double>(to[one.stage]));
+  if (before == rules.batch || position.n_rows == 0) return offsets;
+  const auto batches = [&](int64_t batch) {
+    const int64_t rows = position.n_rows + (rules.drop_last ? 0 : batch - 1);
+    return static_cast<uint64_t>(std::max<int64_t>(1, rows / batch));
   };
-  set(parts_->inference, position.inference);
+  const uint64_t epoch = position.next_batch / batches(before);
+  if (__builtin_mul_overflow(epoch, batches(rules.batch), &offsets.back()))
+    fail_argument(
+        "SYN-NETWORK-FILE",
+        "the file goes on with batch %llu, in epoch %llu; with batches of %lld rows, as many cannot be counted",
+        static_cast<unsigned long long>(position.next_batch), static_cast<unsigned long long>(epoch),
+        static_cast<long long>(rules.batch));
+  return offsets;
+}
+
+void Network::apply_position(const HeldGraphs& held, const SavedNetwork& saved) const {
+  const Position& position = saved.position;
+  Parts::Offsets offsets = position_of(saved);
+  for (const RecordedGraph::Value& one : parts_->inference.values)
+    if (one.is_offset())
+      held.find(GraphKind::inference)->set_whole(one.operation, one.known_as, position.inference[one.stage]);
   if (parts_->training.graph && parts_->training.n_rows != position.n_rows) {
     Parts::Offsets other_rows = offsets;
     other_rows.back() = 0;
-    set(parts_->training, other_rows);
+    parts_->set_offsets(held, other_rows);
   } else {
-    set(parts_->training, offsets);
+    parts_->set_offsets(held, offsets);
   }
+  parts_->training_start_rows = position.n_rows;
   parts_->training_start = std::move(offsets);
 }
 
-void Network::apply(const files::SafetensorsFile& file, const SavedNetwork& saved) {
+void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, const SavedNetwork& saved) {
   const StateArrays state(*parts_);
   for (const LayerParameters& layer : parameters_of(state, file)) layer.apply();
   design_.take_changes(saved.design);
-  apply_values();
-  apply_position(saved);
+  apply_values(held);
+  apply_position(held, saved);
   const bool same_batch = saved.design.rules().batch == design_.rules().batch;
   if (!same_batch) reset_layers();
   for (const StateArray& array : state.arrays) {
@@ -162,7 +179,9 @@ void Network::apply(const files::SafetensorsFile& file, const SavedNetwork& save
 void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork& saved) {
   const Use use(*this);
   check_loadable(file, saved);
-  apply(file, saved);
+  HeldGraphs held;
+  hold_all(held);
+  apply(held, file, saved);
 }
 
 void Network::load(const files::SafetensorsFile& file) {
@@ -170,34 +189,24 @@ void Network::load(const files::SafetensorsFile& file) {
   check_built();
   const SavedNetwork saved = read_metadata(file, *context());
   check_loadable(file, saved);
-  auto before = std::make_unique<Before>(writer().bytes(), *context());
-  check_idle();
+  HeldGraphs held;
+  hold_all(held);
+  auto before = std::make_unique<Before>(writer(held).bytes(), *context());
+  check_order();
   try {
-    apply(file, saved);
+    apply(held, file, saved);
   } catch (...) {
     owed_ = std::move(before);
-    take_back();
+    take_back(held);
     throw;
   }
 }
 
-// Throws BUSY while a graph is being launched: by another thread, or by this one, which is in a callback.
-void Network::check_idle() const {
-  for (const RecordedGraph* const recorded : {&parts_->inference, &parts_->training, &parts_->evaluation})
-    if (recorded->graph) recorded->graph->last_operation();
-}
-
-// Waits for another thread that has begun to launch a graph meanwhile. What fails now is owed.
-void Network::take_back() noexcept {
-  for (bool busy = true; busy;) {
-    busy = false;
-    try {
-      settle();
-    } catch (const Failure& failure) {
-      busy = failure.status == SYNFIRE_ERROR_BUSY;
-      std::this_thread::yield();
-    } catch (...) {  // the next call tries again
-    }
+// What fails now is owed.
+void Network::take_back(const HeldGraphs& held) noexcept {
+  try {
+    settle(held);
+  } catch (...) {  // the next call tries again
   }
 }
 
@@ -222,7 +231,7 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
   Design design{NetworkRules(desc)};
   for (const Stage& stage : saved.design.stages()) {
     if (rules.inference && stage.kind >= StageKind::loss) break;
-    design.add_copy(stage);
+    design.add_copy(stage, stage.seed);
     const char* const name = stage.name.c_str();
     if (!stage.mask.empty()) design.set_mask(name, stage.mask.data(), stage.mask.size());
     if (!stage.class_weights.empty())

@@ -2,7 +2,9 @@
 #include "network.hpp"
 
 #include <base/error.hpp>
+#include <base/make_room.hpp>
 
+#include <cstring>
 #include <string_view>
 
 namespace synfire::network {
@@ -23,14 +25,36 @@ Network::Use::Use(Network& network) : in_use_(network.in_use_) {
 
 // Makes up for what calls before could not do without memory.
 void Network::settle() {
+  if (!owed_ && !kept_owed_ && !reset_owed_) return;
+  HeldGraphs held;
+  hold_all(held);
+  settle(held);
+}
+
+void Network::settle(const HeldGraphs& held) {
+  if (kept_owed_) {
+    parts_->kept->put_back(held);
+    kept_owed_ = false;
+  }
   if (owed_) {
-    apply(owed_->file, owed_->saved);
+    apply(held, owed_->file, owed_->saved);
     owed_.reset();
   }
   if (reset_owed_) {
     reset_layers();
     reset_owed_ = false;
   }
+}
+
+void Network::hold_all(HeldGraphs& held) {
+  for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
+    held.add(kind, parts_->graph(kind).graph);
+  for (const WeakRef<Graph>& weak : replaced_)
+    if (const Ref<Graph> graph = weak.lock()) held.add_replaced(*graph);
+}
+
+void Network::check_order() const {
+  for (const Pair& pair : parts_->pairs) pair.layer->order_on(nullptr, stream_id(nullptr));
 }
 
 void Network::check_built() const {
@@ -54,23 +78,21 @@ void Network::change(FunctionRef<void(Design&)> body) {
 }
 
 // Brings a value that has changed to the parts.
-void Network::apply_value(size_t stage, const char* name, double value) {
-  for (const Pair& pair : parts_->pairs) {
-    if (pair.neurons_stage != stage) continue;
-    const std::string_view wanted = name;
-    if (wanted == "rate_target" || wanted == "rate_strength") {
-      if (!pair.has_rate)
-        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
-             "\"rate_strength\" of stage \"%s\" was 0 when the network was built, so its rates have no target",
-             design_.stages()[stage].name.c_str());
-      break;
+void Network::apply_value(const HeldGraphs& held, size_t stage, const char* name, double value) {
+  if (design_.stages()[stage].kind == StageKind::neurons) {
+    const Pair& pair = *parts_->find_pair(stage);
+    if (!design_.has_value(stage, name)) {
+      const ParameterValues one = {pair.layer->parameters().find(name), {&value, 1}};
+      pair.layer->set_parameters({&one, 1});
+      return;
     }
-    const ParameterValues one = {pair.layer->parameters().find(name), {&value, 1}};
-    pair.layer->set_parameters({&one, 1});
-    return;
+    if (!pair.has_rate)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
+           "\"rate_strength\" of stage \"%s\" was 0 when the network was built, so its rates have no target",
+           design_.stages()[stage].name.c_str());
   }
-  parts_->training.set(stage, name, value);
-  parts_->evaluation.set(stage, name, value);
+  for (const GraphKind kind : {GraphKind::training, GraphKind::evaluation})
+    if (const Graph::Hold* const hold = held.find(kind)) parts_->graph(kind).set(*hold, stage, name, value);
 }
 
 void Network::set_value(const char* stage, const char* name, double value) {
@@ -79,12 +101,18 @@ void Network::set_value(const char* stage, const char* name, double value) {
     design_.set_value(stage, name, value, false);
     return;
   }
-  const double before = design_.get_value(stage, name);
-  const size_t index = design_.set_value(stage, name, value, true);
+  const size_t index = design_.find(stage);
+  HeldGraphs held;
+  if (design_.has_value(index, name)) {
+    held.add(GraphKind::training, parts_->training.graph);
+    held.add(GraphKind::evaluation, parts_->evaluation.graph);
+  }
+  Stage before = design_.stages()[index];
+  design_.set_value(stage, name, value, true);
   try {
-    apply_value(index, name, value);
+    apply_value(held, index, name, value);
   } catch (...) {
-    design_.set_value(stage, name, before, true);
+    design_.put_back(index, std::move(before));
     throw;
   }
 }
@@ -94,14 +122,12 @@ double Network::get_value(const char* stage, const char* name) {
   const double value = design_.get_value(stage, name);
   if (!parts_) return value;
   const size_t index = design_.find(stage);
-  for (const Pair& pair : parts_->pairs) {
-    if (pair.neurons_stage != index || design_.has_value(index, name)) continue;
-    // A parameter may have been trained, or set by the layer's own functions.
-    double now = 0;
-    pair.layer->get_parameter(pair.layer->parameters().find(name), name, {&now, 1});
-    return now;
-  }
-  return value;
+  if (design_.stages()[index].kind != StageKind::neurons || design_.has_value(index, name)) return value;
+  // A parameter may have been trained, or set by the layer's own functions.
+  Layer& layer = *parts_->find_pair(index)->layer;
+  double now = 0;
+  layer.get_parameter(layer.parameters().find(name), name, {&now, 1});
+  return now;
 }
 
 uint64_t Network::data_bytes() const noexcept {
@@ -150,16 +176,25 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
          "the network has no %s, without which it has no use for this data", training ? "optimizer" : "loss");
   DataSet& current = training ? training_ : evaluation_;
+  // Its graph reads the memory that is written here.
+  const GraphKind graph_kind = training ? GraphKind::training : GraphKind::evaluation;
+  const Ref<Graph> before = parts_->graph(graph_kind).graph;
+  HeldGraphs held;
+  held.add(graph_kind, before);
+  held.finish();
   DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
   // The graph that is there reads the same memory.
   if (next.inputs.get() == current.inputs.get()) return;
+  std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
+  make_room(replaced_, 1);
   if (training) {
-    Parts::Offsets offsets = parts_->offsets();
+    Parts::Offsets offsets = parts_->offsets(held);
     if (parts_->training_rows() != n_rows) offsets.back() = 0;
     parts_->record_training(next, offsets);
   } else {
     parts_->record_evaluation(next);
   }
+  if (before) replaced_.emplace_back(before.get());
   current = std::move(next);
 }
 
@@ -167,10 +202,9 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
 
 const Pair& Network::pair_of(const char* stage, StageKind kind) const {
   check_built();
-  const size_t index = design_.find(stage, kind);
-  for (const Pair& pair : parts_->pairs)
-    if (pair.synapse_stage == index || pair.neurons_stage == index) return pair;
-  fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no parts", stage);
+  const Pair* const pair = parts_->find_pair(design_.find(stage, kind));
+  if (!pair) fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no parts", stage);
+  return *pair;
 }
 
 Ref<Synapse> Network::synapse(const char* stage) {
@@ -211,22 +245,26 @@ Ref<Buffer> Network::buffer(const char* name) {
   const std::string_view wanted = name;
   if (wanted == "input") return parts_->inference_input;
   if (wanted == "output") return parts_->inference_output;
-  std::string known = "\"input\", \"output\"";
-  Ref<Buffer> found;
-  for (const Pair& pair : parts_->pairs) {
-    const auto offer = [&](const char* suffix, const Ref<Buffer>& array) {
-      if (!array) return;
-      const std::string full = design_.stages()[pair.neurons_stage].name + suffix;
-      if (wanted == full) found = array;
-      known.append(", \"").append(full).append("\"");
-    };
-    offer(".spikes", pair.spikes);
-    offer(".v", pair.v_seq);
-    offer(".grad_spikes", pair.grad_spikes);
-    offer(".grad_v", pair.grad_v);
+  struct Offer {
+    const char* suffix;
+    const Ref<Buffer> Pair::*array;
+  };
+  constexpr Offer offers[] = {{".spikes", &Pair::spikes},
+                              {".v", &Pair::v_seq},
+                              {".grad_spikes", &Pair::grad_spikes},
+                              {".grad_v", &Pair::grad_v}};
+  for (const Offer& offer : offers) {
+    if (!wanted.ends_with(offer.suffix)) continue;
+    const std::optional<size_t> stage = design_.find_if(wanted.substr(0, wanted.size() - std::strlen(offer.suffix)));
+    const Pair* const pair = stage ? parts_->find_pair(*stage) : nullptr;
+    if (pair && pair->neurons_stage == *stage && pair->*offer.array) return pair->*offer.array;
   }
-  if (!found) fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"; the network has %.700s", name, known.c_str());
-  return found;
+  std::string known = "\"input\", \"output\"";
+  for (const Pair& pair : parts_->pairs)
+    for (const Offer& offer : offers)
+      if (pair.*offer.array)
+        known.append(", \"").append(design_.stages()[pair.neurons_stage].name).append(offer.suffix).append("\"");
+  fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"; the network has %.700s", name, known.c_str());
 }
 
 }  // namespace synfire::network

@@ -88,34 +88,52 @@ class Network final : public core::Child {
   };
 
   ~Network() override = default;
+  // Holds all graphs of the network, also those that it has replaced.
+  void hold_all(HeldGraphs& held);
+  // Throws WRONG_ORDER while a replay with a layer of the network may be running on another stream.
+  void check_order() const;
   void check_built() const;
   void check_not_built() const;
   const RecordedGraph& checked_graph(GraphKind kind) const;
   const Pair& pair_of(const char* stage, StageKind kind) const;
-  void apply_value(size_t stage, const char* name, double value);
+  void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
   int64_t batches_per_epoch() const noexcept;
-  // Launches a graph and waits for it.
-  void replay(const RecordedGraph& recorded, int64_t n_times) const;
+  // Runs a body that changes the states of neurons and the random numbers of the inference graph. If it throws, both
+  // are put back.
+  void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
+  // What a call adds up over its batches.
+  struct Counts {
+    uint64_t n_batches = 0;  // that have been launched
+    uint64_t n_counted = 0, n_correct = 0;
+  };
+  void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, Counts& counts) const;
+  void take_counts(Counts& counts) const;
   void clear_sums() const;
-  void read_sums(synfire_network_result& result) const;
-  void read_progress(synfire_network_result& result) const;
+  void read_sums(const Counts& counts, synfire_network_result& result) const;
+  void read_progress(const HeldGraphs& held, synfire_network_result& result) const;
+  void train_batches(const HeldGraphs& held, int64_t n_batches, Counts& counts);
   void reset_layers() const;
   void reset_afterwards();
   void settle();
-  files::SafetensorsWriter writer() const;
+  void settle(const HeldGraphs& held);
+  files::SafetensorsWriter writer(const HeldGraphs& held) const;
   void check_loadable(const files::SafetensorsFile& file, const SavedNetwork& saved) const;
-  void check_idle() const;
-  void take_back() noexcept;
-  void apply(const files::SafetensorsFile& file, const SavedNetwork& saved);
-  void apply_values() const;
-  void apply_position(const SavedNetwork& saved) const;
+  void take_back(const HeldGraphs& held) noexcept;
+  void apply(const HeldGraphs& held, const files::SafetensorsFile& file, const SavedNetwork& saved);
+  void apply_values(const HeldGraphs& held) const;
+  Parts::Offsets position_of(const SavedNetwork& saved) const;
+  void apply_position(const HeldGraphs& held, const SavedNetwork& saved) const;
 
   std::atomic<bool> in_use_{false};
   Design design_;
   DataSet training_, evaluation_;
   std::unique_ptr<Parts> parts_;  // null: not built
+  // Graphs that data of another shape have replaced, and that the program may still have.
+  std::vector<core::WeakRef<core::Graph>> replaced_;
+  // What calls before have left undone for lack of memory:
   std::unique_ptr<Before> owed_;  // not null: a load has failed, and this is what must be put back
+  bool kept_owed_ = false;        // the states of neurons must be put back
   bool reset_owed_ = false;       // the layers' states must be those of new layers
 };
 

@@ -6,19 +6,20 @@
 #include <operations/synapse/synapse.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace synfire::network {
 
 using namespace synfire::core;
 
-void RecordedGraph::set(size_t stage, std::string_view name, double value) const {
+void RecordedGraph::set(const Graph::Hold& hold, size_t stage, std::string_view name, double value) const {
   for (const Value& one : values)
-    if (one.stage == stage && name == one.name) graph->set_value(one.operation, one.known_as, value);
+    if (one.stage == stage && name == one.name) hold.set_value(one.operation, one.known_as, value);
 }
 
-void RecordedGraph::begin_again() const {
+void RecordedGraph::begin_again(const Graph::Hold& hold) const {
   for (const Value& one : values)
-    if (std::string_view("offset") == one.name) graph->set_value(one.operation, one.known_as, 0);
+    if (one.is_offset()) hold.set_whole(one.operation, one.known_as, 0);
 }
 
 // ---- arrays ---------------------------------------------------------------------------------------------------------
@@ -243,9 +244,19 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
   count(bytes.layers);
   maker.plan_backward();
   maker.make_arrays();
+  kept = std::make_unique<KeptState>(*this);
   count(bytes.buffers);
   maker.make_optimizer();
   count(bytes.optimizer);
+  for (const Pair& pair : pairs) {
+    OperationList one = operations::reset_rows(*pair.layer, {0, 0}, nullptr);
+    std::move(one.begin(), one.end(), std::back_inserter(resets));
+  }
+}
+
+const Pair* Parts::find_pair(size_t stage_index) const noexcept {
+  const auto at = std::ranges::lower_bound(pairs, stage_index, {}, &Pair::neurons_stage);
+  return at != pairs.end() && (at->neurons_stage == stage_index || at->synapse_stage == stage_index) ? &*at : nullptr;
 }
 
 RowShape Parts::output_row() const {
@@ -256,19 +267,23 @@ RowShape Parts::output_row() const {
   return {as_spikes ? SYNFIRE_DTYPE_BITS : number(), reduces ? 1 : rules().n_steps, last.width};
 }
 
-Parts::Offsets Parts::offsets_of(const RecordedGraph& recorded) const {
+Parts::Offsets Parts::offsets_of(GraphKind kind, const HeldGraphs& held) const {
   Offsets offsets(design.stages().size() + 1);
-  for (const RecordedGraph::Value& one : recorded.values)
-    if (std::string_view("offset") == one.name)
-      offsets[one.stage] = recorded.graph->counted(one.operation, one.known_as);
+  for (const RecordedGraph::Value& one : graph(kind).values)
+    if (one.is_offset()) offsets[one.stage] = held.find(kind)->counted(one.operation, one.known_as);
   return offsets;
 }
 
-uint64_t Parts::next_batch() const {
+void Parts::set_offsets(const HeldGraphs& held, const Offsets& offsets) const {
+  for (const RecordedGraph::Value& one : training.values)
+    if (one.is_offset()) held.find(GraphKind::training)->set_whole(one.operation, one.known_as, offsets[one.stage]);
+}
+
+uint64_t Parts::next_batch(const HeldGraphs& held) const {
   if (!training.graph) return training_start.back();
   for (const RecordedGraph::Value& one : training.values)
-    if (std::string_view("offset") == one.name && one.stage == design.stages().size())
-      return training.graph->counted(one.operation, one.known_as);
+    if (one.is_offset() && one.stage == design.stages().size())
+      return held.find(GraphKind::training)->counted(one.operation, one.known_as);
   return 0;
 }
 
@@ -304,7 +319,7 @@ PartBytes plan(const Design& design, bool on_host) {
   const uint64_t before = device.device_bytes();
   parts.record_inference();
   if (design.only(StageKind::loss)) parts.record_evaluation(data);
-  if (design.is_trainable()) parts.record_training(data, parts.offsets());
+  if (design.is_trainable()) parts.record_training(data, parts.training_start);
   parts.bytes.graphs = device.device_bytes() - before;
   parts.bytes.pinned = device.pinned_bytes();
   return parts.bytes;

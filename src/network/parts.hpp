@@ -5,13 +5,16 @@
 
 #include "data_set.hpp"
 #include "design.hpp"
+#include "held_graphs.hpp"
+#include "kept_state.hpp"
 
-#include <graph/graph.hpp>
 #include <layer/layer.hpp>
 #include <operations/optimizer/optimizer.hpp>
 #include <synapse/synapse.hpp>
 
+#include <memory>
 #include <optional>
+#include <string_view>
 
 namespace synfire::network {
 
@@ -36,29 +39,34 @@ struct Pair {
   int64_t n_neurons() const noexcept { return layer->spec().extents.n_neurons; }
 };
 
-enum class GraphKind : int32_t {
-  inference = SYNFIRE_NETWORK_GRAPH_INFERENCE,
-  training = SYNFIRE_NETWORK_GRAPH_TRAINING,
-  evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION
-};
-
 // A graph, and its operations that the network changes between replays.
 struct RecordedGraph {
-  // A number of an operation, which is a value of a stage, or the "offset" of one that draws random numbers.
+  // A number of an operation: a value of a stage, or the "offset" or the "seed" of one that draws random numbers.
   struct Value {
     size_t stage;
     const char* name;
     int32_t operation;
     const char* known_as;
+    uint64_t per_replay;  // by how much a replay advances it
+
+    bool is_offset() const noexcept { return std::string_view("offset") == name; }
+    bool is_seed() const noexcept { return std::string_view("seed") == name; }
   };
   Ref<core::Graph> graph;  // null: not recorded
   std::vector<Value> values;
   int64_t n_rows = 0;  // of the data set
 
-  void set(size_t stage, std::string_view name, double value) const;
+  void set(const core::Graph::Hold& hold, size_t stage, std::string_view name, double value) const;
   // The next replay draws the random numbers, and the rows, of the first one again.
-  void begin_again() const;
+  void begin_again(const core::Graph::Hold& hold) const;
 };
+
+// What a stage draws random numbers from in a graph: training continues where it stood, and the others begin again,
+// with numbers of their own.
+inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
+  constexpr uint64_t of_evaluation = uint64_t{1} << 63;
+  return stage.seed ^ (kind == GraphKind::training ? 0 : of_evaluation);
+}
 
 // Bytes of memory by what they are for.
 struct PartBytes {
@@ -88,6 +96,8 @@ struct Parts {
   DataSet batch;                           // one batch, time-major; what the graphs have asked for
   Ref<operations::Optimizer> optimizer;    // null: nothing is trained
   RecordedGraph inference, training, evaluation;
+  core::OperationList resets;  // of the states of all layers, as one operation
+  std::unique_ptr<KeptState> kept;
   std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
   int64_t training_start_rows = 0;       // 0: of any
 
@@ -100,9 +110,13 @@ struct Parts {
   // the next batch.
   using Offsets = std::vector<uint64_t>;
   // Of the training: what its graph has counted, or where it is to begin.
-  Offsets offsets() const { return training.graph ? offsets_of(training) : training_start; }
-  Offsets offsets_of(const RecordedGraph& recorded) const;
-  uint64_t next_batch() const;  // offsets().back(), without memory
+  Offsets offsets(const HeldGraphs& held) const {
+    return training.graph ? offsets_of(GraphKind::training, held) : training_start;
+  }
+  Offsets offsets_of(GraphKind kind, const HeldGraphs& held) const;
+  // The training goes on from there.
+  void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
+  uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory
   // Of the rows that the next batch counts in.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
@@ -121,6 +135,8 @@ struct Parts {
   // The type of numbers: f32, or f64.
   int32_t number() const noexcept { return rules().dtype; }
   const Stage& stage(size_t index) const noexcept { return design.stages()[index]; }
+  // The pair of a synapse's stage or of one of neurons, or null.
+  const Pair* find_pair(size_t stage_index) const noexcept;
 };
 
 // Makes all parts and records all graphs on a device that only counts. Throws what making them would throw.

@@ -75,15 +75,11 @@ class Recording {
     graph_->record([&](Recorder& recorder) { return make(recorder.on_host()); });
   }
   // The operation recorded last has this value of a stage.
-  void note(size_t stage, const char* name, const char* known_as) {
-    values_.push_back({stage, name, graph_->last_operation(), known_as});
+  void note(size_t stage, const char* name, const char* known_as, uint64_t per_replay = 0) {
+    values_.push_back({stage, name, graph_->last_operation(), known_as, per_replay});
   }
-  // What random numbers are drawn from: training continues where it stood, and others begin again, with numbers of
-  // their own.
-  uint64_t seed_of(size_t index) const {
-    constexpr uint64_t of_evaluation = uint64_t{1} << 63;
-    return stage(index).seed ^ (kind_ == GraphKind::training ? 0 : of_evaluation);
-  }
+  void note_offset(size_t stage, uint64_t per_replay) { note(stage, "offset", "offset", per_replay); }
+  uint64_t seed_of(size_t index) const { return drawn_seed(stage(index), kind_); }
   uint64_t offset_of(size_t index) const { return kind_ == GraphKind::training ? (*offsets_)[index] : 0; }
 
   // ---- the batch
@@ -103,7 +99,7 @@ class Recording {
     const bool training = kind_ == GraphKind::training;
     operations::record_shuffle(*graph_, {data.n_rows, rules_.batch, !training, training && rules_.drop_last,
                                          parts_.indices.get(), parts_.n_active.get(), rules_.seed, first_batch});
-    note(design_.stages().size(), "offset", "offset");
+    note_offset(design_.stages().size(), 1);
     gather(data.inputs, parts_.batch.inputs, input_row(design_));
     gather(data.labels, parts_.batch.labels, label_row(design_));
     gather(data.targets, parts_.batch.targets, target_row(design_));
@@ -121,7 +117,8 @@ class Recording {
     if (input.choice != SYNFIRE_NETWORK_INPUT_RATES) return;
     operations::record_encode_bernoulli(*graph_, {extents(input.width), input.flag("per_step"), &array,
                                                   parts_.input_spikes.get(), seed_of(0), offset_of(0)});
-    note(0, "offset", "offset");
+    note(0, "seed", "seed");
+    note_offset(0, static_cast<uint64_t>(rules_.n_steps));
     input_ = parts_.input_spikes.get();
   }
 
@@ -170,7 +167,8 @@ class Recording {
     operations::record_dropout(
         *graph_, {stage(index).width, rules_.batch, training ? stage(index).value("probability") : 0, pair.mask.get(),
                   pair.scale.get(), seed_of(index), offset_of(index)});
-    note(index, "offset", "offset");
+    note(index, "seed", "seed");
+    note_offset(index, 1);
     if (training) note(index, "probability", "probability");
   }
 

@@ -1,37 +1,31 @@
 // What a network runs: training, evaluation and inference by replays of its graphs.
 #include "network.hpp"
+#include "sample_counts.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
-#include <operations/state/state.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace synfire::network {
 
 using namespace synfire::core;
 
-// ---- replays --------------------------------------------------------------------------------------------------------
-
-void Network::replay(const RecordedGraph& recorded, int64_t n_times) const {
-  uint64_t ticket = 0;
-  for (int64_t i = 0; i < n_times; ++i) ticket = recorded.graph->launch(nullptr).ticket;
-  recorded.graph->wait(ticket, WaitPolicy::block, -1);
-}
+// ---- state of neurons -----------------------------------------------------------------------------------------------
 
 void Network::reset_layers() const {
-  for (const Pair& pair : parts_->pairs)
-    run_now(*context(), operations::reset_rows(*pair.layer, {0, 0}, nullptr), nullptr);
+  run_now(*context(), parts_->resets, nullptr);
   device().synchronize();
 }
 
-// What has been computed counts, also if there is no memory for the reset: the next call on the network makes up for
-// it.
+// What has been computed counts, also if the reset fails for lack of memory or by the program's job system: the next
+// call on the network makes up for it.
 void Network::reset_afterwards() {
   reset_owed_ = true;
   try {
@@ -39,17 +33,34 @@ void Network::reset_afterwards() {
   } catch (const std::bad_alloc&) {
     return;
   } catch (const Failure& failure) {
-    if (failure.status != SYNFIRE_ERROR_OUT_OF_MEMORY) throw;
+    if (failure.status != SYNFIRE_ERROR_OUT_OF_MEMORY && failure.status != SYNFIRE_ERROR_CALLBACK) throw;
     return;
   }
   reset_owed_ = false;
 }
 
+void Network::with_state_kept(const HeldGraphs& held, FunctionRef<void()> body) {
+  check_order();
+  parts_->kept->keep(held);
+  try {
+    body();
+  } catch (...) {
+    kept_owed_ = true;
+    reset_owed_ = false;
+    take_back(held);
+    throw;
+  }
+}
+
 void Network::reset_state() {
   const Use use(*this);
   check_built();
-  reset_layers();
+  HeldGraphs held;
+  hold_all(held);
+  with_state_kept(held, [&] { reset_layers(); });
 }
+
+// ---- sums over batches ----------------------------------------------------------------------------------------------
 
 void Network::clear_sums() const {
   constexpr uint64_t zero = 0;
@@ -57,30 +68,105 @@ void Network::clear_sums() const {
     if (*sum) (*sum)->upload(0, &zero, (*sum)->view().bytes);
 }
 
-void Network::read_sums(synfire_network_result& result) const {
+// Moves the device's counts to those of the call. The loss stays on the device, where every batch is added to it.
+void Network::take_counts(Counts& counts) const {
+  constexpr uint32_t zero = 0;
+  const auto take = [&](Buffer& buffer, uint64_t& sum) {
+    uint32_t count = 0;
+    buffer.download(0, &count, sizeof count);
+    buffer.upload(0, &zero, sizeof zero);
+    sum += count;
+  };
+  take(*parts_->n_counted, counts.n_counted);
+  if (parts_->n_correct) take(*parts_->n_correct, counts.n_correct);
+}
+
+void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, Counts& counts) const {
+  const Graph::Hold& hold = *held.find(kind);
+  Graph& graph = *parts_->graph(kind).graph;
+  const NetworkRules& rules = design_.rules();
+  const bool is_of_steps = design_.only(StageKind::readout)->choice == SYNFIRE_READOUT_STEPS;
+  clear_sums();
+  run_counted(
+      n_batches, rules.batch * (is_of_steps ? rules.n_steps : 1),
+      [&](int64_t n) {
+        uint64_t ticket = 0;
+        for (int64_t i = 0; i < n; ++i, ++counts.n_batches) ticket = hold.launch().ticket;
+        graph.wait(ticket, WaitPolicy::block, -1);
+      },
+      [&] { take_counts(counts); });
+}
+
+void Network::read_sums(const Counts& counts, synfire_network_result& result) const {
   const Stage& loss = *design_.only(StageKind::loss);
   double sum = 0;
-  uint32_t n_correct = 0, n_counted = 0;
   parts_->loss->download(0, &sum, sizeof sum);
-  parts_->n_counted->download(0, &n_counted, sizeof n_counted);
-  if (parts_->n_correct) parts_->n_correct->download(0, &n_correct, sizeof n_correct);
-  result.n_counted = n_counted;
-  result.n_correct = n_correct;
+  result.n_batches = counts.n_batches;
+  result.n_counted = counts.n_counted;
+  result.n_correct = counts.n_correct;
   const int64_t n_classes = loss.choice == SYNFIRE_LOSS_MEAN_SQUARED_ERROR ? parts_->pairs.back().n_neurons() : 1;
-  result.loss = n_counted == 0 ? sum : sum / (static_cast<double>(n_counted) * static_cast<double>(n_classes));
+  result.loss =
+      counts.n_counted == 0 ? sum : sum / (static_cast<double>(counts.n_counted) * static_cast<double>(n_classes));
 }
+
+// ---- training and evaluation ----------------------------------------------------------------------------------------
 
 int64_t Network::batches_per_epoch() const noexcept {
   const int64_t batch = design_.rules().batch, n_rows = training_.n_rows;
   return design_.rules().drop_last ? n_rows / batch : (n_rows + batch - 1) / batch;
 }
 
-void Network::read_progress(synfire_network_result& result) const {
+void Network::read_progress(const HeldGraphs& held, synfire_network_result& result) const {
   if (!parts_->training.graph) return;
   const auto per_epoch = static_cast<uint64_t>(batches_per_epoch());
-  const uint64_t next = parts_->next_batch();
+  const uint64_t next = parts_->next_batch(held);
   result.epoch = next / per_epoch;
   result.batch = next % per_epoch;
+}
+
+namespace {
+
+// Steps that an optimiser has begun.
+uint64_t steps_of(operations::Optimizer& optimizer) {
+  uint64_t n_taken = 0, n_skipped = 0;
+  optimizer.read(-1, "step_count", &n_taken, sizeof n_taken);
+  optimizer.read(-1, "skipped", &n_skipped, sizeof n_skipped);
+  return n_taken + n_skipped;
+}
+
+}  // namespace
+
+// On the host a batch can fail in the middle. Unless its step has begun, nothing of it has been learnt, and the
+// training goes on with it. The error says how far the call has come.
+void Network::train_batches(const HeldGraphs& held, int64_t n_batches, Counts& counts) {
+  const bool on_host = device().is_host();
+  Parts::Offsets offsets;
+  uint64_t steps_before = 0;
+  if (on_host) {
+    offsets = parts_->offsets(held);
+    steps_before = steps_of(*parts_->optimizer);
+  }
+  bool in_part = false;
+  const auto go_on_from_there = [&] {
+    if (!on_host) return;
+    const uint64_t n_done = counts.n_batches;
+    in_part = steps_of(*parts_->optimizer) - steps_before > n_done;
+    for (const RecordedGraph::Value& one : parts_->training.values)
+      if (one.is_offset()) offsets[one.stage] += (n_done + (in_part ? 1 : 0)) * one.per_replay;
+    parts_->set_offsets(held, offsets);
+  };
+  try {
+    run_batches(held, GraphKind::training, n_batches, counts);
+  } catch (Failure& failure) {
+    go_on_from_there();
+    failure.text.append("; ").append(std::to_string(counts.n_batches)).append(" of ");
+    failure.text.append(std::to_string(n_batches)).append(" batches had been launched before");
+    failure.text.append(in_part ? ", and this one has been learnt in part" : "");
+    throw;
+  } catch (...) {
+    go_on_from_there();
+    throw;
+  }
 }
 
 void Network::train(int64_t n_batches, synfire_network_result& result) {
@@ -88,23 +174,26 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
   check_built();
   if (!design_.is_trainable())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no optimizer, so it cannot be trained");
-  const RecordedGraph& recorded = checked_graph(GraphKind::training);
+  checked_graph(GraphKind::training);
   if (n_batches < 0)
     fail_argument("SYN-NETWORK-BATCHES", "n_batches is %lld; at least 0 is needed (0: the rest of the epoch)",
                   static_cast<long long>(n_batches));
+  HeldGraphs held;
+  hold_all(held);
   if (n_batches == 0) {
-    read_progress(result);
+    read_progress(held, result);
     n_batches = batches_per_epoch() - static_cast<int64_t>(result.batch);
   }
+  Counts counts;
   uint64_t skipped_before = 0, skipped = 0;
-  parts_->optimizer->read(-1, "skipped", &skipped_before, sizeof skipped_before);
-  clear_sums();
-  replay(recorded, n_batches);
+  with_state_kept(held, [&] {
+    parts_->optimizer->read(-1, "skipped", &skipped_before, sizeof skipped_before);
+    train_batches(held, n_batches, counts);
+  });
   reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
-  read_sums(result);
-  read_progress(result);
-  result.n_batches = static_cast<uint64_t>(n_batches);
+  read_sums(counts, result);
+  read_progress(held, result);
   result.n_skipped = skipped - skipped_before;
 }
 
@@ -114,14 +203,17 @@ void Network::evaluate(synfire_network_result& result) {
   if (!design_.only(StageKind::loss))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no loss, so it cannot be evaluated");
   const RecordedGraph& recorded = checked_graph(GraphKind::evaluation);
-  recorded.begin_again();
-  clear_sums();
+  HeldGraphs held;
+  hold_all(held);
   const int64_t batch = design_.rules().batch, n_batches = (evaluation_.n_rows + batch - 1) / batch;
-  replay(recorded, n_batches);
-  reset_afterwards();
-  read_sums(result);
-  read_progress(result);
-  result.n_batches = static_cast<uint64_t>(n_batches);
+  Counts counts;
+  with_state_kept(held, [&] {
+    recorded.begin_again(*held.find(GraphKind::evaluation));
+    run_batches(held, GraphKind::evaluation, n_batches, counts);
+    reset_afterwards();
+  });
+  read_sums(counts, result);
+  read_progress(held, result);
 }
 
 // ---- inference ------------------------------------------------------------------------------------------------------
@@ -208,19 +300,24 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
   Rows to(outputs, "outputs", parts_->output_row(), n_rows, batch);
   if (overlaps(from.view().data, from.view().bytes, to.view().data, to.view().bytes))
     fail_argument("SYN-BUFFER-OVERLAP", "inputs and outputs overlap in memory");
+  HeldGraphs held;
+  hold_all(held);
   const RecordedGraph& recorded = parts_->inference;
+  const Graph::Hold& hold = *held.find(GraphKind::inference);
   Graph& graph = *recorded.graph;
-  for (int64_t first = 0; first < n_rows; first += batch) {
-    const int64_t count = std::min(batch, n_rows - first);
-    from.load(first, count, slot_of(graph, 0, *parts_->inference_input));
-    parts_->inference_input->mark_written();
-    reset_layers();
-    recorded.begin_again();
-    const uint64_t ticket = graph.launch(nullptr).ticket;
-    graph.wait(ticket, WaitPolicy::yield, -1);
-    to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
-  }
-  reset_afterwards();
+  with_state_kept(held, [&] {
+    for (int64_t first = 0; first < n_rows; first += batch) {
+      const int64_t count = std::min(batch, n_rows - first);
+      from.load(first, count, slot_of(graph, 0, *parts_->inference_input));
+      parts_->inference_input->mark_written();
+      reset_layers();
+      recorded.begin_again(hold);
+      const uint64_t ticket = hold.launch().ticket;
+      graph.wait(ticket, WaitPolicy::yield, -1);
+      to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
+    }
+    reset_afterwards();
+  });
 }
 
 }  // namespace synfire::network

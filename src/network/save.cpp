@@ -29,14 +29,14 @@ void add_parameter(files::SafetensorsWriter& writer, const ParameterArray& one) 
 
 }  // namespace
 
-files::SafetensorsWriter Network::writer() const {
+files::SafetensorsWriter Network::writer(const HeldGraphs& held) const {
   files::SafetensorsWriter writer;
-  // The states of neurons have no order of their own to wait for.
+  held.finish();
   for (const Pair& pair : parts_->pairs) pair.synapse->order().wait();
   Position position;
-  position.training = parts_->offsets();
+  position.training = parts_->offsets(held);
   position.next_batch = position.training.back();
-  position.inference = parts_->offsets_of(parts_->inference);
+  position.inference = parts_->offsets_of(GraphKind::inference, held);
   position.n_rows = parts_->training_rows();
   write_metadata(writer, design_, position);
   for (const Stage& stage : design_.stages()) {
@@ -64,7 +64,9 @@ files::SafetensorsWriter Network::writer() const {
 void Network::save(FunctionRef<void(const files::SafetensorsWriter&)> write) {
   const Use use(*this);
   check_built();
-  write(writer());
+  HeldGraphs held;
+  hold_all(held);
+  write(writer(held));
 }
 
 }  // namespace synfire::network

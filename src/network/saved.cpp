@@ -8,7 +8,10 @@
 #include <layer/parameters.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <set>
 
 namespace synfire::network {
@@ -19,10 +22,9 @@ namespace {
 
 constexpr std::string_view network_key = "synfire.network", stage_key = "synfire.stage.";
 constexpr uint64_t format_version = 1;
-constexpr uint64_t most_stages = 4096;  // checks of names take time
 constexpr uint64_t any = UINT64_MAX;
 constexpr std::string_view seed_word = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
-                           parameter_prefix = "parameter.", trained_prefix = "trained.";
+                           parameter_prefix = "parameter.", trained_prefix = "trained.", default_bound = "default";
 
 constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
 
@@ -39,7 +41,7 @@ std::string key_of_stage(size_t index) {
 void write_trained(WordWriter& words, const TrainedParameter& trained) {
   std::string value = trained.per_neuron ? "neuron" : "layer";
   for (const double number : {trained.rate_factor, trained.decay_factor, trained.lower, trained.upper})
-    value.append(",").append(text_of(number));
+    value.append(",").append(std::isnan(number) ? std::string(default_bound) : text_of(number));
   words.add(std::string(trained_prefix) + trained.name, value);
 }
 
@@ -121,16 +123,16 @@ const std::string& metadata_of(const files::SafetensorsFile& file, const std::st
 
 NetworkRules read_rules(WordReader& words) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
-  const std::string dtype = words.take("dtype");
+  const std::string dtype = words.take("dtype", core::name_of_dtype(desc.dtype));
   const auto* const at =
       std::ranges::find(dtypes, dtype, [](int32_t one) -> std::string { return core::name_of_dtype(one); });
   if (at == std::end(dtypes)) words.fail("dtype", dtype, "f32 or f64");
   desc.dtype = *at;
   desc.n_steps = static_cast<int64_t>(words.take_whole("n_steps", INT64_MAX));
-  desc.batch = static_cast<int64_t>(words.take_whole("batch", INT64_MAX));
-  desc.seed = words.take_whole(seed_word, any);
-  desc.drop_last = static_cast<int32_t>(words.take_whole("drop_last", 1));
-  desc.n_slots = static_cast<uint32_t>(words.take_whole("n_slots", UINT32_MAX));
+  desc.batch = static_cast<int64_t>(words.take_whole("batch", INT64_MAX, 0));
+  desc.seed = words.take_whole(seed_word, any, 0);
+  desc.drop_last = static_cast<int32_t>(words.take_whole("drop_last", 1, 0));
+  desc.n_slots = static_cast<uint32_t>(words.take_whole("n_slots", UINT32_MAX, 0));
   return NetworkRules(desc);
 }
 
@@ -153,7 +155,10 @@ TrainedParameter read_trained(const WordReader& words, const WordReader::Word& w
   if (parts.size() != 5 || (parts[0] != "neuron" && parts[0] != "layer"))
     words.fail(key, word.value, "\"neuron\" or \"layer\", two factors and two bounds");
   const auto number = [&](size_t i) { return words.number(key, parts[i]); };
-  return {word.key, parts[0] == "neuron", number(1), number(2), number(3), number(4)};
+  const auto bound = [&](size_t i) {
+    return parts[i] == default_bound ? std::numeric_limits<double>::quiet_NaN() : number(i);
+  };
+  return {word.key, parts[0] == "neuron", number(1), number(2), bound(3), bound(4)};
 }
 
 int32_t read_model(WordReader& words, const core::Context& context) {
@@ -176,6 +181,7 @@ int32_t read_surrogate(WordReader& words, const core::Context& context) {
 
 struct ReadStage {
   Stage stage;
+  std::optional<uint64_t> seed;
   bool has_mask, has_class_weights;
   uint64_t offset, inference_offset;
 };
@@ -191,12 +197,14 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   stage.choice = stage.kind == StageKind::neurons ? read_model(words, context)
                                                   : static_cast<int32_t>(words.take_whole("choice", INT32_MAX));
   if (stage.kind == StageKind::readout) stage.of_spikes = words.take_whole("of_spikes", 1) == 1;
-  stage.seed = words.take_whole(seed_word, any);
+  // What a file lacks has its default: it may be of a version that does not know it.
+  if (words.has(seed_word)) read.seed = words.take_whole(seed_word, any);
   if (stage.kind == StageKind::neurons) stage.has_rate = words.take_whole("has_rate", 1, 0) == 1;
   if (stage.kind == StageKind::synapse) read.has_mask = words.take_whole("has_mask", 1, 0) == 1;
   if (stage.kind == StageKind::loss) read.has_class_weights = words.take_whole("has_class_weights", 1, 0) == 1;
   for (const ValueSpec& spec : specs_of(stage.kind))
-    stage.values.push_back(spec.name == seed_word ? spec.initial : words.take_number(spec.name));
+    stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)
+                                                                          : absent_value);
   if (stage.kind == StageKind::neurons) {
     if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
       for (size_t i = 0; i < stage.values.size(); ++i)
@@ -206,8 +214,8 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
     for (WordReader::Word word; !(word = words.take_first(trained_prefix)).key.empty();)
       stage.trained.push_back(read_trained(words, word));
   }
-  read.offset = words.take_whole("offset", most_counted, 0);
-  read.inference_offset = words.take_whole("inference_offset", most_counted, 0);
+  read.offset = words.take_whole("offset", any, 0);
+  read.inference_offset = words.take_whole("inference_offset", any, 0);
   words.end();
   return read;
 }
@@ -262,7 +270,7 @@ void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
 
 void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index, const core::Context& context) {
   const ReadStage read = read_stage(file, index, context);
-  as_argument([&] { saved.design.add_copy(read.stage); });
+  as_argument([&] { saved.design.add_copy(read.stage, read.seed); });
   if (read.stage.kind == StageKind::synapse) check_weights(file, saved.design);
   if (read.has_mask) read_mask(file, saved.design, read.stage.name);
   if (read.has_class_weights) read_class_weights(file, saved.design, read.stage.name);
@@ -282,8 +290,8 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Conte
   const uint64_t n_stages = words.take_whole("n_stages", most_stages);
   Position& position = saved.position;
   constexpr uint64_t most_rows = 0xFFFFFFFF;
-  position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows));
-  position.next_batch = words.take_whole("next_batch", most_counted);
+  position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows, 0));
+  position.next_batch = words.take_whole("next_batch", any, 0);
   words.end();
   for (size_t i = 0; i < n_stages; ++i) read_into(saved, file, i, context);
   as_argument([&] { saved.design.check_complete(); });
@@ -328,6 +336,11 @@ class Comparison {
     if (here != there) fail(stage, what, text_of(here), text_of(there));
   }
 
+  // A default says what the parameter's kind allows, not what this network needs.
+  static void compare_bound(const Stage& stage, std::string_view what, double here, double there) {
+    if (!std::isnan(here) && !std::isnan(there)) compare_number(stage, what, here, there);
+  }
+
   void compare(const Stage& here, const Stage& there, size_t index) const {
     if (here.name != there.name || here.kind != there.kind)
       fail_argument("SYN-NETWORK-OTHER",
@@ -341,9 +354,8 @@ class Comparison {
       compare_whole(here, here.kind == StageKind::readout ? "the reduction" : "the kind", here.choice, there.choice);
     }
     compare_whole(here, "of_spikes", here.of_spikes ? 1 : 0, there.of_spikes ? 1 : 0);
-    // What draws random numbers in every replay.
-    if ((here.kind == StageKind::input && here.choice == SYNFIRE_NETWORK_INPUT_RATES) ||
-        (here.kind == StageKind::dropout && network_.is_trainable()))
+    // Otherwise it becomes that of the file.
+    if (here.seed_is_set && Design::draws(here) && (here.kind == StageKind::input || network_.is_trainable()))
       compare_whole(here, "\"seed\"", here.seed, there.seed);
     compare_values(here, there);
     if (here.mask != there.mask)
@@ -377,8 +389,8 @@ class Comparison {
       compare_whole(here, "per_neuron of " + of, one.per_neuron ? 1 : 0, other.per_neuron ? 1 : 0);
       compare_number(here, "the learning_rate_factor of " + of, one.rate_factor, other.rate_factor);
       compare_number(here, "the weight_decay_factor of " + of, one.decay_factor, other.decay_factor);
-      compare_number(here, "the lower bound of " + of, one.lower, other.lower);
-      compare_number(here, "the upper bound of " + of, one.upper, other.upper);
+      compare_bound(here, "the lower bound of " + of, one.lower, other.lower);
+      compare_bound(here, "the upper bound of " + of, one.upper, other.upper);
     }
   }
 

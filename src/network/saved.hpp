@@ -16,7 +16,6 @@ struct Position {
   uint64_t next_batch = 0;
   int64_t n_rows = 0;  // of the data set that the next batch belongs to; 0: none
 };
-inline constexpr uint64_t most_counted = uint64_t{1} << 53;  // that a graph can be told to go on from
 
 struct SavedNetwork {
   Design design;

@@ -24,7 +24,13 @@ files::Dtype type_of(int32_t dtype) {
 
 class Lister {
  public:
-  Lister(Parts& parts, StateArrays& list) : parts_(parts), list_(list) {}
+  Lister(Parts& parts, StateArrays& list) : parts_(parts), list_(list) {
+    pair_of_.make_room(2 * pairs_.size());
+    for (size_t i = 0; i < pairs_.size(); ++i)
+      for (const void* const object :
+           {static_cast<const void*>(pairs_[i].synapse.get()), static_cast<const void*>(pairs_[i].layer.get())})
+        pair_of_.set(object, static_cast<uint32_t>(i));
+  }
 
   void add_synapse(const Pair& pair) {
     const Stage& stage = parts_.stage(pair.synapse_stage);
@@ -109,19 +115,17 @@ class Lister {
   // "hidden.weights", "neurons.parameter.tau".
   std::string name_of(const operations::OptimizerMember& member) const {
     using Part = operations::OptimizerMember::Part;
-    for (const Pair& pair : parts_.pairs) {
-      if (member.part == Part::parameter && pair.layer.get() == member.layer.get())
-        return parts_.stage(pair.neurons_stage).name + ".parameter." +
-               member.layer->parameters().spec(member.parameter).name;
-      if (member.part != Part::parameter && pair.synapse.get() == member.synapse.get())
-        return member.part == Part::weights ? weights_name(parts_.stage(pair.synapse_stage))
-                                            : parts_.stage(pair.synapse_stage).name + ".bias";
-    }
-    return {};
+    if (member.part == Part::parameter)
+      return parts_.stage(pairs_[pair_of_.find(member.layer.get())].neurons_stage).name + ".parameter." +
+             member.layer->parameters().spec(member.parameter).name;
+    const Stage& stage = parts_.stage(pairs_[pair_of_.find(member.synapse.get())].synapse_stage);
+    return member.part == Part::weights ? weights_name(stage) : stage.name + ".bias";
   }
 
   Parts& parts_;
   StateArrays& list_;
+  const std::vector<Pair>& pairs_ = parts_.pairs;
+  core::AddressIndex pair_of_;  // a synapse, or a layer
 };
 
 }  // namespace

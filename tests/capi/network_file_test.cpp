@@ -312,6 +312,127 @@ TEST_F(NetworkFile, MasksClassWeightsAndChangedValuesAreInIt) {
   EXPECT_EQ(saved(other), saved(network));
 }
 
+// A file of a version that did not know a value: the value has its default, also where that depends on the stage.
+TEST_F(NetworkFile, WhatAFileLacksHasItsDefault) {
+  for (const StagePlan& plan : plans()) {
+    SCOPED_TRACE(testing::Message() << plan);
+    const Network network = build(plan, false);
+    const File file = saved(network);
+    FileParts parts(file);
+    int n_left_out = 0;
+    for (const char* const word :
+         {"probability", "rate_target", "rate_of_layer", "label_smoothing", "gradient_scale", "beta1", "epsilon",
+          "per_step", "gradient_bits", "targets", "tape", "surrogate", "momentum", "drop_last", "n_slots"}) {
+      const std::string key = std::string(" ") + word + "=";
+      for (size_t at = parts.header.find(key); at != std::string::npos; at = parts.header.find(key, at)) {
+        const size_t begin = at + key.size(), end = parts.header.find_first_of(" \"", begin);
+        const std::string value = parts.header.substr(begin, end - begin);
+        const bool is_set = key == " probability=" || (key == " label_smoothing=" && plan.smoothing != 0) ||
+                            (key == " rate_target=" && plan.rate_strength != 0) ||
+                            (key == " drop_last=" && plan.drop_last != 0);
+        if (is_set) {
+          at = end;
+          continue;
+        }
+        parts.header.erase(at, end - at);
+        ++n_left_out;
+      }
+    }
+    EXPECT_GT(n_left_out, 15);
+    const File older = parts.whole();
+    EXPECT_EQ(saved(created(context, older)), file);
+    const Network other = build(plan, false);
+    EXPECT_OK(load(other, older));
+    EXPECT_EQ(saved(other), file);
+  }
+}
+
+// What draws random numbers in every replay takes its seed from the file, unless the program has set one.
+TEST_F(NetworkFile, SeedsComeFromTheFile) {
+  StagePlan plan = odd();
+  plan.hidden_dropout = 0.4;
+  const auto with_seeds = [&](std::initializer_list<std::pair<const char*, double>> seeds, int64_t steps = 0) {
+    Network network = make_stages(context, plan, steps == 0);
+    for (const auto& [stage, seed] : seeds) require_ok(synfire_network_set_value(network, stage, "seed", seed));
+    require_ok(synfire_network_build(network));
+    return network;
+  };
+  const Network network = with_seeds({{"input", 4321}, {"hidden.drop", 99}});
+  set_training(network, plan);
+  trained(network, 3);
+  const File file = saved(network);
+
+  const Network other = with_seeds({});
+  const Data data = make_data(context, plan, plan.n_rows, 3);
+  set_training(other, plan);
+  set_data(other, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
+  trained(other, 1);
+  EXPECT_OK(load(other, file));
+  EXPECT_EQ(saved(other), file);
+  double seed = 0;
+  EXPECT_OK(synfire_network_get_value(other, "hidden.drop", "seed", &seed));
+  EXPECT_EQ(seed, 99);
+  const auto evaluated = [](synfire_network of) {
+    synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+    require_ok(synfire_network_evaluate(of, &result));
+    return result.loss;
+  };
+  set_data(network, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
+  EXPECT_EQ(evaluated(other), evaluated(network));
+  trained(network, 4);
+  trained(other, 4);
+  EXPECT_EQ(saved(other), saved(network));
+
+  // Without an optimiser, in a loop.
+  const Network loop = with_seeds({}, 1);
+  EXPECT_OK(load(loop, file));
+  const auto inferred = [&](synfire_network of) {
+    const Buffer outputs = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(plan.n_rows) * 5);
+    require_ok(synfire_network_infer(of, data.inputs, plan.n_rows, outputs));
+    return download<float>(outputs, static_cast<size_t>(plan.n_rows) * 5);
+  };
+  EXPECT_EQ(inferred(loop), inferred(created(context, file)));
+
+  for (const char* const stage : {"input", "hidden.drop"}) {
+    const Network set = with_seeds({{stage, 5}});
+    const File before = saved(set);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER", stage, "seed"), load(set, file));
+    EXPECT_EQ(saved(set), before);
+    const Network same = with_seeds({{stage, stage[0] == 'i' ? 4321 : 99}});
+    EXPECT_OK(load(same, file));
+  }
+}
+
+// Wherever a run stands, what is saved is loaded again: also where it counts beyond 2^53.
+TEST_F(NetworkFile, PositionsOfAnySizeGoOn) {
+  StagePlan plan = odd();
+  plan.dropout = 0.3;
+  const Network network = build(plan);
+  set_training(network, plan);
+  trained(network, 3);
+  for (const uint64_t batch : {(uint64_t{1} << 53) - 1, (uint64_t{1} << 60) + 3}) {
+    FileParts parts(saved(network));
+    const size_t at = parts.header.find("next_batch="), end = parts.header.find_first_of(" \"", at);
+    parts.header.replace(at, end - at, "next_batch=" + std::to_string(batch));
+    EXPECT_OK(load(network, parts.whole()));
+    const File file = saved(network);
+    EXPECT_NE(FileParts(file).header.find("next_batch=" + std::to_string(batch)), std::string::npos);
+    EXPECT_EQ(saved(created(context, file)), file);
+    const synfire_network_result result = trained(network, 3);
+    EXPECT_EQ(result.epoch, (batch + 3) / 5);  // 25 rows, 6 at a time
+    EXPECT_EQ(result.batch, (batch + 3) % 5);
+    const File later = saved(network);
+    EXPECT_EQ(saved(created(context, later)), later);
+    // Smaller batches: more of them in each epoch, so that the number grows.
+    const Network smaller = created(context, file, 0, 1);
+    set_training(smaller, plan);
+    EXPECT_EQ(trained(smaller, 1).epoch, batch / 5);
+    const Network again = created(context, saved(smaller));
+    set_training(again, plan);
+    EXPECT_EQ(trained(again, 1).batch, 2u);
+  }
+}
+
 // The header as another tool may write it: keys in another order, spaces, padding, metadata of its own, and a tensor
 // that no network has.
 TEST_F(NetworkFile, AFileRewrittenByAnotherToolLoads) {

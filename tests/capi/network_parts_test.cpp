@@ -417,6 +417,34 @@ TEST_F(NetworkParts, ASharedParameterIsTrained) {
 
 // ---- variants -------------------------------------------------------------------------------------------------------
 
+// One step that is much too large: without bounds, a time constant ends where no gradient brings it back from. NaN asks
+// for bounds that suit the parameter.
+TEST_F(NetworkParts, DefaultBoundsKeepAParameterInUse) {
+  const StagePlan plan = of_spikes();
+  const auto tau_after = [&](double rate, double lower, double upper, int32_t per_neuron) {
+    const Network network = trained(plan, 1, [&](synfire_network open) {
+      EXPECT_OK(synfire_network_train_parameter(open, "n1", "tau", per_neuron, rate, 0, lower, upper));
+    });
+    const Layer layer = part<synfire_layer>([&](auto* out) { return synfire_network_get_layer(network, "n1", out); });
+    std::vector<double> values(4);
+    EXPECT_OK(synfire_layer_get_parameter(layer, "tau", values.data(), values.size()));
+    return values;
+  };
+  const double nan = std::nan("");
+  bool fell = false, rose = false;
+  for (const double tau : tau_after(1e30, -none, none, 1)) {
+    EXPECT_TRUE(tau < 1e-30 || tau > 1e10) << tau;
+    fell |= tau < 1;
+    rose |= tau > 1;
+  }
+  EXPECT_TRUE(fell || rose);
+  for (const double tau : tau_after(1e30, nan, nan, 1)) EXPECT_TRUE(tau == 1 || tau == 10'000) << tau;
+  for (const double tau : tau_after(1e30, 1.5, nan, 1)) EXPECT_TRUE(tau == 1.5 || tau == 10'000) << tau;
+  for (const double tau : tau_after(1e30, nan, 3, 1)) EXPECT_TRUE(tau == 1 || tau == 3) << tau;
+  // Where no bound is met, they change no bit.
+  EXPECT_EQ(tau_after(1, nan, nan, 1), tau_after(1, -none, none, 1));
+}
+
 TEST_F(NetworkParts, TapesAndPlacesOfDataChangeNoBit) {
   StagePlan plan;
   plan.train_tau = true;

@@ -3706,10 +3706,13 @@ namespace Synfire.Raw
         /// <summary>
         /// Loads a file that synfire_network_save() has written, into a network with the same stages: the same
         /// names, kinds, widths, masks, class weights and values, but for those that can change between replays,
-        /// which become those of the file, and those that say only where memory lies or how weights began. The
-        /// network may lack the file's loss and optimiser; then nothing that concerns training needs to agree.
-        /// Everything is checked before anything changes, and after a failure the network is as it was, unless
-        /// the device is lost; without memory, once a call finds some for it.
+        /// which become those of the file, and those that say only where memory lies or how weights began. A
+        /// value that the file lacks has its default. What draws random numbers in every replay, an input of
+        /// rates or a dropout, takes its seed from the file unless the program has set one. Bounds of trained
+        /// parameters are compared where both sides say them. The network may lack the file's loss and optimiser;
+        /// then nothing that concerns training needs to agree. Everything is checked before anything changes, and
+        /// after a failure the network is as it was, unless the device is lost; without memory, once a call finds
+        /// some for it.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_load(synfire_network network, byte* path);

@@ -238,7 +238,7 @@ namespace Synfire
 
         /// <summary>Adds a parameter of a layer.</summary>
         public void AddParameter(Layer layer, string name, BufferBase gradient, double learningRateFactor,
-                                 double weightDecayFactor, double lower, double upper)
+                                 double weightDecayFactor, double lower = double.NaN, double upper = double.NaN)
         {
             using (Call call = new Call(this))
             {
@@ -458,7 +458,7 @@ namespace Synfire
         /// <see cref="Optimizer.AddParameter(Layer, string, BufferBase, double, double, double, double)"/> does.
         /// </summary>
         public Network TrainParameter(string stage, string parameter, bool perNeuron, double learningRateFactor,
-                                      double weightDecayFactor, double lower, double upper)
+                                      double weightDecayFactor, double lower = double.NaN, double upper = double.NaN)
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
@@ -669,9 +669,12 @@ namespace Synfire
         /// Loads a file that <see cref="Network.Save(string)"/> has written, into a network with the same stages:
         /// the same names, kinds, widths, masks, class weights and values, but for those that can change between
         /// replays, which become those of the file, and those that say only where memory lies or how weights
-        /// began. The network may lack the file's loss and optimiser; then nothing that concerns training needs
-        /// to agree. Everything is checked before anything changes, and after a failure the network is as it was,
-        /// unless the device is lost; without memory, once a call finds some for it.
+        /// began. A value that the file lacks has its default. What draws random numbers in every replay, an
+        /// input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of
+        /// trained parameters are compared where both sides say them. The network may lack the file's loss and
+        /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything
+        /// changes, and after a failure the network is as it was, unless the device is lost; without memory, once
+        /// a call finds some for it.
         /// </summary>
         public Network Load(string path)
         {

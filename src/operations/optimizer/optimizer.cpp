@@ -2,7 +2,9 @@
 #include "optimizer.hpp"
 
 #include <base/error.hpp>
+#include <base/make_room.hpp>
 #include <base/text.hpp>
+#include <layer/parameter_bounds.hpp>
 #include <operations/parameters/update_parameter.hpp>
 
 #include <synfire/model/reduction.hpp>
@@ -107,8 +109,29 @@ void Optimizer::check_addable(const MemberFactors& factors) const {
                     factor == &factors.rate ? "learning_rate_factor" : "weight_decay_factor", *factor);
 }
 
+// The object that a member belongs to.
+const Object* Optimizer::owner_of(const OptimizerMember& member) noexcept {
+  return member.synapse ? static_cast<const Object*>(member.synapse.get()) : member.layer.get();
+}
+
+const OptimizerMember* Optimizer::find_member(const Synapse& synapse, OptimizerMember::Part part) const noexcept {
+  for (uint32_t i = newest_.find(static_cast<const Object*>(&synapse)); i != AddressIndex::none;
+       i = members_[i].previous)
+    if (members_[i].part == part) return &members_[i];
+  return nullptr;
+}
+
+void Optimizer::drop_newest() noexcept {
+  const OptimizerMember& member = members_.back();
+  for (void* moments : member.moments)
+    if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
+  newest_.set(owner_of(member), member.previous);
+  members_.pop_back();
+}
+
 void Optimizer::add(OptimizerMember&& member) {
-  members_.reserve(members_.size() + 1);
+  make_room(members_, 1);
+  newest_.make_room(1);
   const uint64_t bytes = static_cast<uint64_t>(member.count) * bytes_of_dtype(member.dtype);
   device().require(SYNFIRE_MEMORY_DEVICE, bytes * static_cast<uint64_t>(spec_.n_moments()));
   try {
@@ -118,6 +141,8 @@ void Optimizer::add(OptimizerMember&& member) {
       if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
     throw;
   }
+  member.previous = newest_.find(owner_of(member));
+  newest_.set(owner_of(member), static_cast<uint32_t>(members_.size()));
   members_.push_back(std::move(member));
 }
 
@@ -129,10 +154,9 @@ void Optimizer::add_array(OptimizerMember::Part part, Synapse& synapse, const Me
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-SYNAPSE-FROZEN",
          "the synapse is frozen (desc.frozen was 1), so it has no gradients of weights and bias");
   if (!weights && !spec.has_bias) fail_argument("SYN-OPTIMIZER-BIAS", "this synapse has no bias (desc.bias was 0)");
-  for (const OptimizerMember& member : members_)
-    if (member.part == part && member.synapse.get() == &synapse)
-      fail_argument("SYN-OPTIMIZER-MEMBER", "the %s of this synapse %s a member already", weights ? "weights" : "bias",
-                    weights ? "are" : "is");
+  if (find_member(synapse, part))
+    fail_argument("SYN-OPTIMIZER-MEMBER", "the %s of this synapse %s a member already", weights ? "weights" : "bias",
+                  weights ? "are" : "is");
   synapse.prepare_gradients();
   OptimizerMember member = {};
   member.part = part;
@@ -146,13 +170,14 @@ void Optimizer::add_array(OptimizerMember::Part part, Synapse& synapse, const Me
 void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient, const MemberFactors& factors,
                               double lower, double upper) {
   check_addable(factors);
-  for (const OptimizerMember& member : members_)
-    if (member.layer.get() == &layer && member.parameter == name.index)
+  for (uint32_t i = newest_.find(static_cast<const Object*>(&layer)); i != AddressIndex::none; i = members_[i].previous)
+    if (members_[i].parameter == name.index)
       fail_argument("SYN-OPTIMIZER-MEMBER", "the parameter of this layer is a member already");
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto lock = layer.lock_parameters();
-  const UpdateRequest request = {name, &gradient, lower == -infinity ? nullptr : &lower,
-                                 upper == infinity ? nullptr : &upper};
+  const ParameterBounds bounds = trained_bounds(layer.parameters(), name, {lower, upper});
+  const UpdateRequest request = {name, &gradient, bounds.lower == -infinity ? nullptr : &bounds.lower,
+                                 bounds.upper == infinity ? nullptr : &bounds.upper};
   OptimizerMember member = {};
   member.part = OptimizerMember::Part::parameter;
   member.descent = checked_descent(layer, request, "");
@@ -166,9 +191,7 @@ void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient
   try {
     layer.add_update(name.index);  // keeps the length of the parameter
   } catch (...) {
-    for (void* moments : members_.back().moments)
-      if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
-    members_.pop_back();
+    drop_newest();
     throw;
   }
 }
@@ -181,8 +204,9 @@ void Optimizer::list_synapse(Synapse& synapse) {
   SynapseMembers s = {};
   s.n_inputs = spec.n_inputs;
   s.n_outputs = spec.n_outputs;
-  for (const OptimizerMember& member : members_) {
-    if (member.synapse.get() != &synapse) continue;
+  for (uint32_t i = newest_.find(static_cast<const Object*>(&synapse)); i != AddressIndex::none;
+       i = members_[i].previous) {
+    const OptimizerMember& member = members_[i];
     const bool weights = member.part == OptimizerMember::Part::weights;
     const View values = weights ? synapse.weights() : synapse.bias();
     const View gradient = weights ? synapse.weight_gradient() : synapse.bias_gradient();
@@ -227,6 +251,8 @@ void Optimizer::seal() {
   gradients_.clear();
   n_elements_ = n_chunks_ = n_rows_ = n_tiles_ = n_units_ = 0;
   int32_t n_parameters = 0;
+  AddressIndex listed;
+  listed.make_room(members_.size());
   for (const OptimizerMember& member : members_) {
     const bool is_parameter = member.part == OptimizerMember::Part::parameter;
     View gradient;
@@ -238,7 +264,9 @@ void Optimizer::seal() {
     n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
     n_elements_ += member.count;
     Synapse* const synapse = member.synapse.get();
-    if (synapse && std::find(owners_.begin(), owners_.end(), synapse) == owners_.end()) list_synapse(*synapse);
+    if (!synapse || listed.find(synapse) != AddressIndex::none) continue;
+    listed.set(synapse, static_cast<uint32_t>(owners_.size()));
+    list_synapse(*synapse);
   }
   const auto allocate = [&](void*& memory, uint64_t bytes) {
     if (!memory && bytes > 0) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);

@@ -40,6 +40,7 @@ struct OptimizerMember {
   int64_t count;
   MemberFactors factors;
   void* moments[2];
+  uint32_t previous;  // the member of the same synapse or layer before it, or core::AddressIndex::none
 };
 
 class Optimizer final : public core::SharedObject {
@@ -86,12 +87,16 @@ class Optimizer final : public core::SharedObject {
   void release_memory() noexcept;
   void check_addable(const MemberFactors& factors) const;
   void add(OptimizerMember&& member);
+  static const core::Object* owner_of(const OptimizerMember& member) noexcept;
+  const OptimizerMember* find_member(const Synapse& synapse, OptimizerMember::Part part) const noexcept;
+  void drop_newest() noexcept;
   void list_synapse(Synapse& synapse);
   Found find(int32_t member, const char* name) const;
   Found find_checked(int32_t member, const char* name, const void* values, uint64_t bytes) const;
 
   const OptimizerSpec spec_;
   std::vector<OptimizerMember> members_;
+  core::AddressIndex newest_;  // the newest member of a synapse or layer
   bool sealed_ = false;
   std::vector<SynapseMembers> synapses_;
   std::vector<Synapse*> owners_;

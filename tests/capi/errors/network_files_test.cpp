@@ -173,8 +173,8 @@ TEST_F(NetworkFileErrors, FilesThatAreNoNetworks) {
                  WORDS("SYN-NETWORK-FILE", "synfire.stage.8"));
   expect_refused(FileParts(file).replace("n_stages=9", "n_stages=4097").whole(),
                  WORDS("SYN-NETWORK-FILE", "4097", "4096"));
-  expect_refused(FileParts(file).replace("next_batch=4", "next_batch=9007199254740993").whole(),
-                 WORDS("SYN-NETWORK-FILE", "9007199254740993"));
+  expect_refused(FileParts(file).replace("next_batch=4", "next_batch=18446744073709551616").whole(),
+                 WORDS("SYN-NETWORK-FILE", "18446744073709551616"));
   expect_refused(FileParts(file).replace("n_rows=10", "n_rows=-1").whole(), WORDS("SYN-NETWORK-FILE", "n_rows"));
   expect_refused(FileParts(file).replace("n_steps=3", "n_steps=18446744073709551619").whole(),
                  WORDS("SYN-NETWORK-FILE", "n_steps"));
@@ -183,11 +183,27 @@ TEST_F(NetworkFileErrors, FilesThatAreNoNetworks) {
   expect_refused(FileParts(file).replace("kind=readout", "kind=output").whole(), WORDS("SYN-NETWORK-FILE", "output"));
   expect_refused(FileParts(file).replace("model=lif", "model=lof").whole(), WORDS("SYN-NETWORK-FILE", "lof"));
   expect_refused(FileParts(file).replace("model=lif", "model=lif beta=1").whole(), WORDS("SYN-NETWORK-FILE", "beta"));
-  expect_refused(FileParts(file).replace("frozen=0 ", "").whole(), WORDS("SYN-NETWORK-FILE", "frozen"));
   expect_refused(FileParts(file).replace("frozen=0", "frozen=nan").whole(), WORDS("SYN-NETWORK-FILE", "frozen"));
   expect_refused(FileParts(file).replace("frozen=0", "frozen=0x1").whole(), WORDS("SYN-NETWORK-FILE", "frozen"));
   expect_refused(FileParts(file).replace("trained.tau=neuron,0.5,0,1.1,inf", "trained.tau=neuron,0.5,0,1.1").whole(),
                  WORDS("SYN-NETWORK-FILE", "trained.tau"));
+}
+
+// With batches of another size, the epoch begins again: its number must be one that can be counted.
+TEST_F(NetworkFileErrors, PositionsThatCannotBeCounted) {
+  StagePlan smaller = plan;
+  smaller.batch = 1;
+  const Network other = build(smaller);
+  const File before = saved(other);
+  const File far = FileParts(file).replace("next_batch=4", "next_batch=18446744073709551614").whole();
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-FILE", "18446744073709551614", "1"), load(other, far));
+  EXPECT_EQ(saved(other), before);
+  synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+  desc.batch = 1;
+  auto made = some_handle<synfire_network>();
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-FILE", "18446744073709551614"),
+               synfire_network_create_from_memory(context, far.data(), far.size(), &desc, &made));
+  EXPECT_EQ(made, nullptr);
 }
 
 TEST_F(NetworkFileErrors, DesignsThatCannotBe) {
@@ -293,6 +309,28 @@ TEST_F(NetworkFileErrors, AnotherNetworkSaysWhereItDiffers) {
   StagePlan with_rates = plan;
   with_rates.rate_strength = 0.1;
   EXPECT_FAILS(argument, WORDS("SYN-NETWORK-OTHER", "rate_strength", "n0"), load(network, saved(build(with_rates))));
+  expect_unchanged();
+}
+
+// Bounds of a trained parameter are compared where both say them: a default is nothing that a network needs.
+TEST_F(NetworkFileErrors, OnlyExplicitBoundsAreCompared) {
+  StagePlan untrained = plan;
+  untrained.train_tau = false;
+  constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto with = [&](double lower, double upper) {
+    return build(untrained, [=](synfire_network of) {
+      require_ok(synfire_network_train_parameter(of, "n0", "tau", 1, 0.5, 0, lower, upper));
+    });
+  };
+  const Network defaults = with(nan, nan);
+  EXPECT_OK(load(defaults, file));  // 1.1, and none
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-OTHER", "lower", "tau", "1.2", "1.1"), load(with(1.2, nan), file));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-OTHER", "upper", "tau"), load(with(nan, 9), file));
+  const File of_defaults = saved(defaults);
+  EXPECT_OK(load(network, of_defaults));
+  EXPECT_OK(load(network, file));
+  EXPECT_EQ(saved(created(context, of_defaults)), of_defaults);
+  EXPECT_OK(load(with(-infinity, infinity), of_defaults));
   expect_unchanged();
 }
 

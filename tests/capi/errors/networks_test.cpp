@@ -211,7 +211,7 @@ const Rule of_designs[] = {
     {"SYN-NETWORK-VALUE", argument,
      [](World& w) { return synfire_network_train_parameter(w.open, "n0", "tau", 0, 1, 0, 3, 2); }},
     {"SYN-NETWORK-VALUE", argument,
-     [](World& w) { return synfire_network_train_parameter(w.open, "n0", "tau", 0, 1, 0, nan, 2); }},
+     [](World& w) { return synfire_network_train_parameter(w.open, "n0", "tau", 0, 1, 0, nan, 0.5); }},
     {"SYN-NETWORK-TRAINED", argument,
      [](World& w) {
        Network network = w.with_neurons(SYNFIRE_MODEL_PLIF);
@@ -220,6 +220,19 @@ const Rule of_designs[] = {
      }},
     {"SYN-NETWORK-BUILT", order,
      [](World& w) { return synfire_network_train_parameter(w.built, "n0", "tau", 0, 1, 0, -infinity, infinity); }},
+    {"SYN-NETWORK-STAGES", argument,
+     [](World& w) {
+       Network network = w.make_empty();
+       EXPECT_OK(synfire_network_add_input(network, "in", SYNFIRE_NETWORK_INPUT_SPIKES, 3));
+       for (int i = 0; i < 4095; i += 2) {
+         EXPECT_OK(synfire_network_add_synapse(network, numbered('s', static_cast<size_t>(i)).c_str(), 1));
+         const std::string name = numbered('n', static_cast<size_t>(i));
+         const synfire_status status = synfire_network_add_neurons(network, name.c_str(), SYNFIRE_MODEL_LIF);
+         if (i == 4094) return status;
+         EXPECT_OK(status);
+       }
+       return SYNFIRE_OK;
+     }},
     {"SYN-SYNAPSE-MASK", argument,
      [](World& w) {
        const std::vector<uint8_t> mask(299, 1);

@@ -1517,12 +1517,12 @@ end
 # ---- optimizer: add_parameter! ---------------------------------------------------------------------------------------
 
 """
-    add_parameter!(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower, upper)
+    add_parameter!(optimizer, layer, name, gradient, learning_rate_factor, weight_decay_factor, lower=NaN, upper=NaN)
 
 Adds a parameter of a layer.
 """
 function add_parameter!(optimizer::Optimizer, layer::Layer, name::Union{Symbol,AbstractString}, gradient::Buffer,
-                        learning_rate_factor::Real, weight_decay_factor::Real, lower::Real, upper::Real)
+                        learning_rate_factor::Real, weight_decay_factor::Real, lower::Real=NaN, upper::Real=NaN)
     operands = Operands(optimizer.context)
     GC.@preserve operands check(LibSynfire.synfire_optimizer_add_parameter(optimizer, handle!(operands, layer),
                                                                            String(name), handle!(operands, gradient),
@@ -1681,13 +1681,13 @@ end
 # ---- network: train_parameter! ---------------------------------------------------------------------------------------
 
 """
-    train_parameter!(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+    train_parameter!(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower=NaN, upper=NaN)
 
 Lets the optimiser train a parameter of neurons, as [`add_parameter!`](@ref) does.
 """
 function train_parameter!(network::Network, stage::Union{Symbol,AbstractString},
                           parameter::Union{Symbol,AbstractString}, per_neuron::Bool, learning_rate_factor::Real,
-                          weight_decay_factor::Real, lower::Real, upper::Real)
+                          weight_decay_factor::Real, lower::Real=NaN, upper::Real=NaN)
     check(LibSynfire.synfire_network_train_parameter(network, String(stage), String(parameter), per_neuron,
                                                      learning_rate_factor, weight_decay_factor, lower, upper))
     return network
@@ -1967,9 +1967,11 @@ end
 
 Loads a file that [`save`](@ref) has written, into a network with the same stages: the same names, kinds, widths, masks,
 class weights and values, but for those that can change between replays, which become those of the file, and those that
-say only where memory lies or how weights began. The network may lack the file's loss and optimiser; then nothing that
-concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as
-it was, unless the device is lost; without memory, once a call finds some for it.
+say only where memory lies or how weights began. A value that the file lacks has its default. What draws random numbers
+in every replay, an input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of
+trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then
+nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the
+network is as it was, unless the device is lost; without memory, once a call finds some for it.
 """
 function load!(network::Network, path::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_network_load(network, String(path)))

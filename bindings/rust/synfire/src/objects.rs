@@ -449,10 +449,12 @@ impl Optimizer {
         gradient: &Buffer<A>,
         learning_rate_factor: f64,
         weight_decay_factor: f64,
-        lower: f64,
-        upper: f64,
+        lower: impl Into<Option<f64>>,
+        upper: impl Into<Option<f64>>,
     ) -> Result<()> {
         let name = Name::new(name)?;
+        let lower = lower.into().unwrap_or(f64::NAN);
+        let upper = upper.into().unwrap_or(f64::NAN);
         let mut held = all_held(&*self.core);
         held.extend([&layer.core.held, &gradient.core.held]);
         let _held = hold_all(held)?;
@@ -720,11 +722,13 @@ impl Network {
         per_neuron: bool,
         learning_rate_factor: f64,
         weight_decay_factor: f64,
-        lower: f64,
-        upper: f64,
+        lower: impl Into<Option<f64>>,
+        upper: impl Into<Option<f64>>,
     ) -> Result<()> {
         let stage = Name::new(stage)?;
         let parameter = Name::new(parameter)?;
+        let lower = lower.into().unwrap_or(f64::NAN);
+        let upper = upper.into().unwrap_or(f64::NAN);
         // SAFETY: live handles; what is pointed to lives for the call.
         self.core.held.between_launches(|| {
             check(unsafe {
@@ -931,10 +935,12 @@ impl Network {
     }
     /// Loads a file that [`Network::save`] has written, into a network with the same stages: the same names, kinds,
     /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
-    /// file, and those that say only where memory lies or how weights began. The network may lack the file's loss and
-    /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
-    /// after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for
-    /// it.
+    /// file, and those that say only where memory lies or how weights began. A value that the file lacks has its
+    /// default. What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file
+    /// unless the program has set one. Bounds of trained parameters are compared where both sides say them. The network
+    /// may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked
+    /// before anything changes, and after a failure the network is as it was, unless the device is lost; without memory,
+    /// once a call finds some for it.
     pub fn load(&self, path: &str) -> Result<()> {
         let path = Name::new(path)?;
         // SAFETY: live handles; what is pointed to lives for the call.

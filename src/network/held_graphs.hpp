@@ -1,0 +1,52 @@
+// Graphs of a network that a call on it uses: nobody else launches or changes them meanwhile.
+#ifndef SYNFIRE_NETWORK_HELD_GRAPHS_HPP
+#define SYNFIRE_NETWORK_HELD_GRAPHS_HPP
+
+#include <graph/graph.hpp>
+
+#include <deque>
+#include <optional>
+
+namespace synfire::network {
+
+enum class GraphKind : int32_t {
+  inference = SYNFIRE_NETWORK_GRAPH_INFERENCE,
+  training = SYNFIRE_NETWORK_GRAPH_TRAINING,
+  evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION
+};
+
+class HeldGraphs {
+ public:
+  using Hold = core::Graph::Hold;
+
+  HeldGraphs() = default;
+  HeldGraphs(const HeldGraphs&) = delete;
+  HeldGraphs& operator=(const HeldGraphs&) = delete;
+
+  // Both throw BUSY if the graph is being launched or changed. A null graph is not recorded yet.
+  void add(GraphKind kind, const core::Ref<core::Graph>& graph) {
+    if (graph) current_[static_cast<size_t>(kind)].emplace(*graph);
+  }
+  // One that data of another shape have replaced, and that the program still has.
+  void add_replaced(core::Graph& graph) { replaced_.emplace_back(graph); }
+
+  // Null: not recorded, or not held.
+  const Hold* find(GraphKind kind) const noexcept {
+    const std::optional<Hold>& hold = current_[static_cast<size_t>(kind)];
+    return hold ? &*hold : nullptr;
+  }
+  // Waits for replays that were launched before.
+  void finish() const {
+    for (const std::optional<Hold>& hold : current_)
+      if (hold) hold->finish();
+    for (const Hold& hold : replaced_) hold.finish();
+  }
+
+ private:
+  std::optional<Hold> current_[3];
+  std::deque<Hold> replaced_;
+};
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,56 @@
+#include "kept_state.hpp"
+
+#include "parts.hpp"
+
+#include <base/context.hpp>
+#include <graph/eager_calls.hpp>
+#include <operations/elementwise/copy.hpp>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+KeptState::KeptState(Parts& parts) : parts_(parts) {
+  for (const Pair& pair : parts.pairs) {
+    Layer& layer = *pair.layer;
+    const Extents& extents = layer.spec().extents;
+    for (int i = 0; i < layer.spec().model->n_states; ++i) {
+      copies_.push_back(parts.make(layer.spec().arithmetic(), {extents.batch, extents.n_neurons}));
+      const View state = layer.state_memory(i), copy = copies_.back()->view();
+      keep_.emplace_back(operations::Copy{state, copy});
+      put_back_.emplace_back(operations::Copy{copy, state});
+    }
+  }
+}
+
+// The processor copies memory of the host itself: the program's job system has no part in it, because it may be what
+// has failed.
+void KeptState::run(const OperationList& copies) const {
+  Device& device = parts_.context.device();
+  if (device.is_host()) {
+    for (const Operation& operation : copies) {
+      const auto& copy = *operation.as<operations::Copy>();
+      device.upload(copy.destination.data, copy.source.data, copy.source.bytes);
+    }
+    return;
+  }
+  run_now(parts_.context, copies, nullptr);
+  device.synchronize();
+}
+
+void KeptState::keep(const HeldGraphs& held) {
+  const RecordedGraph& inference = parts_.inference;
+  offsets_.clear();
+  for (const RecordedGraph::Value& one : inference.values)
+    if (one.is_offset()) offsets_.push_back(held.find(GraphKind::inference)->counted(one.operation, one.known_as));
+  run(keep_);
+}
+
+void KeptState::put_back(const HeldGraphs& held) const {
+  size_t i = 0;
+  for (const RecordedGraph::Value& one : parts_.inference.values)
+    if (one.is_offset()) held.find(GraphKind::inference)->set_whole(one.operation, one.known_as, offsets_[i++]);
+  run(put_back_);
+}
+
+}  // namespace synfire::network

@@ -1,0 +1,38 @@
+// A copy of what a call on a network changes although it only computes: the states of all neurons, and where the
+// inference graph draws its random numbers. It is put back if the call fails.
+#ifndef SYNFIRE_NETWORK_KEPT_STATE_HPP
+#define SYNFIRE_NETWORK_KEPT_STATE_HPP
+
+#include "held_graphs.hpp"
+
+#include <base/buffer.hpp>
+#include <graph/operation.hpp>
+
+#include <vector>
+
+namespace synfire::network {
+
+struct Parts;
+
+class KeptState {
+ public:
+  // Makes room for the copy, in memory that counts as the network's.
+  explicit KeptState(Parts& parts);
+
+  // Both work in the order of the context's own stream, and wait. The inference graph must be held.
+  void keep(const HeldGraphs& held);
+  // On the host it cannot fail. On a GPU it may lack memory, and can be tried again.
+  void put_back(const HeldGraphs& held) const;
+
+ private:
+  void run(const core::OperationList& copies) const;
+
+  Parts& parts_;
+  std::vector<core::Ref<core::Buffer>> copies_;  // [B, N] for each variable of each layer
+  core::OperationList keep_, put_back_;
+  std::vector<uint64_t> offsets_;  // of the inference graph's values
+};
+
+}  // namespace synfire::network
+
+#endif
