@@ -709,6 +709,46 @@ void test_training() {
   synfire_context_destroy(context);
 }
 
+// Inference in several batches, and values of a built network: a call that fails has changed nothing.
+void test_network_calls() {
+  synfire_context_desc cd = SYNFIRE_CONTEXT_DESC_INIT;
+  cd.backend = SYNFIRE_BACKEND_HOST;
+  cd.n_threads = 1;
+  synfire_context context = nullptr;
+  require(synfire_context_create(&cd, &context), "context");
+  const synfire_network network = trained_network(context, 2);
+  synfire_graph frames = nullptr;
+  require(synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, &frames), "graph");
+  for (int i = 0; i < 3; ++i) require(synfire_graph_launch(frames, nullptr, nullptr), "launch");
+  synfire_graph_destroy(frames);
+  const std::vector<unsigned char> before = file_of(network);
+  const auto unchanged = [&](const char* name) {
+    return [&, name](long n) {
+      if (file_of(network) != before) complain(name, n, "the network has changed");
+    };
+  };
+  constexpr uint64_t n_rows = 7;  // in batches of 2
+  synfire_buffer inputs = nullptr, outputs = nullptr;
+  synfire_buffer_desc rows = SYNFIRE_BUFFER_DESC_INIT;
+  rows.n_elements = n_rows * 9;
+  require(synfire_buffer_create(context, &rows, &inputs), "inputs");
+  rows.n_elements = n_rows * 3;
+  require(synfire_buffer_create(context, &rows, &outputs), "outputs");
+  run_dry(
+      "infer", [&] { return synfire_network_infer(network, inputs, n_rows, outputs); }, unchanged("infer"));
+  require(synfire_network_load_from_memory(network, before.data(), before.size()), "the network before");
+  // Their defaults, which nobody has set.
+  for (const char* const name : {"v_threshold", "v_reset"}) {
+    run_dry(
+        name, [&] { return synfire_network_set_value(network, "n0", name, 0.75); }, unchanged(name));
+    require(synfire_network_load_from_memory(network, before.data(), before.size()), "the network before");
+  }
+  synfire_buffer_destroy(inputs);
+  synfire_buffer_destroy(outputs);
+  synfire_network_destroy(network);
+  synfire_context_destroy(context);
+}
+
 void test_objects() {
   World world;
   synfire_buffer buffer = nullptr;
@@ -932,6 +972,7 @@ int main() {
   test_objects();
   test_network_files();
   test_training();
+  test_network_calls();
   std::printf("%d failures\n", n_failures);
   return n_failures == 0 ? 0 : 1;
 }
