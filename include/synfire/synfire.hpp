@@ -3458,6 +3458,23 @@ constexpr double accuracy(const synfire_network_result& result) noexcept {
   return result.n_counted == 0 ? 0.0 : static_cast<double>(result.n_correct) / static_cast<double>(result.n_counted);
 }
 
+namespace detail {
+
+// Throws unless there are as many rows of inputs as labels. What is of another type than the network's inputs is left to
+// the library, which names the type.
+inline void check_rows(const Network& network, std::size_t n_inputs, std::size_t n_labels, std::int32_t dtype) {
+  const Buffer input = network.buffer("input");  // [T, B, K], rates [1, B, K]
+  if (input.dtype() != dtype) return;
+  const std::uint64_t row = input.shape()[0] * input.shape()[2];
+  if (n_inputs == n_labels * row) return;
+  throw error(SYNFIRE_ERROR_INVALID_ARGUMENT,
+              "[SYN-NETWORK-DATA] synfire::set_data: inputs has " + std::to_string(n_inputs) + " elements and labels " +
+                  std::to_string(n_labels) + "; as many rows of " + std::to_string(row) + " elements are " +
+                  std::to_string(n_labels * row));
+}
+
+}  // namespace detail
+
 /**
  * Sets a data set with labels from memory of the program, as many rows as there are labels. Calls
  * synfire_network_set_data(), which copies both.
@@ -3465,14 +3482,15 @@ constexpr double accuracy(const synfire_network_result& result) noexcept {
  * @param context The context of the network.
  * @param network A built network, whose loss has one label per row.
  * @param set     One of `SYNFIRE_DATA_*`.
- * @param inputs  All rows, one behind the other.
- * @param labels  The label of each row.
+ * @param inputs  All rows, one after the other: exactly as many as there are labels.
+ * @param labels  The label of each row, 0 to C - 1.
  * @param dtype   The input's `"dtype"`: one of `SYNFIRE_DTYPE_*` whose elements are of type T.
- * @throws error
+ * @throws error, with the rule SYN-NETWORK-DATA if the numbers of rows and labels differ.
  */
 template <class T>
 void set_data(const Context& context, Network& network, std::int32_t set, const std::vector<T>& inputs,
               const std::vector<std::uint32_t>& labels, std::int32_t dtype = dtype_of<T>) {
+  detail::check_rows(network, inputs.size(), labels.size(), dtype);
   // Both are only read.
   auto desc = borrowed_desc(const_cast<T*>(inputs.data()), inputs.size(), SYNFIRE_MEMORY_HOST);
   desc.dtype = dtype;

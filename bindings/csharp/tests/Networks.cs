@@ -168,8 +168,14 @@ namespace Synfire.Tests
                 Refused(Status.ErrorInvalidArgument, "hidden", () => network.GetSynapse("hidden"));
                 Refused(Status.ErrorInvalidArgument, "input", () => network.GetBuffer<float>("inputs"));
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.GetGraph(NetworkGraph.Training));
-                Refused(Status.ErrorInvalidArgument, "SYN-",
-                        () => network.SetData(Data.Training, new float[9], new uint[2]));
+                // Rows that do not fit the labels: too few, too many, and a part of one more.
+                foreach (int size in new[] { 0, 9, 11, 15 })
+                {
+                    Refused(Status.ErrorInvalidArgument, "inputs has " + size + " elements and labels 2",
+                            () => network.SetData(Data.Training, new float[size], new uint[2]));
+                    Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",
+                            () => network.SetData(Data.Training, new float[size], new uint[2]));
+                }
                 Check.That(network.Summary().Contains("hidden") && network.ToDot().StartsWith("digraph"), "texts");
             }
         }

@@ -178,7 +178,12 @@ fn wrong_names_orders_and_data() -> Result<()> {
     refused(network.layer("first"), Status::InvalidArgument, &["first"]);
     refused(network.buffer::<f32>("inputs"), Status::InvalidArgument, &["inputs", "input"]);
     refused(network.graph(NetworkGraph::Training), Status::WrongOrder, &["SYN-NETWORK"]);
-    refused(network.set_labelled_data(Data::Training, &[0f32; 9], &[0, 1]), Status::InvalidArgument, &["SYN-"]);
+    // Rows that do not fit the labels: too few, too many, and a part of one more.
+    for size in [0, 9, 11, 15] {
+        let inputs = vec![0f32; size];
+        let words = [&format!("inputs has {size} elements"), "labels 2", "are 10", "SYN-NETWORK-DATA"];
+        refused(network.set_labelled_data(Data::Training, &inputs, &[0, 1]), Status::InvalidArgument, &words);
+    }
     refused(network.set_labelled_data::<f32>(Data::Training, &[], &[]), Status::InvalidArgument, &["SYN-"]);
     refused(network.add_input("a\0b", NetworkInput::Rates, 1), Status::InvalidArgument, &["SYN-RUST"]);
     let summary = network.summary()?;
