@@ -211,7 +211,8 @@ Ref<Buffer> Network::buffer(const char* name) {
   const std::string_view wanted = name;
   if (wanted == "input") return parts_->inference_input;
   if (wanted == "output") return parts_->inference_output;
-  std::string known = "\"input\", \"output\"";
+  if (wanted == "n_replaced" && parts_->n_replaced) return parts_->n_replaced;
+  std::string known = parts_->n_replaced ? "\"input\", \"output\", \"n_replaced\"" : "\"input\", \"output\"";
   Ref<Buffer> found;
   for (const Pair& pair : parts_->pairs) {
     const auto offer = [&](const char* suffix, const Ref<Buffer>& array) {

@@ -53,7 +53,8 @@ void Network::reset_state() {
 
 void Network::clear_sums() const {
   constexpr uint64_t zero = 0;
-  for (const Ref<Buffer>* const sum : {&parts_->loss, &parts_->n_correct, &parts_->n_counted})
+  for (const Ref<Buffer>* const sum :
+       {&parts_->loss, &parts_->n_correct, &parts_->n_counted, &parts_->n_replaced_in_batches})
     if (*sum) (*sum)->upload(0, &zero, (*sum)->view().bytes);
 }
 
@@ -64,6 +65,8 @@ void Network::read_sums(synfire_network_result& result) const {
   parts_->loss->download(0, &sum, sizeof sum);
   parts_->n_counted->download(0, &n_counted, sizeof n_counted);
   if (parts_->n_correct) parts_->n_correct->download(0, &n_correct, sizeof n_correct);
+  if (const Ref<Buffer>& n_replaced = parts_->n_replaced_in_batches)
+    n_replaced->download(0, &result.n_replaced, sizeof result.n_replaced);
   result.n_counted = n_counted;
   result.n_correct = n_correct;
   const int64_t n_classes = loss.choice == SYNFIRE_LOSS_MEAN_SQUARED_ERROR ? parts_->pairs.back().n_neurons() : 1;
@@ -210,6 +213,7 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
     fail_argument("SYN-BUFFER-OVERLAP", "inputs and outputs overlap in memory");
   const RecordedGraph& recorded = parts_->inference;
   Graph& graph = *recorded.graph;
+  uint64_t n_replaced = 0;
   for (int64_t first = 0; first < n_rows; first += batch) {
     const int64_t count = std::min(batch, n_rows - first);
     from.load(first, count, slot_of(graph, 0, *parts_->inference_input));
@@ -219,7 +223,10 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
     const uint64_t ticket = graph.launch(nullptr).ticket;
     graph.wait(ticket, WaitPolicy::yield, -1);
     to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
+    if (parts_->n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *parts_->n_replaced));
   }
+  // In the memory that is not of a replay, nor of a slot but the first.
+  if (parts_->n_replaced) parts_->n_replaced->upload(0, &n_replaced, sizeof n_replaced);
   reset_afterwards();
 }
 

@@ -195,8 +195,11 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   if (stage.kind == StageKind::neurons) stage.has_rate = words.take_whole("has_rate", 1, 0) == 1;
   if (stage.kind == StageKind::synapse) read.has_mask = words.take_whole("has_mask", 1, 0) == 1;
   if (stage.kind == StageKind::loss) read.has_class_weights = words.take_whole("has_class_weights", 1, 0) == 1;
-  for (const ValueSpec& spec : specs_of(stage.kind))
-    stage.values.push_back(spec.name == seed_word ? spec.initial : words.take_number(spec.name));
+  // Files of versions that did not know a value that acts on no result lack it.
+  for (const ValueSpec& spec : specs_of(stage.kind)) {
+    const bool is_absent = spec.effect == ValueSpec::Effect::on_none && !words.has(spec.name);
+    stage.values.push_back(spec.name == seed_word || is_absent ? spec.initial : words.take_number(spec.name));
+  }
   if (stage.kind == StageKind::neurons) {
     if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
       for (size_t i = 0; i < stage.values.size(); ++i)

@@ -30,6 +30,9 @@ namespace Synfire
         /// </summary>
         public bool Inference { get; set; }
 
+        /// <summary>The input has the value "replace_nonfinite", also if that of the file has not.</summary>
+        public bool ReplaceNonfinite { get; set; }
+
         /// <summary>Steps T of one replay.</summary>
         public long Steps { get; set; }
 
@@ -47,6 +50,7 @@ namespace Synfire
             desc.n_steps = options.Steps;
             desc.batch = options.Batch;
             desc.n_slots = options.Slots;
+            desc.replace_nonfinite = options.ReplaceNonfinite ? 1 : 0;
             return desc;
         }
     }

@@ -176,6 +176,8 @@ namespace Synfire.Tests
                     Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",
                             () => network.SetData(Data.Training, new float[size], new uint[2]));
                 }
+                Refused(Status.ErrorInvalidArgument, "row 1",
+                        () => network.SetData(Data.Training, new float[10], new uint[] { 0, 2 }));
                 Check.That(network.Summary().Contains("hidden") && network.ToDot().StartsWith("digraph"), "texts");
             }
         }
@@ -202,6 +204,17 @@ namespace Synfire.Tests
                                                             new NetworkFileOptions { Inference = true, Batch = 1 }))
                 using (Buffer<float> output = smaller.GetBuffer<float>("output"))
                     Check.That(output.Length == 2, "another batch");
+                // A network for a loop, which replaces what is not finite and counts it.
+                using (Network looped = Network.FromMemory(context, file,
+                                                           new NetworkFileOptions { ReplaceNonfinite = true }))
+                using (Buffer<float> rates = context.CreateBuffer<float>(MemoryKind.Host, Inputs))
+                using (Buffer<float> scores = context.CreateBuffer<float>(MemoryKind.Host, 2))
+                using (Buffer<ulong> replaced = looped.GetBuffer<ulong>("n_replaced"))
+                {
+                    new[] { 0.5f, float.NaN, 0, float.PositiveInfinity, 1 }.CopyTo(rates.Span);
+                    looped.Infer(rates, 1, scores);
+                    Check.That(replaced.Span[0] == 2, "two numbers are replaced");
+                }
                 network.Train(2);
                 Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
                 File.Delete(path);

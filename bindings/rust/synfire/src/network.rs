@@ -59,6 +59,7 @@ impl NetworkResult {
 #[must_use]
 pub struct NetworkFile {
     inference: bool,
+    replace_nonfinite: bool,
     n_steps: i64,
     batch: i64,
     n_slots: u32,
@@ -72,6 +73,11 @@ impl NetworkFile {
     /// Without the loss and the optimiser of the file, and without all that only training needs.
     pub fn inference(mut self, inference: bool) -> Self {
         self.inference = inference;
+        self
+    }
+    /// The input has the value `"replace_nonfinite"`, also if that of the file has not.
+    pub fn replace_nonfinite(mut self, replace_nonfinite: bool) -> Self {
+        self.replace_nonfinite = replace_nonfinite;
         self
     }
     /// Steps T of one replay.
@@ -118,7 +124,7 @@ impl NetworkFile {
             n_steps: self.n_steps,
             batch: self.batch,
             n_slots: self.n_slots,
-            reserved: 0,
+            replace_nonfinite: self.replace_nonfinite.into(),
         };
         let mut raw = null_mut();
         check(create(context.raw, &desc, &mut raw))?;
