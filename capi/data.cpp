@@ -17,17 +17,18 @@ class PinnedGatherRows {
         source_(required(desc_.source, "desc.source", context)),
         indices_(required(desc_.indices, "desc.indices", context)),
         n_active_(optional(desc_.n_active, "desc.n_active", context)),
-        destination_(required(desc_.destination, "desc.destination", context)) {
+        destination_(required(desc_.destination, "desc.destination", context)),
+        lengths_(optional(desc_.lengths, "desc.lengths", context)) {
     check_reserved(desc_.reserved, "desc.reserved");
   }
   operations::GatherRowsRequest request() const {
-    return {desc_.n_rows,  desc_.n_steps,  desc_.n_elements, desc_.batch,
-            source_.get(), indices_.get(), n_active_.get(),  destination_.get()};
+    return {desc_.n_rows,   desc_.n_steps,   desc_.n_elements,   desc_.batch,   source_.get(),
+            indices_.get(), n_active_.get(), destination_.get(), lengths_.get()};
   }
 
  private:
   synfire_gather_rows_desc desc_;
-  PinnedBuffer source_, indices_, n_active_, destination_;
+  PinnedBuffer source_, indices_, n_active_, destination_, lengths_;
 };
 
 // The buffers of a shuffle.

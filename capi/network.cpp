@@ -85,7 +85,6 @@ synfire_status create_from(const char* function, synfire_context context, const 
     const auto owner = pinned(context);
     const synfire_network_file_desc checked =
         desc ? read_descriptor(desc, "desc") : synfire_network_file_desc SYNFIRE_NETWORK_FILE_DESC_INIT;
-    check_reserved(checked.reserved, "desc.reserved");
     const network::FileRules rules(checked);
     *network = registered<synfire_network>(network::create_from_file(*owner, read(), rules));
     return SYNFIRE_OK;

@@ -43,8 +43,9 @@ SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96, 120, 168);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);
-SYNFIRE_STRUCT_SIZES(synfire_gather_rows_desc, 72);
+SYNFIRE_STRUCT_SIZES(synfire_gather_rows_desc, 72, 80);
 SYNFIRE_STRUCT_SIZES(synfire_shuffle_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_replace_nonfinite_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_rate_loss_desc, 96);
@@ -69,7 +70,7 @@ SYNFIRE_STRUCT_SIZES(synfire_optimizer_memory, 24);
 SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40);
 SYNFIRE_STRUCT_SIZES(synfire_network_file_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_network_memory, 72);
-SYNFIRE_STRUCT_SIZES(synfire_network_result, 64);
+SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72);
 
 #undef SYNFIRE_STRUCT_SIZES
 

@@ -55,7 +55,8 @@
  * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
  * graph. */
 /** @defgroup data Data sets
- * Batches of a data set, chosen and gathered on the device: immediately, or recorded into a graph. */
+ * Batches of a data set, chosen and gathered on the device, and numbers of inputs that are not finite, replaced and
+ * counted: immediately, or recorded into a graph. */
 /** @defgroup loss Reductions and losses
  * Readouts such as sums and means, what training minimises with its gradient, and how many predictions are correct:
  * immediately, or recorded into a graph. */
@@ -74,7 +75,7 @@
 /** ABI major version; equals the digit in the library's file name. */
 #define SYNFIRE_ABI_MAJOR 0
 /** ABI minor version; incremented when functions, constants or trailing descriptor fields are added. */
-#define SYNFIRE_ABI_MINOR 2
+#define SYNFIRE_ABI_MINOR 3
 /** Major and minor version in one number, for comparison with synfire_abi_version(). */
 #define SYNFIRE_ABI_VERSION (((uint32_t)SYNFIRE_ABI_MAJOR << 16) | (uint32_t)SYNFIRE_ABI_MINOR)
 
@@ -1879,7 +1880,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context
  * of the operation. The bits of elements are copied unchanged.
  *
  * Rows b >= `n_active[0]` are zero, and so are rows whose index is R or more: no index can make the operation access
- * memory outside of its buffers. Zero means all bits 0.
+ * memory outside of its buffers. Zero means all bits 0. With `lengths`, so are the steps from `lengths[b]` on of row b,
+ * whatever the source holds there; of time-packed spikes, which have 32 steps in a word, the bits of these steps.
  *
  * Packed spikes keep their format: R rows of ::SYNFIRE_DTYPE_BITS are `[R, T, ceil(N/32)]` words, and R rows of
  * ::SYNFIRE_DTYPE_TIME_BITS `[R, ceil(T/32), N]` words. `n_steps` and `n_elements` are always the unpacked T and N. */
@@ -1907,11 +1909,14 @@ typedef struct synfire_gather_rows_desc {
   /** Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not overlap the
    *  others. */
   synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+  /** Read: ::SYNFIRE_DTYPE_U32, how many steps of each row of the batch there are; more than T counts as T. Null: T.
+   *  Since ABI 0.3. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
 } synfire_gather_rows_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_GATHER_ROWS_DESC_INIT \
-  { (uint32_t)sizeof(synfire_gather_rows_desc), 0u, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+  { (uint32_t)sizeof(synfire_gather_rows_desc), 0u, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
 /** The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in
  * an order that depends on the seed and the epoch only.
@@ -1963,6 +1968,34 @@ typedef struct synfire_shuffle_desc {
 #define SYNFIRE_SHUFFLE_DESC_INIT \
   { (uint32_t)sizeof(synfire_shuffle_desc), 0, 0, 0, 0, 0u, NULL, NULL, 0u, 0u }
 
+/** Numbers `[T, B, N]` to copy, with 0 in the place of those that are not finite: NaN, infinity and minus infinity. The
+ * bits of all others are copied unchanged. A NaN that reaches a neuron stays in its state, and the neuron does not fire
+ * again until that is reset; with this operation before it, a broken frame of a sensor is one with zeros.
+ *
+ * `count` receives how many there were: each call and each replay writes it anew, or adds to it with `accumulate`. */
+typedef struct synfire_replace_nonfinite_desc {
+  /** `sizeof(synfire_replace_nonfinite_desc)`. */
+  uint32_t struct_size;
+  /** 1: the number is added to `count`. Default 0: it is written. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T. Default: 1. */
+  int64_t n_steps;
+  /** Elements N of one batch row of a step, at least 1. */
+  int64_t n_elements SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f64, f16 or bf16. A `row_pitch` is the distance from one step to the next. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, with `accumulate` also read: ::SYNFIRE_DTYPE_U64. Must not overlap the others. */
+  synfire_buffer count SYNFIRE_UPDATED("[1]");
+  /** Written, of the source's type. It may be `source` itself, and must not overlap it otherwise. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+} synfire_replace_nonfinite_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_REPLACE_NONFINITE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_replace_nonfinite_desc), 0, 0, 0, 0, NULL, NULL, NULL }
+
 /**
  * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
  *
@@ -2000,6 +2033,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context cont
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc,
                                                         synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Replaces what is not finite now: the same operation that synfire_graph_record_replace_nonfinite() records.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one or two kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_replace_nonfinite(synfire_context context,
+                                                                  const synfire_replace_nonfinite_desc *desc,
+                                                                  synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup loss
@@ -2789,6 +2842,21 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_graph graph,
                                                                      const synfire_shuffle_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a replacement of what is not finite.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers. A pinned `count` is read in the slot
+ *              of the replay (synfire_graph_get_slot()).
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_replace_nonfinite(
+    synfire_graph graph, const synfire_replace_nonfinite_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a reduction; synfire_reduce_desc says what is computed.
@@ -4037,11 +4105,13 @@ typedef struct synfire_network_result {
   uint64_t epoch;
   /** The batch of that epoch with which it goes on, from 0 on. */
   uint64_t batch;
+  /** With the input's value `"replace_nonfinite"`, how many numbers of the inputs were replaced by 0. Since ABI 0.3. */
+  uint64_t n_replaced;
 } synfire_network_result;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_RESULT_INIT \
-  { (uint32_t)sizeof(synfire_network_result), 0u, 0.0, 0u, 0u, 0u, 0u, 0u, 0u }
+  { (uint32_t)sizeof(synfire_network_result), 0u, 0.0, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /**
  * Creates a network without stages.
@@ -4083,6 +4153,13 @@ SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SY
  * - `"seed"`: from which rates are encoded.
  * - `"per_step"`: 1 for rates `[T, B, K]`, a rate of its own for each step. Default: 0.
  * - `"pinned"`: 1 to keep the data sets in page-locked memory, of which a replay transfers only a batch. Default: 0.
+ * - `"any_number"`: 1 if synfire_network_set_data() takes all numbers that the type has: what is not 0 counts as 1 in
+ *   spikes, values may be NaN or infinite, and rates are taken as synfire_encode_bernoulli() takes them. Default 0: it
+ *   refuses them. It can change after the network was built. Since ABI 0.3.
+ * - `"replace_nonfinite"`: 1 to replace numbers that are not finite by 0 and to count them, as
+ *   synfire_replace_nonfinite() does, in every replay of each graph; for f32, f64, f16 and bf16. The count is
+ *   synfire_network_result::n_replaced and, of the inference graph, the buffer `"n_replaced"`. Default 0: nothing is
+ *   added to the graphs. Since ABI 0.3.
  *
  * @param network    A network without stages.
  * @param name       The name of the stage.
@@ -4176,6 +4253,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_netw
  * - `"per_step"`: 1 for labels or targets of every step. Default 0: the same in all steps.
  * - `"ignores_label"` and `"ignored_label"`, as in ::synfire_loss_desc.
  * - `"label_smoothing"` and `"gradient_scale"` (default 1), which can change between replays.
+ * - `"any_number"`: 1 if synfire_network_set_data() takes targets and sample weights that are not finite. Default 0. It
+ *   can change after the network was built. Since ABI 0.3.
  *
  * @param network A network that ends with a readout.
  * @param name    The name of the stage.
@@ -4360,6 +4439,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays given
  * differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
  *
+ * Every element is looked at before anything is copied. What cannot be meant is refused, with its row, its value and
+ * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT, and the data are as before): a label that is no class, 0 to C - 1,
+ * nor the ignored one; a dense spike that is neither 0 nor 1; a value that is not finite; a rate outside 0 to 1; a
+ * target or a sample weight that is not finite. The values `"any_number"` of the input and of the loss allow all but the
+ * first, and the input's `"replace_nonfinite"` allows numbers that are not finite. Steps beyond a row's length count for
+ * nothing and may hold anything.
+ *
  * @param network        A built network with a loss, and for training data with an optimiser.
  * @param set            One of `SYNFIRE_DATA_*`.
  * @param n_rows         Rows R, 1 to 2^32 - 1.
@@ -4368,8 +4454,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * @param labels         u32 `[R]`, or `[R, T]` with the loss's `"per_step"`. Given exactly if the loss's `"targets"` is 0.
  * @param targets        f32 (f64 in an f64 network) `[R, C]`, or `[R, T, C]` with `"per_step"`. Given exactly if
  *                       `"targets"` is 1.
- * @param lengths        u32 `[R]`: how many steps of each row count in the readout, the loss and the rates of neurons.
- *                       Null: all.
+ * @param lengths        u32 `[R]`: how many steps of each row count in the readout, the loss and the rates of neurons; more
+ *                       than T counts as T. The inputs, labels and targets of the other steps are taken as 0. Null: all.
  * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
@@ -4520,7 +4606,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  * @param name        `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
  *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation
  *                    leave in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"`
- *                    or `".grad_v"`, as far as the network has it.
+ *                    or `".grad_v"`, as far as the network has it. With the input's value `"replace_nonfinite"`,
+ *                    `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph
+ *                    replaced (in the slot of the replay), and after synfire_network_infer() how many that call did.
  * @param[out] buffer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
@@ -4542,13 +4630,14 @@ typedef struct synfire_network_file_desc {
   int64_t batch;
   /** As synfire_network_desc::n_slots. */
   uint32_t n_slots;
-  /** Must be 0. */
-  uint32_t reserved;
+  /** 1: the input has the value `"replace_nonfinite"`, also if that of the file has not. Since ABI 0.3, before which it
+   *  had to be 0. */
+  int32_t replace_nonfinite SYNFIRE_FLAG;
 } synfire_network_file_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_FILE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_file_desc), 0, 0, 0, 0u, 0u }
+  { (uint32_t)sizeof(synfire_network_file_desc), 0, 0, 0, 0u, 0 }
 
 /**
  * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the

@@ -957,13 +957,15 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
  * @param batch       Batch rows B. Default: 1.
  * @param n_active    Read: ::SYNFIRE_DTYPE_U32, how many rows of the batch there are; more than B counts as B. Null: B.
  *                    Shape: `[1]`.
+ * @param lengths     Read: ::SYNFIRE_DTYPE_U32, how many steps of each row of the batch there are; more than T counts
+ *                    as T. Null: T. Since ABI 0.3. Shape: `[B]`.
  * @return The descriptor.
  */
 constexpr synfire_gather_rows_desc gather_rows_desc(synfire_buffer source, synfire_buffer indices,
                                                     synfire_buffer destination, std::int64_t n_rows,
                                                     std::int64_t n_elements, steps n_steps = steps{1},
-                                                    std::int64_t batch = 1,
-                                                    synfire_buffer n_active = nullptr) noexcept {
+                                                    std::int64_t batch = 1, synfire_buffer n_active = nullptr,
+                                                    synfire_buffer lengths = nullptr) noexcept {
   auto desc = detail::empty<synfire_gather_rows_desc>();
   desc.source = source;
   desc.indices = indices;
@@ -973,6 +975,7 @@ constexpr synfire_gather_rows_desc gather_rows_desc(synfire_buffer source, synfi
   desc.n_steps = n_steps.count;
   desc.batch = batch;
   desc.n_active = n_active;
+  desc.lengths = lengths;
   return desc;
 }
 
@@ -1003,6 +1006,38 @@ constexpr synfire_shuffle_desc shuffle_desc(synfire_buffer indices, std::int64_t
   desc.n_active = n_active;
   desc.seed = seed;
   desc.offset = offset;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_replace_nonfinite_desc.
+ *
+ * Numbers `[T, B, N]` to copy, with 0 in the place of those that are not finite: NaN, infinity and minus infinity. The
+ * bits of all others are copied unchanged. A NaN that reaches a neuron stays in its state, and the neuron does not fire
+ * again until that is reset; with this operation before it, a broken frame of a sensor is one with zeros.
+ *
+ * @param source      Read: f32, f64, f16 or bf16. A `row_pitch` is the distance from one step to the next. Shape:
+ *                    `[T, B, N]`.
+ * @param count       Written, with `accumulate` also read: ::SYNFIRE_DTYPE_U64. Must not overlap the others. Shape:
+ *                    `[1]`.
+ * @param destination Written, of the source's type. It may be `source` itself, and must not overlap it otherwise.
+ *                    Shape: `[T, B, N]`.
+ * @param n_elements  Elements N of one batch row of a step, at least 1.
+ * @param n_steps     Steps T. Default: 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_replace_nonfinite_desc replace_nonfinite_desc(synfire_buffer source, synfire_buffer count,
+                                                                synfire_buffer destination, std::int64_t n_elements,
+                                                                steps n_steps = steps{1},
+                                                                std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_replace_nonfinite_desc>();
+  desc.source = source;
+  desc.count = count;
+  desc.destination = destination;
+  desc.n_elements = n_elements;
+  desc.n_steps = n_steps.count;
+  desc.batch = batch;
   return desc;
 }
 
@@ -3353,7 +3388,9 @@ class Network : public Owner<synfire_network> {
    * @param name `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
    *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation leave
    *             in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or
-   *             `".grad_v"`, as far as the network has it.
+   *             `".grad_v"`, as far as the network has it. With the input's value `"replace_nonfinite"`,
+   *             `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph replaced (in
+   *             the slot of the replay), and after synfire_network_infer() how many that call did.
    * @return `buffer`, as synfire_network_get_buffer() gives it.
    * @throws error
    */
@@ -3493,6 +3530,23 @@ constexpr double accuracy(const synfire_network_result& result) noexcept {
   return result.n_counted == 0 ? 0.0 : static_cast<double>(result.n_correct) / static_cast<double>(result.n_counted);
 }
 
+namespace detail {
+
+// Throws unless there are as many rows of inputs as labels. What is of another type than the network's inputs is left to
+// the library, which names the type.
+inline void check_rows(const Network& network, std::size_t n_inputs, std::size_t n_labels, std::int32_t dtype) {
+  const Buffer input = network.buffer("input");  // [T, B, K], rates [1, B, K]
+  if (input.dtype() != dtype) return;
+  const std::uint64_t row = input.shape()[0] * input.shape()[2];
+  if (n_inputs == n_labels * row) return;
+  throw error(SYNFIRE_ERROR_INVALID_ARGUMENT,
+              "[SYN-NETWORK-DATA] synfire::set_data: inputs has " + std::to_string(n_inputs) + " elements and labels " +
+                  std::to_string(n_labels) + "; as many rows of " + std::to_string(row) + " elements are " +
+                  std::to_string(n_labels * row));
+}
+
+}  // namespace detail
+
 /**
  * Sets a data set with labels from memory of the program, as many rows as there are labels. Calls
  * synfire_network_set_data(), which copies both.
@@ -3500,14 +3554,15 @@ constexpr double accuracy(const synfire_network_result& result) noexcept {
  * @param context The context of the network.
  * @param network A built network, whose loss has one label per row.
  * @param set     One of `SYNFIRE_DATA_*`.
- * @param inputs  All rows, one behind the other.
- * @param labels  The label of each row.
+ * @param inputs  All rows, one after the other: exactly as many as there are labels.
+ * @param labels  The label of each row, 0 to C - 1.
  * @param dtype   The input's `"dtype"`: one of `SYNFIRE_DTYPE_*` whose elements are of type T.
- * @throws error
+ * @throws error, with the rule SYN-NETWORK-DATA if the numbers of rows and labels differ.
  */
 template <class T>
 void set_data(const Context& context, Network& network, std::int32_t set, const std::vector<T>& inputs,
               const std::vector<std::uint32_t>& labels, std::int32_t dtype = dtype_of<T>) {
+  detail::check_rows(network, inputs.size(), labels.size(), dtype);
   // Both are only read.
   auto desc = borrowed_desc(const_cast<T*>(inputs.data()), inputs.size(), SYNFIRE_MEMORY_HOST);
   desc.dtype = dtype;
@@ -3640,7 +3695,7 @@ inline void encode_bernoulli(const Context& context, const synfire_encode_bernou
  * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
  *
  * Calls synfire_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given, `n_active`
- * (`[1]`). Writes `destination` (`[T, B, N]`).
+ * (`[1]`) and `lengths` (`[B]`). Writes `destination` (`[T, B, N]`).
  *
  * @param context The context of the buffers.
  * @param desc    What to do; gather_rows_desc() helps.
@@ -3666,6 +3721,23 @@ inline void gather_rows(const Context& context, const synfire_gather_rows_desc& 
 inline void shuffle(const Context& context, const synfire_shuffle_desc& desc, synfire_stream stream = nullptr) {
   const synfire_shuffle_desc sized = detail::sized(desc);
   check(synfire_shuffle(context, &sized, stream));
+}
+
+/**
+ * Replaces what is not finite now: the same operation that synfire_graph_record_replace_nonfinite() records.
+ *
+ * Calls synfire_replace_nonfinite(). Reads `source` (`[T, B, N]`). Reads and writes `count` (`[1]`). Writes
+ * `destination` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; replace_nonfinite_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void replace_nonfinite(const Context& context, const synfire_replace_nonfinite_desc& desc,
+                              synfire_stream stream = nullptr) {
+  const synfire_replace_nonfinite_desc sized = detail::sized(desc);
+  check(synfire_replace_nonfinite(context, &sized, stream));
 }
 
 /**
@@ -3984,7 +4056,7 @@ class Graph : public Owner<synfire_graph> {
    * Appends a gather of rows of a data set into a batch.
    *
    * Calls synfire_graph_record_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given,
-   * `n_active` (`[1]`). Writes `destination` (`[T, B, N]`).
+   * `n_active` (`[1]`) and `lengths` (`[B]`). Writes `destination` (`[T, B, N]`).
    *
    * @param desc What to do; gather_rows_desc() helps.
    * @throws error
@@ -4009,6 +4081,20 @@ class Graph : public Owner<synfire_graph> {
   void record_shuffle(const synfire_shuffle_desc& desc) {
     const synfire_shuffle_desc sized = detail::sized(desc);
     check(synfire_graph_record_shuffle(handle_, &sized));
+  }
+
+  /**
+   * Appends a replacement of what is not finite.
+   *
+   * Calls synfire_graph_record_replace_nonfinite(). Reads `source` (`[T, B, N]`). Reads and writes `count` (`[1]`).
+   * Writes `destination` (`[T, B, N]`).
+   *
+   * @param desc What to do; replace_nonfinite_desc() helps.
+   * @throws error
+   */
+  void record_replace_nonfinite(const synfire_replace_nonfinite_desc& desc) {
+    const synfire_replace_nonfinite_desc sized = detail::sized(desc);
+    check(synfire_graph_record_replace_nonfinite(handle_, &sized));
   }
 
   /**

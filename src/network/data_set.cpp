@@ -1,5 +1,7 @@
 #include "data_set.hpp"
 
+#include "data_checks.hpp"
+
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
@@ -18,23 +20,25 @@ uint64_t RowShape::bytes() const noexcept {
 RowShape input_row(const Design& design) {
   const Stage& input = design.input();
   const bool is_one_step = input.choice == SYNFIRE_NETWORK_INPUT_RATES && !input.flag("per_step");
-  return {input.whole("dtype"), is_one_step ? 1 : design.rules().n_steps, input.width};
+  return {input.whole("dtype"), is_one_step ? 1 : design.rules().n_steps, input.width, !is_one_step};
 }
 
 namespace {
 
-int64_t target_steps(const Design& design) {
-  return design.only(StageKind::loss)->flag("per_step") ? design.rules().n_steps : 1;
+// Of a loss.
+RowShape loss_row(const Design& design, int32_t dtype, int64_t width) {
+  const bool per_step = design.only(StageKind::loss)->flag("per_step");
+  return {dtype, per_step ? design.rules().n_steps : 1, width, per_step};
 }
 
 }  // namespace
 
 RowShape label_row(const Design& design) {
-  return {SYNFIRE_DTYPE_U32, target_steps(design), 1};
+  return loss_row(design, SYNFIRE_DTYPE_U32, 1);
 }
 
 RowShape target_row(const Design& design) {
-  return {design.rules().dtype, target_steps(design), design.only(StageKind::readout)->width};
+  return loss_row(design, design.rules().dtype, design.only(StageKind::readout)->width);
 }
 
 RowShape length_row() {
@@ -133,6 +137,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
   std::vector<View> sources;
   sources.reserve(list.size());
   for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
+  check_elements(design, n_rows, arrays);
   // Everything is allocated before anything is copied.
   const auto given = [](const Buffer* array, const Ref<Buffer>& known) {
     return (array != nullptr) == (known.get() != nullptr);

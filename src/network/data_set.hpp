@@ -25,6 +25,7 @@ struct DataSet {
 struct RowShape {
   int32_t dtype;
   int64_t n_steps, width;
+  bool has_lengths = false;  // its steps are those of the network, of which a row may have fewer
 
   int64_t stored_steps() const noexcept { return dtype == SYNFIRE_DTYPE_TIME_BITS ? (n_steps + 31) / 32 : n_steps; }
   int64_t stored_width() const noexcept { return dtype == SYNFIRE_DTYPE_BITS ? (width + 31) / 32 : width; }

@@ -33,6 +33,8 @@ constexpr ValueSpec of_input[] = {
     {"seed", 0, 0, most_whole, whole, fixed},
     {"per_step", 0, 0, 1, whole, fixed},
     {"pinned", 0, 0, 1, whole, fixed, on_none},
+    {"any_number", 0, 0, 1, whole, changes, on_none},
+    {"replace_nonfinite", 0, 0, 1, whole, fixed, on_none},
 };
 constexpr ValueSpec of_dropout[] = {
     {"probability", 0, 0, below_one, false, changes},
@@ -62,9 +64,13 @@ constexpr ValueSpec of_neurons[] = {
     {"rate_of_layer", 0, 0, 1, whole, fixed, on_training},
 };
 constexpr ValueSpec of_loss[] = {
-    {"targets", 0, 0, 1, whole, fixed},           {"per_step", 0, 0, 1, whole, fixed},
-    {"ignores_label", 0, 0, 1, whole, fixed},     {"ignored_label", 0, 0, 4294967295.0, whole, fixed},
-    {"label_smoothing", 0, 0, 1, false, changes}, {"gradient_scale", 1, -largest, largest, false, changes},
+    {"targets", 0, 0, 1, whole, fixed},
+    {"per_step", 0, 0, 1, whole, fixed},
+    {"ignores_label", 0, 0, 1, whole, fixed},
+    {"ignored_label", 0, 0, 4294967295.0, whole, fixed},
+    {"label_smoothing", 0, 0, 1, false, changes},
+    {"gradient_scale", 1, -largest, largest, false, changes},
+    {"any_number", 0, 0, 1, whole, changes, on_none},
 };
 constexpr ValueSpec of_optimizer[] = {
     {"learning_rate", 1e-3, 0, largest, false, changes},
@@ -608,7 +614,8 @@ void Design::take_changes(const Design& from) {
   for (size_t i = 0; i < next.size(); ++i) {
     const std::span<const ValueSpec> specs = specs_of(next[i].kind);
     for (size_t k = 0; k < specs.size(); ++k)
-      if (specs[k].changes) next[i].values[k] = from.stages_[i].values[k];
+      // What the network accepts is the program's choice, not the file's.
+      if (specs[k].changes && specs[k].effect != on_none) next[i].values[k] = from.stages_[i].values[k];
     next[i].parameters = from.stages_[i].parameters;
     if (draws(next[i]) && !next[i].seed_is_set) next[i].seed = from.stages_[i].seed;
   }
@@ -651,6 +658,11 @@ void check_input(const Stage& stage, int32_t arithmetic) {
                   stage.choice == SYNFIRE_NETWORK_INPUT_SPIKES          ? "a format of spikes"
                   : stage.choice == SYNFIRE_NETWORK_INPUT_VALUES && f64 ? "f64"
                                                                         : "f32, f16 or bf16");
+  if (stage.flag("replace_nonfinite") &&
+      !is_one_of(dtype, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}))
+    fail_argument("SYN-NETWORK-VALUE",
+                  "\"replace_nonfinite\" of stage \"%s\" is 1, and its \"dtype\" %s; f32, f64, f16 or bf16 is needed",
+                  stage.name.c_str(), name_of_dtype(dtype));
   if (stage.flag("per_step") && stage.choice != SYNFIRE_NETWORK_INPUT_RATES)
     fail_argument("SYN-NETWORK-VALUE", "\"per_step\" of stage \"%s\" is 1; only an input of rates has it",
                   stage.name.c_str());

@@ -213,9 +213,14 @@ void Network::take_back(const HeldGraphs& held) noexcept {
 // ---- a new network --------------------------------------------------------------------------------------------------
 
 FileRules::FileRules(const synfire_network_file_desc& desc)
-    : inference(desc.inference == 1), n_steps(desc.n_steps), batch(desc.batch), n_slots(desc.n_slots) {
-  if (desc.inference != 0 && desc.inference != 1)
-    fail_argument("SYN-NETWORK-FLAG", "desc.inference is %d; allowed are 0 and 1", desc.inference);
+    : inference(desc.inference == 1),
+      replace_nonfinite(desc.replace_nonfinite == 1),
+      n_steps(desc.n_steps),
+      batch(desc.batch),
+      n_slots(desc.n_slots) {
+  for (const auto& [name, flag] :
+       {std::pair{"inference", desc.inference}, std::pair{"replace_nonfinite", desc.replace_nonfinite}})
+    if (flag != 0 && flag != 1) fail_argument("SYN-NETWORK-FLAG", "desc.%s is %d; allowed are 0 and 1", name, flag);
 }
 
 Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {
@@ -237,6 +242,7 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
     if (!stage.class_weights.empty())
       design.set_class_weights(name, stage.class_weights.data(), stage.class_weights.size());
   }
+  if (rules.replace_nonfinite) design.set_value(design.input().name.c_str(), "replace_nonfinite", 1, false);
   const Ref<Network> network = Ref<Network>::adopt(new Network(context, std::move(design)));
   network->build();
   network->load_first(file, saved);

@@ -245,6 +245,7 @@ Ref<Buffer> Network::buffer(const char* name) {
   const std::string_view wanted = name;
   if (wanted == "input") return parts_->inference_input;
   if (wanted == "output") return parts_->inference_output;
+  if (wanted == "n_replaced" && parts_->n_replaced) return parts_->n_replaced;
   struct Offer {
     const char* suffix;
     const Ref<Buffer> Pair::*array;
@@ -259,7 +260,7 @@ Ref<Buffer> Network::buffer(const char* name) {
     const Pair* const pair = stage ? parts_->find_pair(*stage) : nullptr;
     if (pair && pair->neurons_stage == *stage && pair->*offer.array) return pair->*offer.array;
   }
-  std::string known = "\"input\", \"output\"";
+  std::string known = parts_->n_replaced ? "\"input\", \"output\", \"n_replaced\"" : "\"input\", \"output\"";
   for (const Pair& pair : parts_->pairs)
     for (const Offer& offer : offers)
       if (pair.*offer.array)

@@ -140,6 +140,7 @@ class Network final : public core::Child {
 // What a file does not decide.
 struct FileRules {
   bool inference;          // without loss and optimiser
+  bool replace_nonfinite;  // also if the file's network does not
   int64_t n_steps, batch;  // 0: those of the file
   uint32_t n_slots;        // likewise
 

@@ -56,7 +56,8 @@ void Parts::reserve_slots() {
   const uint32_t n_slots = rules().n_slots;
   if (n_slots < 2 || n_slots == Graph::shared_slots) return;
   constexpr uint64_t alignment = 256;
-  for (const Ref<Buffer>& buffer : {inference_input, inference_output}) {
+  for (const Ref<Buffer>& buffer : {inference_input, inference_output, n_replaced}) {
+    if (!buffer) continue;
     uint64_t size = 0;
     if (__builtin_mul_overflow(buffer->view().bytes + alignment, uint64_t{n_slots} - 1, &size)) size = UINT64_MAX;
     planned->reserve(SYNFIRE_MEMORY_PINNED, size);
@@ -190,6 +191,11 @@ class Maker {
     for (const auto& [array, row] : {std::pair(&parts_.inference_input, input_row(design_)),
                                      std::pair(&parts_.inference_output, parts_.output_row())})
       *array = parts_.make_sequence(row.dtype, row.n_steps, rules_.batch, row.width, pinned);
+    if (!design_.input().flag("replace_nonfinite")) return;
+    const RowShape row = input_row(design_);
+    parts_.finite_input = parts_.make_sequence(row.dtype, row.n_steps, rules_.batch, row.width);
+    parts_.n_replaced = parts_.make(SYNFIRE_DTYPE_U64, {1}, pinned);
+    if (design_.only(StageKind::loss)) parts_.n_replaced_in_batches = one(SYNFIRE_DTYPE_U64);
   }
 
   void make_loss(const Stage& loss) const {

@@ -89,6 +89,9 @@ struct Parts {
   Ref<Buffer> input_spikes;                // of rates [T, B, K]
   Ref<Buffer> inference_input;             // page-locked
   Ref<Buffer> inference_output;            // page-locked
+  Ref<Buffer> finite_input;                // what the inference graph reads, with "replace_nonfinite"
+  Ref<Buffer> n_replaced;                  // u64 [1], page-locked: of a replay of that graph
+  Ref<Buffer> n_replaced_in_batches;       // u64 [1]: a sum over the replays of a call, of the others
   Ref<Buffer> readout, grad_readout;       // [B, C]
   Ref<Buffer> class_weights;               // f32 [C]
   Ref<Buffer> loss, n_correct, n_counted;  // sums over the replays of a call: f64, u32, u32

@@ -10,6 +10,7 @@
 #include <operations/neuron/forward.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
+#include <operations/replace_nonfinite/replace_nonfinite.hpp>
 #include <operations/shuffle/shuffle.hpp>
 #include <operations/state/state.hpp>
 #include <operations/synapse/synapse.hpp>
@@ -89,7 +90,7 @@ class Recording {
     if (!destination) destination = parts_.make_sequence(row.dtype, row.n_steps, rules_.batch, row.width);
     append([&](bool on_host) {
       return operations::gather_rows({n_rows_, row.n_steps, row.width, rules_.batch, source.get(), parts_.indices.get(),
-                                      parts_.n_active.get(), destination.get()},
+                                      parts_.n_active.get(), destination.get(), row.has_lengths ? lengths_ : nullptr},
                                      on_host);
     });
   }
@@ -100,22 +101,37 @@ class Recording {
     operations::record_shuffle(*graph_, {data.n_rows, rules_.batch, !training, training && rules_.drop_last,
                                          parts_.indices.get(), parts_.n_active.get(), rules_.seed, first_batch});
     note_offset(design_.stages().size(), 1);
+    // First: the other arrays have nothing beyond them.
+    gather(data.lengths, parts_.batch.lengths, length_row());
+    lengths_ = data.lengths ? parts_.batch.lengths.get() : nullptr;
     gather(data.inputs, parts_.batch.inputs, input_row(design_));
     gather(data.labels, parts_.batch.labels, label_row(design_));
     gather(data.targets, parts_.batch.targets, target_row(design_));
-    gather(data.lengths, parts_.batch.lengths, length_row());
     gather(data.sample_weights, parts_.batch.sample_weights, weight_row());
-    lengths_ = data.lengths ? parts_.batch.lengths.get() : nullptr;
     sample_weights_ = data.sample_weights ? parts_.batch.sample_weights.get() : nullptr;
     take_input(*parts_.batch.inputs);
     for (Pair& pair : parts_.pairs) append([&](bool) { return operations::reset_rows(*pair.layer, {0, 0}, nullptr); });
   }
 
+  // Numbers without those that are not finite. A batch is the network's own, and changed where it is; what the program
+  // has written stays as it is, and the inference graph reads a copy.
+  Buffer& replace_nonfinite(Buffer& array) {
+    const bool infers = kind_ == GraphKind::inference;
+    const RowShape row = input_row(design_);
+    Ref<Buffer>& count = infers ? parts_.n_replaced : parts_.n_replaced_in_batches;
+    Buffer& destination = infers ? *parts_.finite_input : array;
+    append([&](bool on_host) {
+      return operations::replace_nonfinite(
+          {!infers, row.n_steps, row.width, rules_.batch, &array, count.get(), &destination}, on_host);
+    });
+    return destination;
+  }
+
   void take_input(Buffer& array) {
     const Stage& input = design_.input();
-    input_ = &array;
+    input_ = input.flag("replace_nonfinite") ? &replace_nonfinite(array) : &array;
     if (input.choice != SYNFIRE_NETWORK_INPUT_RATES) return;
-    operations::record_encode_bernoulli(*graph_, {extents(input.width), input.flag("per_step"), &array,
+    operations::record_encode_bernoulli(*graph_, {extents(input.width), input.flag("per_step"), input_,
                                                   parts_.input_spikes.get(), seed_of(0), offset_of(0)});
     note(0, "seed", "seed");
     note_offset(0, static_cast<uint64_t>(rules_.n_steps));

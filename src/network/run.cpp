@@ -64,7 +64,8 @@ void Network::reset_state() {
 
 void Network::clear_sums() const {
   constexpr uint64_t zero = 0;
-  for (const Ref<Buffer>* const sum : {&parts_->loss, &parts_->n_correct, &parts_->n_counted})
+  for (const Ref<Buffer>* const sum :
+       {&parts_->loss, &parts_->n_correct, &parts_->n_counted, &parts_->n_replaced_in_batches})
     if (*sum) (*sum)->upload(0, &zero, (*sum)->view().bytes);
 }
 
@@ -104,6 +105,8 @@ void Network::read_sums(const Counts& counts, synfire_network_result& result) co
   result.n_batches = counts.n_batches;
   result.n_counted = counts.n_counted;
   result.n_correct = counts.n_correct;
+  if (const Ref<Buffer>& n_replaced = parts_->n_replaced_in_batches)
+    n_replaced->download(0, &result.n_replaced, sizeof result.n_replaced);
   const int64_t n_classes = loss.choice == SYNFIRE_LOSS_MEAN_SQUARED_ERROR ? parts_->pairs.back().n_neurons() : 1;
   result.loss =
       counts.n_counted == 0 ? sum : sum / (static_cast<double>(counts.n_counted) * static_cast<double>(n_classes));
@@ -305,6 +308,7 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
   const RecordedGraph& recorded = parts_->inference;
   const Graph::Hold& hold = *held.find(GraphKind::inference);
   Graph& graph = *recorded.graph;
+  uint64_t n_replaced = 0;
   with_state_kept(held, [&] {
     for (int64_t first = 0; first < n_rows; first += batch) {
       const int64_t count = std::min(batch, n_rows - first);
@@ -315,7 +319,10 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
       const uint64_t ticket = hold.launch().ticket;
       graph.wait(ticket, WaitPolicy::yield, -1);
       to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
+      if (parts_->n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *parts_->n_replaced));
     }
+    // In the memory that is not of a replay, nor of a slot but the first.
+    if (parts_->n_replaced) parts_->n_replaced->upload(0, &n_replaced, sizeof n_replaced);
     reset_afterwards();
   });
 }

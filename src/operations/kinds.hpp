@@ -18,6 +18,7 @@
 #include "parameters/update_parameter.hpp"
 #include "rate_loss/rate_loss.hpp"
 #include "reduce/reduce.hpp"
+#include "replace_nonfinite/replace_nonfinite.hpp"
 #include "shuffle/shuffle.hpp"
 #include "spikes/convert_spikes.hpp"
 #include "spikes/count_spikes.hpp"
@@ -51,6 +52,7 @@
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \
   KIND(Loss)                          \
+  KIND(ReplaceNonfinite)              \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

@@ -32,6 +32,7 @@ int main(void) {
   CHECK_INIT(synfire_encode_bernoulli_desc, SYNFIRE_ENCODE_BERNOULLI_DESC_INIT);
   CHECK_INIT(synfire_gather_rows_desc, SYNFIRE_GATHER_ROWS_DESC_INIT);
   CHECK_INIT(synfire_shuffle_desc, SYNFIRE_SHUFFLE_DESC_INIT);
+  CHECK_INIT(synfire_replace_nonfinite_desc, SYNFIRE_REPLACE_NONFINITE_DESC_INIT);
   CHECK_INIT(synfire_reduce_desc, SYNFIRE_REDUCE_DESC_INIT);
   CHECK_INIT(synfire_reduce_backward_desc, SYNFIRE_REDUCE_BACKWARD_DESC_INIT);
   CHECK_INIT(synfire_rate_loss_desc, SYNFIRE_RATE_LOSS_DESC_INIT);

@@ -258,6 +258,7 @@ static void print_structs(void) {
   FIELD(synfire_gather_rows_desc, indices);
   FIELD(synfire_gather_rows_desc, n_active);
   FIELD(synfire_gather_rows_desc, destination);
+  FIELD(synfire_gather_rows_desc, lengths);
   end_struct();
 
   begin_struct("synfire_shuffle_desc", sizeof(synfire_shuffle_desc));
@@ -271,6 +272,17 @@ static void print_structs(void) {
   FIELD(synfire_shuffle_desc, n_active);
   FIELD(synfire_shuffle_desc, seed);
   FIELD(synfire_shuffle_desc, offset);
+  end_struct();
+
+  begin_struct("synfire_replace_nonfinite_desc", sizeof(synfire_replace_nonfinite_desc));
+  FIELD(synfire_replace_nonfinite_desc, struct_size);
+  FIELD(synfire_replace_nonfinite_desc, accumulate);
+  FIELD(synfire_replace_nonfinite_desc, n_steps);
+  FIELD(synfire_replace_nonfinite_desc, n_elements);
+  FIELD(synfire_replace_nonfinite_desc, batch);
+  FIELD(synfire_replace_nonfinite_desc, source);
+  FIELD(synfire_replace_nonfinite_desc, count);
+  FIELD(synfire_replace_nonfinite_desc, destination);
   end_struct();
 
   begin_struct("synfire_reduce_desc", sizeof(synfire_reduce_desc));
@@ -561,7 +573,7 @@ static void print_structs(void) {
   FIELD(synfire_network_file_desc, n_steps);
   FIELD(synfire_network_file_desc, batch);
   FIELD(synfire_network_file_desc, n_slots);
-  FIELD(synfire_network_file_desc, reserved);
+  FIELD(synfire_network_file_desc, replace_nonfinite);
   end_struct();
 
   begin_struct("synfire_network_memory", sizeof(synfire_network_memory));
@@ -587,6 +599,7 @@ static void print_structs(void) {
   FIELD(synfire_network_result, n_skipped);
   FIELD(synfire_network_result, epoch);
   FIELD(synfire_network_result, batch);
+  FIELD(synfire_network_result, n_replaced);
   end_struct();
 }
 

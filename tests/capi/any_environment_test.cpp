@@ -594,6 +594,13 @@ class Everything {
       gather.n_active = n_active;
       gather.destination = gathered;
       answer(synfire_graph_record_gather_rows(graph, &gather));
+      const Buffer n_replaced = buffer(context, SYNFIRE_DTYPE_U64, 1);
+      synfire_replace_nonfinite_desc replace = SYNFIRE_REPLACE_NONFINITE_DESC_INIT;
+      replace.n_elements = 4 * shape.batch * shape.n_neurons;
+      replace.source = gathered;
+      replace.count = n_replaced;
+      replace.destination = gathered;
+      answer(synfire_graph_record_replace_nonfinite(graph, &replace));
       const Buffer labels = buffer(context, SYNFIRE_DTYPE_U32, static_cast<size_t>(shape.batch)),
                    slope = buffer(context, dtype_of<Scalar>, shape.sequence());
       synfire_loss_desc loss = loss_desc(rig.v_seq, labels, slope);
@@ -624,7 +631,7 @@ class Everything {
       }
       look_at(rig);
       for (const Buffer* const out :
-           {&other, &snapshot, &row, &words, &counts, &drawn, &kept, &kept_scale, &chosen, &gathered})
+           {&other, &snapshot, &row, &words, &counts, &drawn, &kept, &kept_scale, &chosen, &gathered, &n_replaced})
         look(*out);
       look(backward.parameter_gradients[0].gradient);
       for (const char* const known_as : {"tau", "reciprocal_tau"}) {

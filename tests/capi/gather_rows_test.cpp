@@ -34,7 +34,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 }
 
 synfire_gather_rows_desc describe(const Case& c, synfire_buffer source, synfire_buffer indices, synfire_buffer into,
-                                  synfire_buffer n_active = nullptr) {
+                                  synfire_buffer n_active = nullptr, synfire_buffer lengths = nullptr) {
   synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
   desc.n_rows = c.n_rows;
   desc.n_steps = c.n_steps == 1 ? 0 : c.n_steps;
@@ -44,6 +44,7 @@ synfire_gather_rows_desc describe(const Case& c, synfire_buffer source, synfire_
   desc.indices = indices;
   desc.n_active = n_active;
   desc.destination = into;
+  desc.lengths = lengths;
   return desc;
 }
 
@@ -181,6 +182,50 @@ TEST_F(GatherRows, RowsThatDoNotExistAreZero) {
         EXPECT_TRUE(same_bits(into.get(), expected(c, values, indices, active))) << c << " active " << active;
       }
     }
+}
+
+// Steps from the length of a row on are zero in every format, also where rows do not exist, whatever the source holds.
+TEST_F(GatherRows, StepsBeyondTheLengthAreZero) {
+  uint64_t count = 0;
+  for (const int32_t dtype : every_type)
+    for (const int64_t n_steps : {1, 2, 31, 32, 33, 70})
+      for (const int64_t n_elements : {1, 3, 4, 16, 129}) {
+        ++count;
+        const Case c{dtype, 4, n_steps, n_elements, 9};
+        const Placement from = placements[count % 5], to = placements[count / 5 % 5];
+        SCOPED_TRACE(testing::Message() << c << " lead " << from.lead << ", " << to.lead);
+        std::vector<double> values = elements_of(c, count);
+        if (is_packed(dtype))
+          for (double& value : values) value = 4294967295.0 - value;
+        const std::vector<uint32_t> indices = {3, 0, 2, 2, 1, 4, 0, 3, 1},
+                                    lengths = {0, 1, 31, 32, 33, 70, 64, 5, 0xFFFFFFFF};
+        std::vector<double> kept = expected(c, values, indices);
+        for (size_t t = 0; t < c.steps(); ++t)
+          for (size_t b = 0; b < indices.size(); ++b)
+            for (size_t n = 0; n < c.elements(); ++n) {
+              double& value = kept[(t * indices.size() + b) * c.elements() + n];
+              if (dtype != SYNFIRE_DTYPE_TIME_BITS) {
+                value = t < lengths[b] ? value : 0;
+                continue;
+              }
+              uint64_t word = 0;
+              for (size_t k = 0; k < 32; ++k)
+                if (32 * t + k < lengths[b]) word |= static_cast<uint64_t>(value) & (uint64_t{1} << k);
+              value = static_cast<double>(word);
+            }
+        const Rows source = source_of(c, values, from);
+        const Buffer chosen = numbers(context, indices), steps = numbers(context, lengths);
+        Rows into = batch_rows(context, c, to);
+        const auto desc = describe(c, source, chosen, into, nullptr, steps);
+        ASSERT_OK(synfire_gather_rows(context, &desc, nullptr));
+        ASSERT_TRUE(same_bits(into.get(), kept));
+        const Graph graph = make_graph(context);
+        record(graph, desc);
+        ASSERT_OK(synfire_graph_instantiate(graph));
+        into.poison();
+        replay(graph);
+        ASSERT_TRUE(same_bits(into.get(), kept)) << "in a graph";
+      }
 }
 
 // Enough for several threads on the host: by bytes, and by the number of short rows.
@@ -400,6 +445,7 @@ TEST_F(GatherErrors, Types) {
     if (type == SYNFIRE_DTYPE_U32) continue;
     expect_bad(refused, {"SYN-BUFFER-TYPE", "desc.indices"}, [&](auto& desc) { desc.indices = wrong; });
     expect_bad(refused, {"SYN-BUFFER-TYPE", "desc.n_active"}, [&](auto& desc) { desc.n_active = wrong; });
+    expect_bad(refused, {"SYN-BUFFER-TYPE", "desc.lengths"}, [&](auto& desc) { desc.lengths = wrong; });
   }
 }
 
@@ -447,12 +493,13 @@ TEST_F(GatherErrors, HandlesDescriptorsAndMemory) {
   const std::pair<const char*, Field> fields[] = {{"desc.source", &synfire_gather_rows_desc::source},
                                                   {"desc.indices", &synfire_gather_rows_desc::indices},
                                                   {"desc.n_active", &synfire_gather_rows_desc::n_active},
+                                                  {"desc.lengths", &synfire_gather_rows_desc::lengths},
                                                   {"desc.destination", &synfire_gather_rows_desc::destination}};
   for (const auto& one : fields) {
     const char* const name = one.first;
     const Field field = one.second;
     expect_bad(bad_handle, {"SYN-HANDLE-FOREIGN", name}, [&](auto& desc) { desc.*field = foreign; });
-    if (field == &synfire_gather_rows_desc::n_active) continue;
+    if (field == &synfire_gather_rows_desc::n_active || field == &synfire_gather_rows_desc::lengths) continue;
     expect_bad(bad_handle, {"SYN-HANDLE-NULL", name}, [&](auto& desc) { desc.*field = nullptr; });
   }
   for (const uint32_t size : {0u, 71u})

@@ -345,6 +345,15 @@ const std::vector<Kind>& kinds() {
          desc.destination = w.row;
          return synfire_graph_record_gather_rows(w.graph, &desc);
        }},
+      {"record_replace_nonfinite",
+       [](World& w) {
+         synfire_replace_nonfinite_desc desc = SYNFIRE_REPLACE_NONFINITE_DESC_INIT;
+         desc.n_elements = static_cast<int64_t>(n_row);
+         desc.source = w.row;
+         desc.count = w.count;
+         desc.destination = w.row;
+         return synfire_graph_record_replace_nonfinite(w.graph, &desc);
+       }},
       {"record_shuffle",
        [](World& w) {
          synfire_shuffle_desc desc = SYNFIRE_SHUFFLE_DESC_INIT;

@@ -146,8 +146,15 @@ TEST_F(Networks, WrongNamesAndOrders) {
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"hidden"}, [&] { network.synapse("hidden"); });
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"inputs", "input"}, [&] { network.buffer("inputs"); });
   expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK"}, [&] { network.graph(SYNFIRE_NETWORK_GRAPH_TRAINING); });
-  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-"}, [&] {
-    synfire::set_data(context, network, SYNFIRE_DATA_TRAINING, std::vector<float>(9), std::vector<std::uint32_t>(2));
+  // Rows that do not fit the labels: too few, too many, and a part of one more.
+  for (const std::size_t size : {9U, 11U, 15U, 0U})
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                   {"[SYN-NETWORK-DATA]", (std::to_string(size) + " elements").c_str(), "labels 2", "are 10"}, [&] {
+                     synfire::set_data(context, network, SYNFIRE_DATA_TRAINING, std::vector<float>(size),
+                                       std::vector<std::uint32_t>(2));
+                   });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"[SYN-BUFFER-TYPE]"}, [&] {
+    synfire::set_data(context, network, SYNFIRE_DATA_TRAINING, std::vector<double>(10), std::vector<std::uint32_t>(2));
   });
   EXPECT_NE(synfire::summary(network).find("hidden"), std::string::npos);
   network.reset();

@@ -1158,6 +1158,11 @@ namespace Synfire.Raw
         /// overlap the others.
         /// </summary>
         public synfire_buffer destination;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, how many steps of each row of the batch there are; more than T counts as T.
+        /// Null: T. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer lengths;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_gather_rows_desc Init
@@ -1216,6 +1221,50 @@ namespace Synfire.Raw
             {
                 synfire_shuffle_desc made = default(synfire_shuffle_desc);
                 made.struct_size = (uint)sizeof(synfire_shuffle_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Numbers <c>[T, B, N]</c> to copy, with 0 in the place of those that are not finite: NaN, infinity and
+    /// minus infinity. The bits of all others are copied unchanged. A NaN that reaches a neuron stays in its
+    /// state, and the neuron does not fire again until that is reset; with this operation before it, a broken
+    /// frame of a sensor is one with zeros.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_replace_nonfinite_desc
+    {
+        /// <summary><c>sizeof(synfire_replace_nonfinite_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: the number is added to <c>count</c>. Default 0: it is written.</summary>
+        public int accumulate;
+        /// <summary>Steps T. Default: 1.</summary>
+        public long n_steps;
+        /// <summary>Elements N of one batch row of a step, at least 1.</summary>
+        public long n_elements;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read: f32, f64, f16 or bf16. A <c>row_pitch</c> is the distance from one step to the next.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written, with <c>accumulate</c> also read: SYNFIRE_DTYPE_U64. Must not overlap the others.
+        /// </summary>
+        public synfire_buffer count;
+        /// <summary>
+        /// Written, of the source's type. It may be <c>source</c> itself, and must not overlap it otherwise.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_replace_nonfinite_desc Init
+        {
+            get
+            {
+                synfire_replace_nonfinite_desc made = default(synfire_replace_nonfinite_desc);
+                made.struct_size = (uint)sizeof(synfire_replace_nonfinite_desc);
                 return made;
             }
         }
@@ -2244,6 +2293,11 @@ namespace Synfire.Raw
         public ulong epoch;
         /// <summary>The batch of that epoch with which it goes on, from 0 on.</summary>
         public ulong batch;
+        /// <summary>
+        /// With the input's value <c>"replace_nonfinite"</c>, how many numbers of the inputs were replaced by 0.
+        /// Since ABI 0.3.
+        /// </summary>
+        public ulong n_replaced;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_result Init
@@ -2276,8 +2330,11 @@ namespace Synfire.Raw
         public long batch;
         /// <summary>As synfire_network_desc.n_slots.</summary>
         public uint n_slots;
-        /// <summary>Must be 0.</summary>
-        public uint reserved;
+        /// <summary>
+        /// 1: the input has the value <c>"replace_nonfinite"</c>, also if that of the file has not. Since ABI
+        /// 0.3, before which it had to be 0.
+        /// </summary>
+        public int replace_nonfinite;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_file_desc Init
@@ -2301,7 +2358,7 @@ namespace Synfire.Raw
         public const uint SYNFIRE_ABI_MAJOR = 0;
 
         /// <summary>ABI minor version that this binding was made for.</summary>
-        public const uint SYNFIRE_ABI_MINOR = 2;
+        public const uint SYNFIRE_ABI_MINOR = 3;
 
         /// <summary>Major and minor in one number.</summary>
         public const uint SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR;
@@ -3092,6 +3149,14 @@ namespace Synfire.Raw
             synfire_context context, synfire_shuffle_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Replaces what is not finite now: the same operation that synfire_graph_record_replace_nonfinite()
+        /// records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_replace_nonfinite(
+            synfire_context context, synfire_replace_nonfinite_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Reduces an array over its steps or its batch now: the same operation that
         /// synfire_graph_record_reduce() records.
         /// </summary>
@@ -3193,6 +3258,11 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_shuffle(synfire_graph graph, synfire_shuffle_desc* desc);
+
+        /// <summary>Appends a replacement of what is not finite.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_replace_nonfinite(
+            synfire_graph graph, synfire_replace_nonfinite_desc* desc);
 
         /// <summary>Appends a reduction; synfire_reduce_desc says what is computed.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

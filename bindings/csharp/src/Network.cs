@@ -32,6 +32,9 @@ namespace Synfire
         /// </summary>
         public bool Inference { get; set; }
 
+        /// <summary>The input has the value "replace_nonfinite", also if that of the file has not.</summary>
+        public bool ReplaceNonfinite { get; set; }
+
         /// <summary>Steps T of one replay.</summary>
         public long Steps { get; set; }
 
@@ -49,6 +52,7 @@ namespace Synfire
             desc.n_steps = options.Steps;
             desc.batch = options.Batch;
             desc.n_slots = options.Slots;
+            desc.replace_nonfinite = options.ReplaceNonfinite ? 1 : 0;
             return desc;
         }
     }
@@ -120,18 +124,50 @@ namespace Synfire
         /// Sets a data set of rows with one label each, from arrays of the program. Both are copied.
         /// </summary>
         /// <param name="set">Which of the network's data sets.</param>
-        /// <param name="inputs">All rows, one behind the other; uint stands for packed spikes.</param>
-        /// <param name="labels">The label of each row.</param>
+        /// <param name="inputs">
+        /// All rows, one after the other, exactly as many as there are labels; uint stands for packed spikes.
+        /// </param>
+        /// <param name="labels">The label of each row, 0 to C - 1.</param>
         public Network SetData<T>(Data set, T[] inputs, uint[] labels) where T : struct
         {
             Errors.Given(inputs, "inputs");
             Errors.Given(labels, "labels");
+            DType dtype;
+            long row = InputRow(out dtype);
+            // What is of another type is left to the library, which names the type.
+            if (ElementTypes.Of(typeof(T)) == dtype && inputs.LongLength != labels.LongLength * row)
+                throw new SynfireException(
+                    Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",
+                    FormattableString.Invariant($"inputs has {inputs.LongLength} elements and labels {labels.LongLength}; ") +
+                    FormattableString.Invariant($"as many rows of {row} elements are {labels.LongLength * row}"), 0);
             using (Buffer<T> rows = Context.CreateBuffer<T>(MemoryKind.Host, inputs.LongLength))
             using (Buffer<uint> numbers = Context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, labels.LongLength))
             {
                 new ReadOnlySpan<T>(inputs).CopyTo(rows.Span);
                 new ReadOnlySpan<uint>(labels).CopyTo(numbers.Span);
                 return SetData(set, labels.LongLength, rows, numbers);
+            }
+        }
+
+        // The type of inputs, and the elements of one row as they are stored: of packed spikes, words.
+        private long InputRow(out DType dtype)
+        {
+            using (new Use(Handle))
+            {
+                synfire_buffer_desc desc = synfire_buffer_desc.Init;
+                synfire_buffer input;
+                fixed (byte* name = Synfire.Name.Long("input", "name"))
+                    Errors.Check(Native.synfire_network_get_buffer(Raw, name, &input));
+                try
+                {
+                    Errors.Check(Native.synfire_buffer_get_desc(input, &desc));
+                }
+                finally
+                {
+                    Native.synfire_buffer_destroy(input);
+                }
+                dtype = (DType)desc.dtype;
+                return (long)(desc.shape[0] * desc.shape[2]);  // [T, B, K], rates [1, B, K]
             }
         }
 

@@ -768,6 +768,7 @@ namespace Synfire
             Skipped = raw.n_skipped;
             Epoch = raw.epoch;
             Batch = raw.batch;
+            Replaced = raw.n_replaced;
         }
 
         /// <summary>
@@ -794,6 +795,12 @@ namespace Synfire
 
         /// <summary>The batch of that epoch with which it goes on, from 0 on.</summary>
         public ulong Batch { get; }
+
+        /// <summary>
+        /// With the input's value <c>"replace_nonfinite"</c>, how many numbers of the inputs were replaced by 0.
+        /// Since ABI 0.3.
+        /// </summary>
+        public ulong Replaced { get; }
     }
 
     internal sealed unsafe partial class Call

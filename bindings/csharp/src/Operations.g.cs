@@ -521,6 +521,12 @@ namespace Synfire
         /// </summary>
         public BufferBase Destination { get; set; }
 
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, how many steps of each row of the batch there are; more than T counts
+        /// as T. Null: T. Since ABI 0.3. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
         internal synfire_gather_rows_desc Desc(Call call)
         {
             synfire_gather_rows_desc desc = synfire_gather_rows_desc.Init;
@@ -532,6 +538,7 @@ namespace Synfire
             desc.indices = call.Use(Errors.Given(Indices, "Indices"));
             desc.n_active = call.Use(Active);
             desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.lengths = call.Use(Lengths);
             return desc;
         }
     }
@@ -588,6 +595,58 @@ namespace Synfire
             desc.n_active = call.Use(Active);
             desc.seed = Seed;
             desc.offset = Offset;
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// What <see cref="Graph.ReplaceNonfinite(ReplaceNonfiniteArguments)"/> records and
+    /// <see cref="Context.ReplaceNonfinite(ReplaceNonfiniteArguments, IntPtr)"/> runs.
+    /// </summary>
+    public sealed class ReplaceNonfiniteArguments
+    {
+        /// <summary>
+        /// <c>true</c>: the number is added to <see cref="Count"/>. Default <c>false</c>: it is written.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T. Default: 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Elements N of one batch row of a step, at least 1.</summary>
+        public long Elements { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: f32, f64, f16 or bf16. A <c>row_pitch</c> is the distance from one step to the next. Its shape
+        /// is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written, with <see cref="Accumulate"/> also read: <see cref="DType.U64"/>. Must not overlap the
+        /// others. Read and written. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Count { get; set; }
+
+        /// <summary>
+        /// Written, of the source's type. It may be <see cref="Source"/> itself, and must not overlap it
+        /// otherwise. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_replace_nonfinite_desc Desc(Call call)
+        {
+            synfire_replace_nonfinite_desc desc = synfire_replace_nonfinite_desc.Init;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_elements = Elements;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.count = call.Use(Errors.Given(Count, "Count"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
             return desc;
         }
     }
@@ -1634,6 +1693,21 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>Appends a replacement of what is not finite.</summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <returns>This graph.</returns>
+        public Graph ReplaceNonfinite(ReplaceNonfiniteArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_replace_nonfinite_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_replace_nonfinite(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
         /// <param name="arguments">What it reads and writes, and how.</param>
         /// <returns>This graph.</returns>
@@ -2033,6 +2107,22 @@ namespace Synfire
             {
                 synfire_shuffle_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_shuffle(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Replaces what is not finite now: the same operation that
+        /// <see cref="Graph.ReplaceNonfinite(ReplaceNonfiniteArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void ReplaceNonfinite(ReplaceNonfiniteArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_replace_nonfinite_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_replace_nonfinite(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

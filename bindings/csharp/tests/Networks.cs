@@ -174,8 +174,16 @@ namespace Synfire.Tests
                 Refused(Status.ErrorInvalidArgument, "hidden", () => network.GetSynapse("hidden"));
                 Refused(Status.ErrorInvalidArgument, "input", () => network.GetBuffer<float>("inputs"));
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.GetGraph(NetworkGraph.Training));
-                Refused(Status.ErrorInvalidArgument, "SYN-",
-                        () => network.SetData(Data.Training, new float[9], new uint[2]));
+                // Rows that do not fit the labels: too few, too many, and a part of one more.
+                foreach (int size in new[] { 0, 9, 11, 15 })
+                {
+                    Refused(Status.ErrorInvalidArgument, "inputs has " + size + " elements and labels 2",
+                            () => network.SetData(Data.Training, new float[size], new uint[2]));
+                    Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",
+                            () => network.SetData(Data.Training, new float[size], new uint[2]));
+                }
+                Refused(Status.ErrorInvalidArgument, "row 1",
+                        () => network.SetData(Data.Training, new float[10], new uint[] { 0, 2 }));
                 Check.That(network.Summary().Contains("hidden") && network.ToDot().StartsWith("digraph"), "texts");
             }
         }
@@ -204,6 +212,17 @@ namespace Synfire.Tests
                                                             new NetworkFileOptions { Inference = true, Batch = 1 }))
                 using (Buffer<float> output = smaller.GetBuffer<float>("output"))
                     Check.That(output.Length == 2, "another batch");
+                // A network for a loop, which replaces what is not finite and counts it.
+                using (Network looped = Network.FromMemory(context, file,
+                                                           new NetworkFileOptions { ReplaceNonfinite = true }))
+                using (Buffer<float> rates = context.CreateBuffer<float>(MemoryKind.Host, Inputs))
+                using (Buffer<float> scores = context.CreateBuffer<float>(MemoryKind.Host, 2))
+                using (Buffer<ulong> replaced = looped.GetBuffer<ulong>("n_replaced"))
+                {
+                    new[] { 0.5f, float.NaN, 0, float.PositiveInfinity, 1 }.CopyTo(rates.Span);
+                    looped.Infer(rates, 1, scores);
+                    Check.That(replaced.Span[0] == 2, "two numbers are replaced");
+                }
                 network.Train(2);
                 Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
                 File.Delete(path);

@@ -15,12 +15,14 @@ inline GatherArrays arrays_of(const GatherRows& op) {
           static_cast<char*>(op.destination.data),
           static_cast<const uint32_t*>(op.indices.data),
           static_cast<const uint32_t*>(op.n_active.data),
+          static_cast<const uint32_t*>(op.lengths.data),
           op.source.shape[0],
           op.source.shape[1],
           op.destination.shape[1],
           op.source.shape[2] * element,
           op.source.pitch * element,
-          op.destination.pitch * element};
+          op.destination.pitch * element,
+          op.source.dtype == SYNFIRE_DTYPE_TIME_BITS ? 32 : 1};
 }
 
 }  // namespace synfire::operations

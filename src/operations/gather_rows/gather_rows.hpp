@@ -12,6 +12,7 @@ struct GatherRows {
   View indices;      // u32 [B]
   View n_active;     // u32 [1], or none
   View destination;  // [T, B, N] of the same type
+  View lengths;      // u32 [B], or none
 
   static constexpr const char* name = "gather rows";
   static void operands(GatherRows& op, OperandVisitor visit) {
@@ -19,6 +20,7 @@ struct GatherRows {
     visit({"desc.indices", op.indices, Access::read});
     visit({"desc.n_active", op.n_active, Access::read});
     visit({"desc.destination", op.destination, Access::write});
+    visit({"desc.lengths", op.lengths, Access::read});
   }
 };
 OperationLabel label(const GatherRows& op);
@@ -36,6 +38,7 @@ struct GatherRowsRequest {
   core::Buffer* indices;
   core::Buffer* n_active;  // may be null
   core::Buffer* destination;
+  core::Buffer* lengths;  // may be null
 };
 // Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
 core::OperationList gather_rows(const GatherRowsRequest& request, bool on_host);

@@ -34,11 +34,23 @@ struct Any {
   }
 };
 
+// Clears the bits of steps that the row does not have.
+void clear_bits(char* words, int64_t bytes, uint32_t mask) {
+  for (int64_t i = 0; i < bytes; i += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, words + i, sizeof word);
+    word &= mask;
+    std::memcpy(words + i, &word, sizeof word);
+  }
+}
+
 template <class Copy>
 void gather(const GatherArrays& arrays, int64_t begin, int64_t end, Copy copy) {
   for (int64_t i = begin; i < end; ++i) {
     const int64_t step = i / arrays.batch, row = i % arrays.batch;
     copy(arrays.to(step, row), arrays.from(step, row), arrays.piece);
+    if (const uint32_t mask = arrays.mask(step, row); mask != ~uint32_t{0})
+      clear_bits(arrays.to(step, row), arrays.piece, mask);
   }
 }
 

@@ -11,6 +11,7 @@ using operations::GatherArrays;
 struct Task {
   const char* from;  // null: zero
   char* to;
+  uint32_t mask;       // of each word
   int64_t first_unit;  // of this thread
 };
 
@@ -20,7 +21,15 @@ __device__ __forceinline__ Task task_of(const GatherRowsLaunch& launch, int64_t 
   const int64_t shorter = launch.along_rows ? arrays.n_steps : arrays.batch;
   const int64_t outer = piece / shorter, inner = piece - outer * shorter;
   const int64_t step = launch.along_rows ? inner : outer, row = launch.along_rows ? outer : inner;
-  return {arrays.from(step, row), arrays.to(step, row), part * launch.lanes * gather_accesses + lane};
+  return {arrays.from(step, row), arrays.to(step, row), arrays.mask(step, row),
+          part * launch.lanes * gather_accesses + lane};
+}
+
+__device__ __forceinline__ uint32_t masked(uint32_t word, uint32_t mask) {
+  return word & mask;
+}
+__device__ __forceinline__ uint4 masked(const uint4& words, uint32_t mask) {
+  return {words.x & mask, words.y & mask, words.z & mask, words.w & mask};
 }
 
 template <class Unit>
@@ -35,7 +44,7 @@ __device__ __forceinline__ void copy_units(const GatherRowsLaunch& launch, const
 #pragma unroll
   for (int k = 0; k < gather_accesses; ++k) {
     const int64_t i = task.first_unit + k * launch.lanes;
-    if (i < launch.n_units) reinterpret_cast<Unit*>(task.to)[i] = units[k];
+    if (i < launch.n_units) reinterpret_cast<Unit*>(task.to)[i] = masked(units[k], task.mask);
   }
 }
 

@@ -75,7 +75,8 @@ OperationList gather_rows(const GatherRowsRequest& request, bool on_host) {
       GatherRows{array(*request.source, "desc.source", {request.n_rows, n_steps, n_elements}, on_host),
                  u32_array(*request.indices, "desc.indices", batch, on_host),
                  request.n_active ? u32_array(*request.n_active, "desc.n_active", 1, on_host) : View{},
-                 array(*request.destination, "desc.destination", {n_steps, batch, n_elements}, on_host)}};
+                 array(*request.destination, "desc.destination", {n_steps, batch, n_elements}, on_host),
+                 request.lengths ? u32_array(*request.lengths, "desc.lengths", batch, on_host) : View{}}};
   check_overlap(operations);
   return operations;
 }

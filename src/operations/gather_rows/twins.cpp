@@ -12,7 +12,9 @@ const void* gather_rows_kernel(int unit_bytes) {
       for (int64_t row = 0; row < arrays.batch; ++row) {
         const char* const from = arrays.from(step, row);
         char* const to = arrays.to(step, row);
-        for (int64_t i = 0; i < arrays.piece; ++i) to[i] = static_cast<char>(from ? from[i] : 0);
+        const uint32_t mask = arrays.mask(step, row);
+        for (int64_t i = 0; i < arrays.piece; ++i)
+          to[i] = static_cast<char>(from ? static_cast<uint32_t>(from[i]) & (mask >> (8 * (i % 4))) : 0);
       }
   });
 }

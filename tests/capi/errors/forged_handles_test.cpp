@@ -20,6 +20,7 @@ class ForgedHandles : public Errors {
   const Buffer number = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   const Buffer mask = make_buffer(context, SYNFIRE_DTYPE_BITS, 1);
   const Buffer words = make_buffer(context, SYNFIRE_DTYPE_U32, shape.sequence());
+  const Buffer long_words = make_buffer(context, SYNFIRE_DTYPE_U64, 1);
   double value = 1;
   float element = 1;
   uint64_t bytes = sizeof element;
@@ -59,6 +60,14 @@ class ForgedHandles : public Errors {
     desc.source = rig.x;
     desc.indices = words;
     desc.n_active = words;
+    desc.destination = rig.spikes;
+    return desc;
+  }
+  synfire_replace_nonfinite_desc replace_nonfinite() const {
+    synfire_replace_nonfinite_desc desc = SYNFIRE_REPLACE_NONFINITE_DESC_INIT;
+    desc.n_elements = 1;
+    desc.source = rig.x;
+    desc.count = long_words;
     desc.destination = rig.spikes;
     return desc;
   }
@@ -201,6 +210,11 @@ class ForgedHandles : public Errors {
                const auto desc = gather();
                return synfire_gather_rows(bad, &desc, nullptr);
              }},
+            {"replace_nonfinite",
+             [this](auto bad) {
+               const auto desc = replace_nonfinite();
+               return synfire_replace_nonfinite(bad, &desc, nullptr);
+             }},
             {"dropout",
              [this](auto bad) {
                const auto desc = dropout();
@@ -342,10 +356,17 @@ class ForgedHandles : public Errors {
           calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
     for (const auto field : {&synfire_gather_rows_desc::source, &synfire_gather_rows_desc::indices,
-                             &synfire_gather_rows_desc::n_active, &synfire_gather_rows_desc::destination})
+                             &synfire_gather_rows_desc::n_active, &synfire_gather_rows_desc::destination,
+                             &synfire_gather_rows_desc::lengths})
       add_field(
           calls, gather(), field, [=](const auto* desc) { return synfire_gather_rows(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_gather_rows(recording, desc); });
+    for (const auto field : {&synfire_replace_nonfinite_desc::source, &synfire_replace_nonfinite_desc::count,
+                             &synfire_replace_nonfinite_desc::destination})
+      add_field(
+          calls, replace_nonfinite(), field,
+          [=](const auto* desc) { return synfire_replace_nonfinite(owner, desc, nullptr); },
+          [=](const auto* desc) { return synfire_graph_record_replace_nonfinite(recording, desc); });
     for (const auto field : {&synfire_dropout_desc::mask, &synfire_dropout_desc::scale})
       add_field(
           calls, dropout(), field, [=](const auto* desc) { return synfire_dropout(owner, desc, nullptr); },
@@ -479,6 +500,11 @@ class ForgedHandles : public Errors {
              [this](auto bad) {
                const auto desc = gather();
                return synfire_graph_record_gather_rows(bad, &desc);
+             }},
+            {"record_replace_nonfinite",
+             [this](auto bad) {
+               const auto desc = replace_nonfinite();
+               return synfire_graph_record_replace_nonfinite(bad, &desc);
              }},
             {"record_dropout",
              [this](auto bad) {

@@ -368,7 +368,7 @@ TEST_F(NetworkFileErrors, ArgumentsOfFiles) {
   EXPECT_TRUE(fails_with(create([](auto& desc) { desc.n_steps = -1; }), argument, WORDS("SYN-NETWORK-STEPS")));
   EXPECT_TRUE(fails_with(create([](auto& desc) { desc.batch = -1; }), argument, WORDS("SYN-NETWORK-BATCH")));
   EXPECT_TRUE(fails_with(create([](auto& desc) { desc.n_slots = 65; }), argument, WORDS("SYN-GRAPH-SLOT-COUNT")));
-  EXPECT_TRUE(fails_with(create([](auto& desc) { desc.reserved = 1; }), argument, WORDS("SYN-RESERVED")));
+  EXPECT_TRUE(fails_with(create([](auto& desc) { desc.replace_nonfinite = 2; }), argument, WORDS("SYN-NETWORK-FLAG")));
   EXPECT_TRUE(fails_with(create([](auto& desc) { desc.struct_size = 8; }), SYNFIRE_ERROR_STRUCT_SIZE, WORDS("desc")));
   EXPECT_TRUE(fails_with(create([](auto& desc) { desc.n_steps = std::numeric_limits<int64_t>::max(); }),
                          SYNFIRE_ERROR_OUT_OF_MEMORY, WORDS("SYN-NETWORK-OVERFLOW")));

@@ -111,7 +111,7 @@ const synfire_native_callback = Ptr{Cvoid}
 # ---- Constants ---------------------------------------------------------------------------------------------------------
 
 const SYNFIRE_ABI_MAJOR = UInt32(0)
-const SYNFIRE_ABI_MINOR = UInt32(2)
+const SYNFIRE_ABI_MINOR = UInt32(3)
 const SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR
 
 const SYNFIRE_OK = Int32(0)
@@ -601,9 +601,10 @@ struct synfire_gather_rows_desc
     indices::synfire_buffer
     n_active::synfire_buffer
     destination::synfire_buffer
+    lengths::synfire_buffer
 end
-synfire_gather_rows_desc(; reserved=0, n_rows=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, indices=C_NULL, n_active=C_NULL, destination=C_NULL) =
-    synfire_gather_rows_desc(sizeof(synfire_gather_rows_desc), reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination)
+synfire_gather_rows_desc(; reserved=0, n_rows=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, indices=C_NULL, n_active=C_NULL, destination=C_NULL, lengths=C_NULL) =
+    synfire_gather_rows_desc(sizeof(synfire_gather_rows_desc), reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination, lengths)
 
 """
 The rows of a batch to draw: indices into a data set of R rows, such that each row appears once in every epoch, in an order that depends on the seed and the epoch only.
@@ -622,6 +623,22 @@ struct synfire_shuffle_desc
 end
 synfire_shuffle_desc(; in_order=0, n_rows=0, batch=0, drop_last=0, reserved=0, indices=C_NULL, n_active=C_NULL, seed=0, offset=0) =
     synfire_shuffle_desc(sizeof(synfire_shuffle_desc), in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset)
+
+"""
+Numbers `[T, B, N]` to copy, with 0 in the place of those that are not finite: NaN, infinity and minus infinity. The bits of all others are copied unchanged. A NaN that reaches a neuron stays in its state, and the neuron does not fire again until that is reset; with this operation before it, a broken frame of a sensor is one with zeros.
+"""
+struct synfire_replace_nonfinite_desc
+    struct_size::UInt32
+    accumulate::Int32
+    n_steps::Int64
+    n_elements::Int64
+    batch::Int64
+    source::synfire_buffer
+    count::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_replace_nonfinite_desc(; accumulate=0, n_steps=0, n_elements=0, batch=0, source=C_NULL, count=C_NULL, destination=C_NULL) =
+    synfire_replace_nonfinite_desc(sizeof(synfire_replace_nonfinite_desc), accumulate, n_steps, n_elements, batch, source, count, destination)
 
 """
 A reduction of `[T, B, N]` over the steps or over the batch, such as a readout: the sum of the spikes of each neuron, or its mean, largest or last potential.
@@ -1022,9 +1039,10 @@ struct synfire_network_result
     n_skipped::UInt64
     epoch::UInt64
     batch::UInt64
+    n_replaced::UInt64
 end
-synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0) =
-    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch)
+synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0) =
+    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
 
 """
 What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field except `struct_size`.
@@ -1035,10 +1053,10 @@ struct synfire_network_file_desc
     n_steps::Int64
     batch::Int64
     n_slots::UInt32
-    reserved::UInt32
+    replace_nonfinite::Int32
 end
-synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, reserved=0) =
-    synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, reserved)
+synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, replace_nonfinite=0) =
+    synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, replace_nonfinite)
 
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
@@ -1097,6 +1115,7 @@ mutable struct FunctionTable
     synfire_encode_bernoulli::Ptr{Cvoid}
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
+    synfire_replace_nonfinite::Ptr{Cvoid}
     synfire_reduce::Ptr{Cvoid}
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
@@ -1112,6 +1131,7 @@ mutable struct FunctionTable
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
     synfire_graph_record_gather_rows::Ptr{Cvoid}
     synfire_graph_record_shuffle::Ptr{Cvoid}
+    synfire_graph_record_replace_nonfinite::Ptr{Cvoid}
     synfire_graph_record_reduce::Ptr{Cvoid}
     synfire_graph_record_reduce_backward::Ptr{Cvoid}
     synfire_graph_record_rate_loss::Ptr{Cvoid}
@@ -1193,7 +1213,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1781,6 +1801,17 @@ Draws the rows of a batch now: the same operation that synfire_graph_record_shuf
 end
 
 """
+    synfire_replace_nonfinite(context, desc, stream)
+
+Replaces what is not finite now: the same operation that synfire_graph_record_replace_nonfinite() records.
+"""
+@inline function synfire_replace_nonfinite(context, desc, stream)
+    address = functions.synfire_replace_nonfinite
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_replace_nonfinite_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_reduce(context, desc, stream)
 
 Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -1943,6 +1974,17 @@ Appends a draw of the rows of a batch; synfire_shuffle_desc says which. The firs
     address = functions.synfire_graph_record_shuffle
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_shuffle_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_replace_nonfinite(graph, desc)
+
+Appends a replacement of what is not finite.
+"""
+@inline function synfire_graph_record_replace_nonfinite(graph, desc)
+    address = functions.synfire_graph_record_replace_nonfinite
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_replace_nonfinite_desc}), graph, desc)
 end
 
 """

@@ -3,18 +3,26 @@
 # SPDX-License-Identifier: MIT
 
 """
-    set_data!(network, set, inputs, labels)
+    set_data!(network, set, inputs, labels; first_label=nothing)
 
 Sets the `:training` or `:evaluation` data from arrays with rows as their last dimension: `inputs` `[K, R]` of rates, or
 `[K, T, R]`; one label for each row, or `[T, R]`. Both are copied. Packed spikes are `UInt32`.
+
+The labels are the numbers of classes from `first_label` on: 0, or 1 as Julia counts. It is subtracted from every label,
+from the one to ignore too. `nothing` is 0, but training data whose labels have no 0 are refused, because they look like
+labels that count from 1: `first_label` says what is meant.
 """
-function set_data!(network::Network, set, inputs::AbstractArray, labels::AbstractArray{<:Integer})
+function set_data!(network::Network, set, inputs::AbstractArray, labels::AbstractArray{<:Integer}; first_label=nothing)
     n_rows = size(inputs, ndims(inputs))
     size(labels, ndims(labels)) == n_rows ||
         throw(DimensionMismatch("inputs of size $(size(inputs)) and labels of size $(size(labels)); allowed: as many " *
                                 "rows, which are the last dimension"))
+    first_label === nothing && Symbol(set) === :training && !isempty(labels) && minimum(labels) > 0 &&
+        throw(ArgumentError("labels from $(minimum(labels)) to $(maximum(labels)), without a 0; allowed: " *
+                            "first_label=1 if they count from 1, first_label=0 if class 0 does not occur"))
+    shifted = something(first_label, 0) == 0 ? labels : labels .- first_label
     Buffer(network.context, inputs; memory=:host) do rows
-        Buffer(network.context, convert(Array{UInt32}, labels); memory=:host, dtype=:u32) do numbers
+        Buffer(network.context, convert(Array{UInt32}, shifted); memory=:host, dtype=:u32) do numbers
             set_data!(network, set, n_rows, rows; labels=numbers)
         end
     end
@@ -35,11 +43,12 @@ function set_value!(network::Network, stage, name::Union{Symbol,AbstractString},
 end
 
 """
-    Network(context, path; inference=false, steps=0, batch=0, slots=0)
+    Network(context, path; inference=false, replace_nonfinite=false, steps=0, batch=0, slots=0)
     Network(context, file; ...)
 
 The network of a file that [`save`](@ref) has written, or of the bytes that [`save_to_memory`](@ref) has returned: built,
-and with all that the file has. `inference=true` leaves the loss and the optimiser out. The others may differ from the
+and with all that the file has. `inference=true` leaves the loss and the optimiser out; `replace_nonfinite=true`
+gives the input this value, also if that of the file has not. The others may differ from the
 file; 0 is that of the file.
 """
 function Network(context::Context, path::AbstractString; keywords...)
@@ -52,9 +61,11 @@ function Network(context::Context, file::Vector{UInt8}; keywords...)
     check(LibSynfire.synfire_network_create_from_memory(context, file, length(file), file_desc(; keywords...), network))
     return Network(context, network[])
 end
-file_desc(; inference::Bool=false, steps::Integer=0, batch::Integer=0, slots::Integer=0) =
-    Ref(LibSynfire.synfire_network_file_desc(inference=inference, n_steps=whole_size("steps", steps),
-                                             batch=whole_size("batch", batch), n_slots=whole_size("slots", slots)))
+file_desc(; inference::Bool=false, replace_nonfinite::Bool=false, steps::Integer=0, batch::Integer=0,
+          slots::Integer=0) =
+    Ref(LibSynfire.synfire_network_file_desc(inference=inference, replace_nonfinite=replace_nonfinite,
+                                             n_steps=whole_size("steps", steps), batch=whole_size("batch", batch),
+                                             n_slots=whole_size("slots", slots)))
 
 """
     save_to_memory(network) -> Vector{UInt8}

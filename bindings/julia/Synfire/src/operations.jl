@@ -5,11 +5,12 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!, reduce!,
-       reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, add_weights!, add_bias!,
-       add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!,
-       value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
+       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
+       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
+       add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!,
+       add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!,
+       evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -586,16 +587,17 @@ encode_bernoulli!(context::Context; stream=nothing, arguments...) =
 
 # ---- gather_rows! ----------------------------------------------------------------------------------------------------
 
-function gather_rows_request(context::Context; source, indices, destination, active=nothing, rows, steps=1, elements,
-                             batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:source, :indices, :destination, :active, :rows, :steps, :elements,
-                                                :batch))
+function gather_rows_request(context::Context; source, indices, destination, active=nothing, lengths=nothing, rows,
+                             steps=1, elements, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :indices, :destination, :active, :lengths, :rows, :steps,
+                                                :elements, :batch))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_gather_rows_desc(
         source=buffer!(operands, source),
         indices=buffer!(operands, indices),
         destination=buffer!(operands, destination),
         n_active=buffer!(operands, active),
+        lengths=buffer!(operands, lengths),
         n_rows=whole_size("rows", rows),
         n_steps=whole_size("steps", steps),
         n_elements=whole_size("elements", elements),
@@ -603,7 +605,7 @@ function gather_rows_request(context::Context; source, indices, destination, act
 end
 
 """
-    gather_rows!(graph; source, indices, destination, active=nothing, rows, steps=1, elements, batch=1)
+    gather_rows!(graph; source, indices, destination, active=nothing, lengths=nothing, rows, steps=1, elements, batch=1)
 
 Appends a gather of rows of a data set into a batch.
 
@@ -620,6 +622,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `destination`: Written, of the source's type. A `row_pitch` is the distance from one step to the next. Must not
   overlap the others.
 - `active`: Read: `:u32`, how many rows of the batch there are; more than B counts as B. `nothing`: B.
+- `lengths`: Read: `:u32`, how many steps of each row of the batch there are; more than T counts as T. `nothing`: T.
+  Since ABI 0.3.
 - `rows`: Rows R of the data set, at least 1.
 - `steps`: Steps T of a row. Default: 1.
 - `elements`: Elements N of one step of a row, at least 1.
@@ -691,6 +695,54 @@ are those of `shuffle!(graph; ...)`; `stream` is the CUDA stream to run on, by d
 """
 shuffle!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_shuffle, shuffle_request(context; arguments...), stream, context)
+
+# ---- replace_nonfinite! ----------------------------------------------------------------------------------------------
+
+function replace_nonfinite_request(context::Context; source, count, destination, accumulate::Bool=false, steps=1,
+                                   elements, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :count, :destination, :accumulate, :steps, :elements, :batch))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_replace_nonfinite_desc(
+        source=buffer!(operands, source),
+        count=buffer!(operands, count),
+        destination=buffer!(operands, destination),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        n_elements=whole_size("elements", elements),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    replace_nonfinite!(graph; source, count, destination, accumulate=false, steps=1, elements, batch=1)
+
+Appends a replacement of what is not finite.
+
+Numbers `[N, B, T]` to copy, with 0 in the place of those that are not finite: NaN, infinity and minus infinity. The
+bits of all others are copied unchanged. A NaN that reaches a neuron stays in its state, and the neuron does not fire
+again until that is reset; with this operation before it, a broken frame of a sensor is one with zeros.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: f32, f64, f16 or bf16. A `row_pitch` is the distance from one step to the next.
+- `count`: Written, with `accumulate` also read: `:u64`. Must not overlap the others.
+- `destination`: Written, of the source's type. It may be `source` itself, and must not overlap it otherwise.
+- `accumulate`: `true`: the number is added to `count`. Default `false`: it is written.
+- `steps`: Steps T. Default: 1.
+- `elements`: Elements N of one batch row of a step, at least 1.
+- `batch`: Batch rows B. Default: 1.
+"""
+replace_nonfinite!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_replace_nonfinite,
+            replace_nonfinite_request(graph.context; arguments...), graph)
+
+"""
+    replace_nonfinite!(context; stream=nothing, ...)
+
+Replaces what is not finite now. The keywords are those of `replace_nonfinite!(graph; ...)`; `stream` is the CUDA stream
+to run on, by default the context's own.
+"""
+replace_nonfinite!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_replace_nonfinite, replace_nonfinite_request(context; arguments...), stream, context)
 
 # ---- reduce! ---------------------------------------------------------------------------------------------------------
 
@@ -1811,13 +1863,15 @@ Trains: launches the training graph once for each batch, and waits at the end. E
 - `skipped`: How many of them changed nothing, because a gradient was not finite.
 - `epoch`: The epoch in which the training goes on, from 0 on.
 - `batch`: The batch of that epoch with which it goes on, from 0 on.
+- `replaced`: With the input's value `:replace_nonfinite`, how many numbers of the inputs were replaced by 0. Since ABI
+  0.3.
 """
 function train!(network::Network, batches::Integer=0)
     result = Ref(LibSynfire.synfire_network_result())
     check(LibSynfire.synfire_network_train(network, whole_size("batches", batches), result))
     return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
             batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
-            batch=Int(result[].batch))
+            batch=Int(result[].batch), replaced=Int(result[].n_replaced))
 end
 
 # ---- network: evaluate -----------------------------------------------------------------------------------------------
@@ -1837,13 +1891,15 @@ same random numbers in every call. Afterwards the state of the neurons is reset.
 - `skipped`: How many of them changed nothing, because a gradient was not finite.
 - `epoch`: The epoch in which the training goes on, from 0 on.
 - `batch`: The batch of that epoch with which it goes on, from 0 on.
+- `replaced`: With the input's value `:replace_nonfinite`, how many numbers of the inputs were replaced by 0. Since ABI
+  0.3.
 """
 function evaluate(network::Network)
     result = Ref(LibSynfire.synfire_network_result())
     check(LibSynfire.synfire_network_evaluate(network, result))
     return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
             batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
-            batch=Int(result[].batch))
+            batch=Int(result[].batch), replaced=Int(result[].n_replaced))
 end
 
 # ---- network: infer! -------------------------------------------------------------------------------------------------

@@ -111,7 +111,20 @@ end
         @test says(failure(() -> Buffer(network, :inputs)), wrong, "input")
         @test says(failure(() -> Graph(network, :training)), early, "SYN-NETWORK")
         @test_throws ArgumentError Graph(network, :learning)
-        @test says(failure(() -> set_data!(network, :training, zeros(Float32, 3, 2), [0, 1])), wrong, "SYN-")
+        # Rows that do not fit the labels or the inputs.
+        @test says(failure(() -> set_data!(network, :training, zeros(Float32, 3, 2), [0, 1])), wrong, "SYN-BUFFER-SHAPE")
+        @test says(failure(() -> set_data!(network, :training, zeros(Float32, 6, 2), [0, 1])), wrong, "SYN-BUFFER-SHAPE")
+        @test_throws DimensionMismatch set_data!(network, :training, zeros(Float32, 11), [0, 1])
+        @test_throws DimensionMismatch set_data!(network, :training, zeros(Float32, 5, 3), [0, 1])
+        # Labels that are no class, and those that count from 1.
+        rates = zeros(Float32, 5, 2)
+        @test says(failure(() -> set_data!(network, :training, rates, [0, 2])), wrong, "row 1")
+        @test_throws ArgumentError set_data!(network, :training, rates, [1, 2])
+        @test_throws ArgumentError set_data!(network, :training, rates, [1, 1])
+        set_data!(network, :training, rates, [1, 1]; first_label=0)
+        set_data!(network, :training, rates, [1, 2]; first_label=1)
+        set_data!(network, :evaluation, rates, [1, 1])
+        @test_throws InexactError set_data!(network, :training, rates, [0, 1]; first_label=1)
         @test occursin("hidden", summary_of(network)) && startswith(dot(network), "digraph")
     end
 end
@@ -132,6 +145,11 @@ end
             @test save_to_memory(Network(context, path)) == file
             @test save_to_memory(Network(context, file)) == file
             @test length(Buffer(Network(context, path; inference=true, batch=1), :output)) == 2
+            # A network for a loop, which replaces what is not finite and counts it.
+            looped = Network(context, file; replace_nonfinite=true)
+            broken, scores = Float32[0.5, NaN, 0, Inf, 1], zeros(Float32, 2)
+            infer!(looped, Buffer(context, broken; memory=:host), 1, Buffer(context, scores; memory=:host))
+            @test hostarray(Buffer(looped, :n_replaced)) == [2]
             train!(network, 2)
             @test save_to_memory(load!(network, path)) == file
             @test failure(() -> load!(network, path * "m")).status == wrong

@@ -61,6 +61,7 @@ pub(crate) struct Table {
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
     pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
     pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
+    pub synfire_replace_nonfinite: unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
@@ -76,6 +77,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
     pub synfire_graph_record_gather_rows: unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status,
     pub synfire_graph_record_shuffle: unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status,
+    pub synfire_graph_record_replace_nonfinite: unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status,
     pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
     pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
     pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
@@ -215,6 +217,7 @@ impl Table {
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
             synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
             synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
+            synfire_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status>(find("synfire_replace_nonfinite\0")?),
             synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
@@ -230,6 +233,7 @@ impl Table {
             synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
             synfire_graph_record_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status>(find("synfire_graph_record_gather_rows\0")?),
             synfire_graph_record_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status>(find("synfire_graph_record_shuffle\0")?),
+            synfire_graph_record_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status>(find("synfire_graph_record_replace_nonfinite\0")?),
             synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
             synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
             synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
@@ -741,6 +745,14 @@ pub unsafe fn synfire_shuffle(context: synfire_context, desc: *const synfire_shu
 
 /// # Safety
 ///
+/// As `synfire_replace_nonfinite` in synfire.h.
+#[inline]
+pub unsafe fn synfire_replace_nonfinite(context: synfire_context, desc: *const synfire_replace_nonfinite_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_replace_nonfinite)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_reduce` in synfire.h.
 #[inline]
 pub unsafe fn synfire_reduce(context: synfire_context, desc: *const synfire_reduce_desc, stream: synfire_stream) -> synfire_status {
@@ -857,6 +869,14 @@ pub unsafe fn synfire_graph_record_gather_rows(graph: synfire_graph, desc: *cons
 #[inline]
 pub unsafe fn synfire_graph_record_shuffle(graph: synfire_graph, desc: *const synfire_shuffle_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_shuffle)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_replace_nonfinite` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_replace_nonfinite(graph: synfire_graph, desc: *const synfire_replace_nonfinite_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_replace_nonfinite)(graph, desc)
 }
 
 /// # Safety

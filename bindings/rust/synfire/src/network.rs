@@ -1,7 +1,7 @@
 // network.rs - what networks have beside the C ABI's functions: data from slices, results as fractions, texts.
 use crate::buffer::{Buffer, Element};
 use crate::context::{born, Context};
-use crate::error::{check, Name, Result};
+use crate::error::{check, Error, Name, Result, Status};
 use crate::held::Held;
 use crate::objects::{Data, Initialization, Network, NetworkCore, NetworkResult};
 use crate::shape::Steps;
@@ -59,6 +59,7 @@ impl NetworkResult {
 #[must_use]
 pub struct NetworkFile {
     inference: bool,
+    replace_nonfinite: bool,
     n_steps: i64,
     batch: i64,
     n_slots: u32,
@@ -72,6 +73,11 @@ impl NetworkFile {
     /// Without the loss and the optimiser of the file, and without all that only training needs.
     pub fn inference(mut self, inference: bool) -> Self {
         self.inference = inference;
+        self
+    }
+    /// The input has the value `"replace_nonfinite"`, also if that of the file has not.
+    pub fn replace_nonfinite(mut self, replace_nonfinite: bool) -> Self {
+        self.replace_nonfinite = replace_nonfinite;
         self
     }
     /// Steps T of one replay.
@@ -118,7 +124,7 @@ impl NetworkFile {
             n_steps: self.n_steps,
             batch: self.batch,
             n_slots: self.n_slots,
-            reserved: 0,
+            replace_nonfinite: self.replace_nonfinite.into(),
         };
         let mut raw = null_mut();
         check(create(context.raw, &desc, &mut raw))?;
@@ -185,15 +191,44 @@ impl Network {
         self.train(0)
     }
     /// Sets a data set of rows, one behind the other in `inputs`, with one label each. Both are copied. `u32` stands for
-    /// packed spikes ([`DType::Bits`]); [`Network::set_data`] takes all other data.
+    /// packed spikes ([`DType::Bits`]); [`Network::set_data`] takes all other data. There must be exactly as many rows as
+    /// labels, which are 0 to C - 1.
     pub fn set_labelled_data<T: Element>(&self, set: Data, inputs: &[T], labels: &[u32]) -> Result<()> {
         let (handle, on_host) = (self.core.context.clone(), self.core.on_host);
         let context = Context { raw: handle.0, handle, on_host };
+        let (dtype, row) = self.input_row()?;
+        let wanted = labels.len() * row;
+        // What is of another type is left to the library, which names the type.
+        if T::DTYPES.contains(&dtype) && inputs.len() != wanted {
+            let (n_inputs, n_labels) = (inputs.len(), labels.len());
+            let text = format!(
+                "inputs has {n_inputs} elements and labels {n_labels}; as many rows of {row} elements are {wanted}"
+            );
+            return Err(Error::new(Status::InvalidArgument, "SYN-NETWORK-DATA", text));
+        }
         let inputs = Buffer::<T>::builder(inputs.len()).memory(Memory::Host).create_from(&context, inputs)?;
         let labels =
             Buffer::builder(labels.len()).memory(Memory::Host).dtype(DType::U32).create_from(&context, labels)?;
         let none = None::<&Buffer<u32>>;
         self.set_data(set, labels.len() as i64, &inputs, Some(&labels), none, none, none)
+    }
+    /// The type of inputs, and the elements of one row as they are stored: of packed spikes, words.
+    fn input_row(&self) -> Result<(DType, usize)> {
+        self.core.held.between_launches(|| {
+            let mut input = null_mut();
+            // SAFETY: a live handle; the text ends with a null, zeros plus the size is how C initialises a descriptor,
+            // and the handle of the buffer is this function's own.
+            unsafe {
+                check(sys::synfire_network_get_buffer(self.core.raw, b"input\0".as_ptr().cast(), &mut input))?;
+                let mut desc: sys::synfire_buffer_desc = std::mem::zeroed();
+                desc.struct_size = std::mem::size_of_val(&desc) as u32;
+                let got = check(sys::synfire_buffer_get_desc(input, &mut desc));
+                sys::synfire_buffer_destroy(input);
+                got?;
+                // [T, B, K], rates [1, B, K].
+                Ok((DType::from_raw(desc.dtype), (desc.shape[0] * desc.shape[2]) as usize))
+            }
+        })
     }
     /// A table of the stages, and the bytes that the parts of the network take.
     pub fn summary(&self) -> Result<String> {

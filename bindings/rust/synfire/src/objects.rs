@@ -1049,6 +1049,8 @@ pub struct NetworkResult {
     pub epoch: u64,
     /// The batch of that epoch with which it goes on, from 0 on.
     pub batch: u64,
+    /// With the input's value `"replace_nonfinite"`, how many numbers of the inputs were replaced by 0. Since ABI 0.3.
+    pub n_replaced: u64,
 }
 impl NetworkResult {
     fn from_c(c: &sys::synfire_network_result) -> Self {
@@ -1060,6 +1062,7 @@ impl NetworkResult {
             n_skipped: c.n_skipped,
             epoch: c.epoch,
             batch: c.batch,
+            n_replaced: c.n_replaced,
         }
     }
 }

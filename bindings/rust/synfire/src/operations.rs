@@ -901,6 +901,7 @@ pub struct GatherRows<'a> {
     indices: &'a Arc<BufferCore>,
     n_active: Option<&'a Arc<BufferCore>>,
     destination: &'a Arc<BufferCore>,
+    lengths: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> GatherRows<'a> {
     /// With what it needs; everything else has its default.
@@ -930,6 +931,7 @@ impl<'a> GatherRows<'a> {
             indices: &indices.core,
             n_active: None,
             destination: &destination.core,
+            lengths: None,
         }
     }
     /// Steps T of a row. Default: 1.
@@ -946,6 +948,12 @@ impl<'a> GatherRows<'a> {
     /// B. Its shape: `[1]`.
     pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
         self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Read: [`DType::U32`](crate::DType::U32), how many steps of each row of the batch there are; more than T counts as
+    /// T. Without: T. Since ABI 0.3. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
         self
     }
     /// Appends a gather of rows of a data set into a batch.
@@ -966,7 +974,9 @@ impl<'a> GatherRows<'a> {
         context.now(held, || unsafe { sys::synfire_gather_rows(context.raw, &desc, null_mut()) })
     }
     fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.source), Some(self.indices), self.n_active, Some(self.destination)].into_iter().flatten()
+        [Some(self.source), Some(self.indices), self.n_active, Some(self.destination), self.lengths]
+            .into_iter()
+            .flatten()
     }
     fn desc(&self) -> sys::synfire_gather_rows_desc {
         sys::synfire_gather_rows_desc {
@@ -980,6 +990,7 @@ impl<'a> GatherRows<'a> {
             indices: self.indices.raw,
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             destination: self.destination.raw,
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -1084,6 +1095,94 @@ impl<'a> Shuffle<'a> {
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             seed: self.seed,
             offset: self.offset,
+        }
+    }
+}
+
+/// Numbers `[T, B, N]` to copy, with 0 in the place of those that are not finite: NaN, infinity and minus infinity. The
+/// bits of all others are copied unchanged. A NaN that reaches a neuron stays in its state, and the neuron does not fire
+/// again until that is reset; with this operation before it, a broken frame of a sensor is one with zeros.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct ReplaceNonfinite<'a> {
+    accumulate: bool,
+    n_steps: i64,
+    n_elements: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    count: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> ReplaceNonfinite<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: f32, f64, f16 or bf16. A `row_pitch` is the distance from one step to the next. Its shape: `[T,
+    ///   B, N]`.
+    /// - `count`: Written, with `accumulate` also read: [`DType::U64`](crate::DType::U64). Must not overlap the others.
+    ///   Its shape: `[1]`.
+    /// - `destination`: Written, of the source's type. It may be `source` itself, and must not overlap it otherwise. Its
+    ///   shape: `[T, B, N]`.
+    /// - `n_elements`: Elements N of one batch row of a step, at least 1.
+    pub fn new<S: Element, C: Element, D: Element>(
+        source: &'a Buffer<S>,
+        count: &'a Buffer<C>,
+        destination: &'a Buffer<D>,
+        n_elements: i64,
+    ) -> Self {
+        ReplaceNonfinite {
+            accumulate: false,
+            n_steps: 0,
+            n_elements,
+            batch: 0,
+            source: &source.core,
+            count: &count.core,
+            destination: &destination.core,
+        }
+    }
+    /// `true`: the number is added to `count`. `false` (default): it is written.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Steps T. Default: 1.
+    pub fn n_steps(mut self, n_steps: i64) -> Self {
+        self.n_steps = n_steps;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Appends a replacement of what is not finite.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_replace_nonfinite(graph.as_raw(), &desc) })?;
+        graph.keep(self.source);
+        graph.keep(self.count);
+        graph.keep(self.destination);
+        graph.appended()
+    }
+    /// Replaces what is not finite now: the same operation that [`ReplaceNonfinite::record`] records. Returns when it is
+    /// done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.source.held, &self.count.held, &self.destination.held], || unsafe {
+            sys::synfire_replace_nonfinite(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_replace_nonfinite_desc {
+        sys::synfire_replace_nonfinite_desc {
+            struct_size: size_of::<sys::synfire_replace_nonfinite_desc>() as u32,
+            accumulate: self.accumulate.into(),
+            n_steps: self.n_steps,
+            n_elements: self.n_elements,
+            batch: self.batch,
+            source: self.source.raw,
+            count: self.count.raw,
+            destination: self.destination.raw,
         }
     }
 }

@@ -183,7 +183,13 @@ fn wrong_names_orders_and_data() -> Result<()> {
     refused(network.layer("first"), Status::InvalidArgument, &["first"]);
     refused(network.buffer::<f32>("inputs"), Status::InvalidArgument, &["inputs", "input"]);
     refused(network.graph(NetworkGraph::Training), Status::WrongOrder, &["SYN-NETWORK"]);
-    refused(network.set_labelled_data(Data::Training, &[0f32; 9], &[0, 1]), Status::InvalidArgument, &["SYN-"]);
+    // Rows that do not fit the labels: too few, too many, and a part of one more.
+    for size in [0, 9, 11, 15] {
+        let inputs = vec![0f32; size];
+        let words = [&format!("inputs has {size} elements"), "labels 2", "are 10", "SYN-NETWORK-DATA"];
+        refused(network.set_labelled_data(Data::Training, &inputs, &[0, 1]), Status::InvalidArgument, &words);
+    }
+    refused(network.set_labelled_data(Data::Training, &[0f32; 10], &[0, 2]), Status::InvalidArgument, &["LABEL", "row 1"]);
     refused(network.set_labelled_data::<f32>(Data::Training, &[], &[]), Status::InvalidArgument, &["SYN-"]);
     refused(network.add_input("a\0b", NetworkInput::Rates, 1), Status::InvalidArgument, &["SYN-RUST"]);
     let summary = network.summary()?;
@@ -213,6 +219,15 @@ fn files() -> Result<()> {
     let smaller = NetworkFile::new().inference(true).batch(1).n_steps(Steps(2)).load(&context, path)?;
     assert_eq!(smaller.buffer::<f32>("output")?.len(), 2);
     assert_eq!(NetworkFile::new().load_from_memory(&context, &file)?.save_to_memory()?, file);
+    // A network for a loop, which replaces what is not finite and counts it.
+    let looped = NetworkFile::new().replace_nonfinite(true).load_from_memory(&context, &file)?;
+    let rates = Buffer::<f32>::builder(INPUTS).memory(Memory::Host).create(&context)?;
+    rates.write(&[0.5, f32::NAN, 0.0, f32::INFINITY, 1.0])?;
+    let scores = Buffer::<f32>::builder(2).memory(Memory::Host).create(&context)?;
+    looped.infer(&rates, 1, &scores)?;
+    let mut replaced = [0u64; 1];
+    looped.buffer::<u64>("n_replaced")?.read(&mut replaced)?;
+    assert_eq!(replaced, [2]);
     network.train(2)?;
     network.load(path)?;
     assert_eq!(network.save_to_memory()?, file);

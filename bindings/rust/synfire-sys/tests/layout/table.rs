@@ -25,8 +25,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
-    structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination });
+    structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination, lengths });
     structure!(lines, synfire_shuffle_desc { struct_size, in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset });
+    structure!(lines, synfire_replace_nonfinite_desc { struct_size, accumulate, n_steps, n_elements, batch, source, count, destination });
     structure!(lines, synfire_reduce_desc { struct_size, reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active });
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
     structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
@@ -50,8 +51,8 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
     structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
-    structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch });
-    structure!(lines, synfire_network_file_desc { struct_size, inference, n_steps, batch, n_slots, reserved });
+    structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced });
+    structure!(lines, synfire_network_file_desc { struct_size, inference, n_steps, batch, n_slots, replace_nonfinite });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
     lines.push(format!("type\tsynfire_context\t{}", size_of::<synfire_context>()));

@@ -1,0 +1,83 @@
+#include "replace_nonfinite.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/operands.hpp>
+
+#include <cstdio>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+namespace {
+
+void check_lengths(const ReplaceNonfiniteRequest& request) {
+  const auto check = [](int64_t value, const char* name, int64_t least, const char* note) {
+    if (value < least)
+      fail_argument("SYN-REPLACE-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
+                    note);
+  };
+  check(request.n_steps, "n_steps", 0, " (0 means 1)");
+  check(request.n_elements, "n_elements", 1, "");
+  check(request.batch, "batch", 0, " (0 means 1)");
+}
+
+void check_size(int64_t n_steps, int64_t batch, int64_t n_elements) {
+  constexpr int64_t largest = int64_t{1} << 58;  // 2^61 bytes of f64
+  int64_t elements = 0;
+  if (__builtin_mul_overflow(n_steps, batch, &elements) || __builtin_mul_overflow(elements, n_elements, &elements) ||
+      elements > largest)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-REPLACE-OVERFLOW",
+         "desc.n_steps %lld times desc.batch %lld times desc.n_elements %lld elements cannot be addressed",
+         static_cast<long long>(n_steps), static_cast<long long>(batch), static_cast<long long>(n_elements));
+}
+
+void check_types(const ReplaceNonfiniteRequest& request) {
+  switch (request.source->dtype()) {
+    case SYNFIRE_DTYPE_F32:
+    case SYNFIRE_DTYPE_F64:
+    case SYNFIRE_DTYPE_F16:
+    case SYNFIRE_DTYPE_BF16:
+      break;
+    default:
+      fail_argument("SYN-BUFFER-TYPE", "desc.source holds %s; f32, f64, f16 or bf16 is needed",
+                    name_of_dtype(request.source->dtype()));
+  }
+  if (request.destination->dtype() != request.source->dtype())
+    fail_argument("SYN-REPLACE-TYPE", "desc.source holds %s and desc.destination %s; both must be the same",
+                  name_of_dtype(request.source->dtype()), name_of_dtype(request.destination->dtype()));
+  if (request.count->dtype() != SYNFIRE_DTYPE_U64)
+    fail_argument("SYN-BUFFER-TYPE", "desc.count holds %s; u64 is needed", name_of_dtype(request.count->dtype()));
+}
+
+View dense(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, bool on_host) {
+  const std::string text =
+      std::string(name_of_dtype(buffer.dtype())).append(" ").append(lengths_text({lengths.begin(), lengths.size()}));
+  return stepped(buffer, name, lengths, text, on_host);
+}
+
+}  // namespace
+
+OperationLabel label(const ReplaceNonfinite& op) {
+  char text[120];
+  std::snprintf(text, sizeof text, "[%lld, %lld, %lld] of %s", static_cast<long long>(op.source.shape[0]),
+                static_cast<long long>(op.source.shape[1]), static_cast<long long>(op.source.shape[2]),
+                name_of_dtype(op.source.dtype));
+  return {nullptr, text};
+}
+
+OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request, bool on_host) {
+  check_lengths(request);
+  const int64_t n_steps = request.n_steps == 0 ? 1 : request.n_steps, batch = request.batch == 0 ? 1 : request.batch;
+  check_size(n_steps, batch, request.n_elements);
+  check_types(request);
+  OperationList operations = {ReplaceNonfinite{
+      request.accumulate, dense(*request.source, "desc.source", {n_steps, batch, request.n_elements}, on_host),
+      dense(*request.count, "desc.count", {1}, on_host),
+      dense(*request.destination, "desc.destination", {n_steps, batch, request.n_elements}, on_host)}};
+  check_overlap(operations);
+  return operations;
+}
+
+}  // namespace synfire::operations
