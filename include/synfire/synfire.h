@@ -903,8 +903,9 @@ typedef struct synfire_check_report {
  * @param desc       The text.
  * @param[out] model Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT (the text; errors of the compiler have its line numbers),
- *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler; the text
- *         says what to install), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler; the
+ *         text says what to install), ::SYNFIRE_ERROR_CALLBACK (the caller ended it), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
  * @threads any. @since ABI 0.2
  */
@@ -940,7 +941,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model mod
  * @param n_samples      How many; 1 to 10,000,000. 1000 take a few milliseconds.
  * @param[in,out] report In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, whatever was found; ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
  * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
  * @capture legal. @threads any. @since ABI 0.2
  */
@@ -1513,8 +1515,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  * @param desc   What to read and write.
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_UNSUPPORTED
+ *         (a tape, or a way to write H over X, that this layer does not have; a layer for which the library has no
+ *         kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer;
  * a host context's threads, with the first work for them. @enqueues one kernel on `stream` (two after a parameter
@@ -1543,7 +1546,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is
- *         invalid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         invalid), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of a synapse over 2^31 rows or more; a layer for which the
+ *         library has no kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer; a
  * host context's threads, with the first work for them. @enqueues one kernel on `stream`, and one or two more for each
@@ -2721,8 +2725,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_
  * @param layer A layer of the same context.
  * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (a tape, or a way
+ *         to write H over X, that this layer does not have), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory; a tape, unless it is for inference. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
@@ -2740,7 +2744,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE (no taped forward of this layer was ever recorded or run, or the
  *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (gradients of a synapse over 2^31 rows or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory; device memory with the first parameter gradient of a layer. @enqueues no.
  * @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
@@ -3604,9 +3609,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse 
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse; a replay that uses
- *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the
- *         capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
- *         context's job system).
+ *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows
+ *         or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients at
  * the first call. @enqueues kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
  * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per synapse. @since ABI 0.2
@@ -3646,7 +3651,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(syn
  * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated; gradients of a frozen synapse),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory, and the synapse's gradients at the first call. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -4309,7 +4315,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_networ
  * @param stage      The name of the stage.
  * @param name       The name of the value.
  * @param[out] value Receives it; untouched on failure.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_BUSY.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
