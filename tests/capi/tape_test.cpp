@@ -319,11 +319,11 @@ TEST(TapeMemory, InferenceKeepsNotOneByte) {
   forward.tape = SYNFIRE_TAPE_NONE;
   const uint64_t before = heap_bytes();
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-  // The C library's per-thread cache counts freed memory as used: a few bytes with the first call.
+  // The C library's per-thread cache counts freed memory as used: a few bytes, of tests before this one too.
   const uint64_t after_first = heap_bytes();
   EXPECT_LT(after_first - before, 512u);
-  for (int time = 0; time < 5; ++time) EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-  EXPECT_EQ(heap_bytes(), after_first);
+  for (int time = 0; time < 1000; ++time) EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+  EXPECT_LT(heap_bytes(), after_first + 512) << "a thousand calls; one byte of each would be more";
   forward.tape = SYNFIRE_TAPE_RECOMPUTE;
   EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
   const uint64_t taped = heap_bytes();
