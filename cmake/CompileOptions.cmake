@@ -15,6 +15,22 @@ target_compile_options(synfire_compile_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:${synfire_numeric};-fvisibility=hidden;${synfire_warnings};${synfire_strict_warnings}>"
   "$<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>")
 
+# synfire_guard_stacks(TARGET...): code of the library. A frame that is larger than a page touches each of its pages in order,
+# so that a thread whose stack is too small stops at its guard page, and does not step over it into other memory.
+if(NOT WIN32)
+  include(CheckCXXCompilerFlag)
+  set(CMAKE_REQUIRED_FLAGS -Werror)
+  check_cxx_compiler_flag(-fstack-clash-protection SYNFIRE_HAVE_STACK_CLASH_PROTECTION)
+  unset(CMAKE_REQUIRED_FLAGS)
+endif()
+function(synfire_guard_stacks)
+  if(SYNFIRE_HAVE_STACK_CLASH_PROTECTION)
+    foreach(target IN LISTS ARGN)
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:-fstack-clash-protection>")
+    endforeach()
+  endif()
+endfunction()
+
 if(SYNFIRE_HAVE_CUDA)
   list(JOIN synfire_numeric "," synfire_cuda_numeric)
   list(JOIN synfire_warnings "," synfire_cuda_warnings)
