@@ -11,6 +11,7 @@ namespace synfire::network {
 using namespace synfire::core;
 
 KeptState::KeptState(Parts& parts) : parts_(parts) {
+  offsets_.reserve(parts.design.stages().size() + 1);  // keep() needs no memory
   for (const Pair& pair : parts.pairs) {
     Layer& layer = *pair.layer;
     const Extents& extents = layer.spec().extents;

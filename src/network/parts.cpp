@@ -235,7 +235,11 @@ class Maker {
 }  // namespace
 
 Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
-    : context(where), design(what), planned(planning), training_start(what.stages().size() + 1) {
+    : context(where),
+      design(what),
+      planned(planning),
+      training_start(what.stages().size() + 1),
+      offsets_before(what.stages().size() + 1) {
   uint64_t before = planned ? planned->device_bytes() : 0;
   const auto count = [&](uint64_t& into) {
     if (!planned) return;
@@ -273,10 +277,14 @@ RowShape Parts::output_row() const {
   return {as_spikes ? SYNFIRE_DTYPE_BITS : number(), reduces ? 1 : rules().n_steps, last.width};
 }
 
-Parts::Offsets Parts::offsets_of(GraphKind kind, const HeldGraphs& held) const {
-  Offsets offsets(design.stages().size() + 1);
+void Parts::read_offsets(GraphKind kind, const HeldGraphs& held, Offsets& offsets) const {
   for (const RecordedGraph::Value& one : graph(kind).values)
     if (one.is_offset()) offsets[one.stage] = held.find(kind)->counted(one.operation, one.known_as);
+}
+
+Parts::Offsets Parts::offsets_of(GraphKind kind, const HeldGraphs& held) const {
+  Offsets offsets(design.stages().size() + 1);
+  read_offsets(kind, held, offsets);
   return offsets;
 }
 

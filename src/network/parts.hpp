@@ -102,6 +102,7 @@ struct Parts {
   core::OperationList resets;  // of the states of all layers, as one operation
   std::unique_ptr<KeptState> kept;
   std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
+  std::vector<uint64_t> offsets_before;  // Offsets before a call that trains, which needs no memory therefore
   int64_t training_start_rows = 0;       // 0: of any
 
   // One row of the inference graph's output.
@@ -117,6 +118,7 @@ struct Parts {
     return training.graph ? offsets_of(GraphKind::training, held) : training_start;
   }
   Offsets offsets_of(GraphKind kind, const HeldGraphs& held) const;
+  void read_offsets(GraphKind kind, const HeldGraphs& held, Offsets& offsets) const;
   // The training goes on from there.
   void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
   uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory

@@ -143,10 +143,10 @@ uint64_t steps_of(operations::Optimizer& optimizer) {
 // training goes on with it. The error says how far the call has come.
 void Network::train_batches(const HeldGraphs& held, int64_t n_batches, Counts& counts) {
   const bool on_host = device().is_host();
-  Parts::Offsets offsets;
+  Parts::Offsets& offsets = parts_->offsets_before;
   uint64_t steps_before = 0;
   if (on_host) {
-    offsets = parts_->offsets(held);
+    parts_->read_offsets(GraphKind::training, held, offsets);
     steps_before = steps_of(*parts_->optimizer);
   }
   bool in_part = false;
