@@ -325,7 +325,7 @@ check_tidy() {
 }
 
 # Warnings are errors where the project is developed; a user's compiler may know warnings that these do not.
-strict() { if [ "$size" = all ]; then echo ON; else echo OFF; fi; }
+strict() { if [ "$size" = default ]; then echo OFF; else echo ON; fi; }
 # Where there is no GPU, nothing of the CUDA backend works on this machine: its kernels, half of the time to compile, and the
 # fake device are left to the other sizes.
 step_test() {
