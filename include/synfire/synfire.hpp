@@ -3530,6 +3530,7 @@ constexpr double accuracy(const synfire_network_result& result) noexcept {
   return result.n_counted == 0 ? 0.0 : static_cast<double>(result.n_correct) / static_cast<double>(result.n_counted);
 }
 
+/** @cond DETAIL */
 namespace detail {
 
 // Throws unless there are as many rows of inputs as labels. What is of another type than the network's inputs is left to
@@ -3546,6 +3547,7 @@ inline void check_rows(const Network& network, std::size_t n_inputs, std::size_t
 }
 
 }  // namespace detail
+/** @endcond */
 
 /**
  * Sets a data set with labels from memory of the program, as many rows as there are labels. Calls
