@@ -355,9 +355,9 @@ class ForgedHandles : public Errors {
       add_field(
           calls, encode(), field, [=](const auto* desc) { return synfire_encode_bernoulli(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_encode_bernoulli(recording, desc); });
-    for (const auto field : {&synfire_gather_rows_desc::source, &synfire_gather_rows_desc::indices,
-                             &synfire_gather_rows_desc::n_active, &synfire_gather_rows_desc::destination,
-                             &synfire_gather_rows_desc::lengths})
+    for (const auto field :
+         {&synfire_gather_rows_desc::source, &synfire_gather_rows_desc::indices, &synfire_gather_rows_desc::n_active,
+          &synfire_gather_rows_desc::destination, &synfire_gather_rows_desc::lengths})
       add_field(
           calls, gather(), field, [=](const auto* desc) { return synfire_gather_rows(owner, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_gather_rows(recording, desc); });
