@@ -334,7 +334,8 @@ TEST_F(NetworkData, EveryElementOfLargeDataIsLookedAt) {
       EXPECT_FAILS(refused, WORDS("SYN-NETWORK-INPUT", place), give(context, network, plan, wrong, memory));
       // The lengths leave it out.
       wrong.lengths.assign(plan.rows(), 7);
-      wrong.lengths[at / plan.row()] = static_cast<double>(at % plan.row() / static_cast<size_t>(plan.width));
+      const size_t n_whole_steps = at % plan.row() / static_cast<size_t>(plan.width);
+      wrong.lengths[at / plan.row()] = static_cast<double>(n_whole_steps);
       EXPECT_OK(give(context, network, plan, wrong, memory));
     }
   }
@@ -388,8 +389,11 @@ TEST_F(NetworkData, StepsBeyondTheLengthCountForNothing) {
           noise.labels[r * plan.steps() + t] = 4294967295.0;
           continue;
         }
-        for (size_t c = 0; c < 5; ++c)
-          noise.targets[(r * plan.steps() + t) * 5 + c] = c % 2 == 0 ? nan_of_double : infinity_of_double;
+        for (size_t c = 0; c < 5; ++c) {
+          double& target = noise.targets[(r * plan.steps() + t) * 5 + c];
+          target = nan_of_double;
+          if (c % 2 != 0) target = infinity_of_double;
+        }
       }
     }
     const Network one = make_network(context, plan), other = make_network(context, plan);
