@@ -16,7 +16,7 @@ struct Case {
 TEST(SampleCounts, AreReadBeforeTheDeviceRunsOut) {
   for (const Case& one : {Case{1, 4}, Case{3, 0xFFFFFFFF}, Case{2, 0x80000000}, Case{1000, 50'000'000},
                           Case{5, 0xFFFFFFFF / 2}, Case{100'000, 123'457}}) {
-    const int64_t n_batches = one.n_batches, samples = one.samples;
+    const int64_t n_batches = one.n_batches, samples = one.samples_of_batch;
     uint32_t on_device = 0;
     uint64_t sum = 0;
     int64_t n_launched = 0, n_read = 0;

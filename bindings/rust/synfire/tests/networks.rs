@@ -189,7 +189,11 @@ fn wrong_names_orders_and_data() -> Result<()> {
         let words = [&format!("inputs has {size} elements"), "labels 2", "are 10", "SYN-NETWORK-DATA"];
         refused(network.set_labelled_data(Data::Training, &inputs, &[0, 1]), Status::InvalidArgument, &words);
     }
-    refused(network.set_labelled_data(Data::Training, &[0f32; 10], &[0, 2]), Status::InvalidArgument, &["LABEL", "row 1"]);
+    refused(
+        network.set_labelled_data(Data::Training, &[0f32; 10], &[0, 2]),
+        Status::InvalidArgument,
+        &["LABEL", "row 1"],
+    );
     refused(network.set_labelled_data::<f32>(Data::Training, &[], &[]), Status::InvalidArgument, &["SYN-"]);
     refused(network.add_input("a\0b", NetworkInput::Rates, 1), Status::InvalidArgument, &["SYN-RUST"]);
     let summary = network.summary()?;
