@@ -66,6 +66,7 @@ void Backward::operands(Backward& op, OperandVisitor visit) {
   say("desc.grad_v_init", op.grad_v_init, Access::write);
   say_further("desc.grad_w_init", "desc.grad_state_init", op.grad_w_init, Access::write);
   say("the layer's sums of gradients", op.gradient_partials, Access::write);
+  say("the rows of a backward", op.host_rows, Access::scratch);
 }
 
 namespace {
@@ -445,6 +446,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
     op.tape = tape.checkpoints();
     op.tape_h = tape.stored_h(shape, x);
     op.tape_spikes = tape.spikes(shape.mode);
+    op.host_rows = host_rows_of(layer.context()->device(), spec);
   }
   check_fires(spec, request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");

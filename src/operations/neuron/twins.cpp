@@ -5,6 +5,8 @@
 #include <cuda/twin.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace synfire::cuda {
 namespace {
@@ -22,6 +24,21 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
     }
 }
 
+// Rows of the largest tile of any model.
+struct alignas(host::RowsOfBackward::alignment) Line {
+  std::byte bytes[host::RowsOfBackward::alignment];
+};
+class BackwardRows {
+ public:
+  void* data() noexcept { return lines_.data(); }
+
+ private:
+  using Rows = host::RowsOfBackward;
+  static constexpr int64_t n_rows =
+      Rows::n_wide(model::max_further_states) + Rows::n_rows(model::max_further_states, model::checkpoint_interval);
+  std::vector<Line> lines_ = std::vector<Line>(n_rows * Rows::wide_bytes / Rows::alignment);
+};
+
 const host::NeuronKernels& passes() {
   return SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
@@ -33,7 +50,8 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   using Launch = ForwardLaunch<Arithmetic<E>>;
   return twin<Launch>({model, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(outputs)},
                       [model](const Launch& launch) {
-                        for_each_tile(launch.arguments, host::forward_tile,
+                        constexpr int smallest = host::forward_tile<Arithmetic<E>, 2>;  // of models of any kind
+                        for_each_tile(launch.arguments, smallest,
                                       [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
                       });
 }
@@ -47,8 +65,11 @@ const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownershi
       [model](const Launch& launch) {
         const host::SurrogateRow<R> surrogate_row =
             passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-        for_each_tile(launch.arguments, host::backward_tile<R>,
-                      [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
+        BackwardRows memory;
+        R* const rows = reinterpret_cast<R*>(memory.data());
+        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
+          passes().backward(model, surrogate_row, launch.arguments, tile, rows);
+        });
       });
 }
 
