@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "graph_support.hpp"
 #include "synapse_rig.hpp"
@@ -717,7 +718,7 @@ TEST_F(SynapseErrors, Buffers) {
 }
 
 // The sum over outputs of a gradient of an input is one of 64 bits.
-TEST_F(Synapses, GradientsOfInputsHaveABoundOnOutputs) {
+TEST_F(SynapseErrors, GradientsOfInputsHaveABoundOnOutputs) {
   for (const auto& [n_outputs, dtype, expected] :
        {std::tuple<int64_t, int32_t, synfire_status>{132106, SYNFIRE_DTYPE_F32, SYNFIRE_OK},
         {132107, SYNFIRE_DTYPE_F32, SYNFIRE_ERROR_UNSUPPORTED},
