@@ -497,8 +497,8 @@ wanted() {
   return 1
 }
 
-# Seconds of processor time of what this shell has run.
-processor_seconds() { awk '{ print int(($14 + $15 + $16 + $17) / 100) }' "/proc/$BASHPID/stat" 2>/dev/null || echo 0; }
+# processor_seconds PID: seconds of processor time of that shell and of what it has run.
+processor_seconds() { awk '{ print int(($14 + $15 + $16 + $17) / 100) }' "/proc/$1/stat" 2>/dev/null || echo 0; }
 
 # run_step NAME: in a shell of its own. Its counts, skips and warnings go to a file, which collect() reads.
 run_step() {
@@ -507,11 +507,11 @@ run_step() {
   failed=0
   skips=()
   warnings=()
-  local begin=$SECONDS
+  local begin=$SECONDS shell=$BASHPID
   say ""
   say "==> $step: ${step_text[$step]}"
   "step_$step"
-  say "<== $step: $passed passed, $failed failed, $((SECONDS - begin)) s, $(processor_seconds) s of processor time"
+  say "<== $step: $passed passed, $failed failed, $((SECONDS - begin)) s, $(processor_seconds "$shell") s of processor time"
   {
     printf 'counts\t%s\t%s\n' "$passed" "$failed"
     if [ ${#skips[@]} -gt 0 ]; then printf 'skip\t%s\n' "${skips[@]}"; fi

@@ -1,7 +1,9 @@
 // Long chains of stages: what they take grows with their length, not with its square, and no chain is longer than what
 // can be saved.
+#include <cstdio>
 #include <ctime>
 
+#include "../times.hpp"
 #include "network_file.hpp"
 
 namespace synfire_test {
@@ -52,7 +54,8 @@ TEST(NetworkChains, TimeGrowsWithTheirLength) {
   build_and_load(context, 100);  // what is made only once
   const double shorter = build_and_load(context, 500), longer = build_and_load(context, 4000);
   // 8 times as long. Its square would be 64, and each of several searches through a list took it beyond that.
-  EXPECT_LT(longer, 24 * shorter) << shorter << " s, and " << longer << " s";
+  std::printf("%.3f s for 500 stages, %.3f s for 4000\n", shorter, longer);
+  if (judges_times()) EXPECT_LT(longer, 24 * shorter);
 }
 
 TEST(NetworkChains, TheLongestIsSavedAndLoaded) {

@@ -784,9 +784,10 @@ TEST(OptimizerErrors, Members) {
   EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "name"), add(nullptr, one));
   EXPECT_FAILS(refused, WORDS("SYN-BUFFER-TYPE", "gradient", "f64"), add("tau", wide));
   EXPECT_FAILS(refused, WORDS("SYN-UPDATE-LENGTH", "gradient", "4"), add("tau", four));
-  EXPECT_FAILS(refused, WORDS("SYN-UPDATE-BOUNDS", "lower"), add("tau", one, nan_value));
   EXPECT_FAILS(refused, WORDS("SYN-UPDATE-BOUNDS", "upper"), add("tau", one, 3, 2));
   EXPECT_OK(add("tau", one));
+  const Buffer another = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+  EXPECT_OK(add("v_threshold", another, nan_value, nan_value));  // default bounds
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already"), add("tau", one));
   // What was destroyed before cannot be added.
   Synapse gone = make_synapse<float>(context, {4, 3}, 1);

@@ -221,7 +221,7 @@ const Rule of_designs[] = {
     {"SYN-NETWORK-BUILT", order,
      [](World& w) { return synfire_network_train_parameter(w.built, "n0", "tau", 0, 1, 0, -infinity, infinity); }},
     {"SYN-NETWORK-STAGES", argument,
-     [](World& w) {
+     [](World& w) -> synfire_status {
        Network network = w.make_empty();
        EXPECT_OK(synfire_network_add_input(network, "in", SYNFIRE_NETWORK_INPUT_SPIKES, 3));
        for (int i = 0; i < 4095; i += 2) {
