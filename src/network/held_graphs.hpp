@@ -4,7 +4,7 @@
 
 #include <graph/graph.hpp>
 
-#include <deque>
+#include <list>
 #include <optional>
 
 namespace synfire::network {
@@ -44,7 +44,7 @@ class HeldGraphs {
 
  private:
   std::optional<Hold> current_[3];
-  std::deque<Hold> replaced_;
+  std::list<Hold> replaced_;  // takes no memory while it is empty
 };
 
 }  // namespace synfire::network
