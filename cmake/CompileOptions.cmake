@@ -19,7 +19,7 @@ target_compile_options(synfire_compile_options INTERFACE
 # whose stack is too small stops at its guard page instead of stepping over it. No call on a host context needs more than 32 KiB
 # of stack in all (tests/host/stack_test.cpp); a frame above this bound is an error, except without optimisation or with
 # sanitizers, which make frames several times as large.
-set(synfire_largest_frame 24576)
+set(synfire_largest_frame 20480)
 if(NOT WIN32)
   include(CheckCXXCompilerFlag)
   set(CMAKE_REQUIRED_FLAGS -Werror)

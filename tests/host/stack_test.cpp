@@ -273,11 +273,16 @@ class NetworkCalls {
          [&] { return synfire_network_add_input(network, "in", SYNFIRE_NETWORK_INPUT_RATES, n_inputs); });
     call(name_ + "dropout", [&] { return synfire_network_add_dropout(network, "d", 0.2); });
     call(name_ + "synapse", [&] { return synfire_network_add_synapse(network, "s0", 70); });
-    call(name_ + "neurons", [&] { return synfire_network_add_neurons(network, "n0", model.id); });
-    call(name_ + "train_parameter",
-         [&] { return synfire_network_train_parameter(network, "n0", model.parameter, 1, 0, 0, -HUGE_VAL, HUGE_VAL); });
+    // Neurons that never fire are read out by V.
+    const bool fires = model.id != SYNFIRE_MODEL_LI;
+    call(name_ + "neurons",
+         [&] { return synfire_network_add_neurons(network, "n0", fires ? model.id : SYNFIRE_MODEL_LIF); });
     call(name_ + "synapse", [&] { return synfire_network_add_synapse(network, "s1", n_classes); });
     call(name_ + "neurons", [&] { return synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI); });
+    call(name_ + "train_parameter", [&] {
+      return synfire_network_train_parameter(network, fires ? "n0" : "n1", model.parameter, 1, 0, 0, -HUGE_VAL,
+                                             HUGE_VAL);
+    });
     call(name_ + "readout", [&] { return synfire_network_add_readout(network, "r", SYNFIRE_READOUT_MEAN, 0); });
     call(name_ + "loss", [&] { return synfire_network_add_loss(network, "l", SYNFIRE_LOSS_CROSS_ENTROPY); });
     call(name_ + "optimizer",
