@@ -19,7 +19,7 @@
 #include "documented_statuses.h"
 
 #define ALLOWED_BYTES ((size_t)32 << 10)
-#define PAINTED_BYTES ((size_t)64 << 10)
+#define PAINTED_BYTES ((size_t)128 << 10)
 #define STACK_BYTES ((size_t)1 << 20) /* what is below the painted part is for a program's own callbacks */
 
 static const uint64_t pattern = 0x5AFE57ACC5AFE57Au;
