@@ -52,7 +52,8 @@ LIKE = {
 }
 
 # Files that no group can have: learning_graph.h needs require(), which they define before they include it.
-ALONE = {"tests/capi/learning_graph_test.cpp", "tests/fault/hot_path_test.cpp", "tests/fault/learning_test.cpp"}
+ALONE = {"tests/capi/learning_graph_test.cpp", "tests/fault/hot_path_test.cpp", "tests/fault/learning_test.cpp",
+         "tests/install/consumer/main.cpp"}
 
 # Files that are in namespaces of their own in a group. The others define what a header declares, which would be taken
 # for another function and not be compared with its declaration, or

@@ -38,11 +38,11 @@ void enqueue(const GatherRows& op, Launcher& launcher) {
   const int64_t n_units = units_of(arrays, unit);
   const auto lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(n_units, warp))));
   const int64_t per_task = lanes * gather_accesses, n_parts = (n_units + per_task - 1) / per_task;
-  const int64_t n_tasks = arrays.n_pieces() * n_parts, per_block = gather_threads / lanes;
+  const int64_t n_tasks = arrays.n_pieces() * n_parts, per_block = gather_rows_threads / lanes;
   const int64_t n_blocks = std::min<int64_t>((n_tasks + per_block - 1) / per_block, 0x7FFFFFFF);
   // Across the bus, contiguous reads matter most: those of one row.
   const bool along_rows = op.source.memory != SYNFIRE_MEMORY_DEVICE;
-  launcher.launch(gather_rows_kernel(unit), {static_cast<uint32_t>(n_blocks), gather_threads},
+  launcher.launch(gather_rows_kernel(unit), {static_cast<uint32_t>(n_blocks), gather_rows_threads},
                   GatherRowsLaunch{arrays, along_rows, static_cast<int>(lanes), n_units, n_parts, n_tasks});
 }
 

@@ -88,10 +88,10 @@ __device__ __forceinline__ void copy_bytes(const GatherRowsLaunch& launch, const
 struct Bytes {};
 
 template <class Unit>
-__global__ void __launch_bounds__(gather_threads) gather_rows(const __grid_constant__ GatherRowsLaunch launch) {
+__global__ void __launch_bounds__(gather_rows_threads) gather_rows(const __grid_constant__ GatherRowsLaunch launch) {
   wait_for_previous();
   const int lane = static_cast<int>(threadIdx.x) & (launch.lanes - 1);
-  const int64_t per_block = gather_threads / launch.lanes;
+  const int64_t per_block = gather_rows_threads / launch.lanes;
   int64_t index = blockIdx.x * per_block + static_cast<int>(threadIdx.x) / launch.lanes;
   for (; index < launch.n_tasks; index += gridDim.x * per_block) {
     const Task task = task_of(launch, index, lane);

@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-inline constexpr int gather_threads = 256;
+inline constexpr int gather_rows_threads = 256;
 // Accesses that a thread has in flight: with one, a thread would wait for its row's index before each.
 inline constexpr int gather_accesses = 4;
 
