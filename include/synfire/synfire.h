@@ -1525,10 +1525,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  *         (a tape, or a way to write H over X, that this layer does not have; a layer for which the library has no
  *         kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer; with a
- * synapse, memory for the time of the call; a host context's threads, with the first work for them. @enqueues one
- * kernel on `stream` (two after a parameter change). @capture legal: on a captured stream it becomes part of the
- * capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
+ * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer; on the
+ * host and with a synapse, memory for the time of the call; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream it becomes part
+ * of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
  * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,

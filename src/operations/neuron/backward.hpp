@@ -44,7 +44,7 @@ void run(const Backward& op, host::Launcher& launcher);
 cuda::Hints hints(const Backward& op, const cuda::GpuShape& gpu);
 void enqueue(const Backward& op, cuda::Launcher& launcher);
 
-View host_rows_of(const core::Device& device, const core::LayerSpec& spec);
+View backward_rows_of(const core::Device& device, const core::LayerSpec& spec);
 
 struct GradientRequest {
   core::ParameterName parameter;

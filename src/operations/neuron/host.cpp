@@ -112,6 +112,12 @@ const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
                 : SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
 
+// The bytes of the rows of one forward tile.
+template <class R>
+uint64_t bytes_of_forward_rows(const LayerSpec& spec) {
+  return static_cast<uint64_t>(host::RowsOfForward::n_rows(spec.model->n_states - 1)) * host::forward_tile * sizeof(R);
+}
+
 template <class R>
 void forward(const Forward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
@@ -121,11 +127,14 @@ void forward(const Forward& op, const host::Launcher& launcher) {
                                                                                      : Tiling::anywhere;
   const Extents active = active_of(spec.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
-  const Tiling tiling(active, cut, host::largest_forward_tile<R>(spec.model->n_states),
-                      forward_sequences * int64_t{sizeof(R)});
-  launcher.for_each_range(tiling.n_tiles(), is_shared(work_of(active)), [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) kernels.forward(spec.model->kernel_id(), arguments, tiling[tile]);
-  });
+  const Tiling tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)});
+  const uint64_t bytes = bytes_of_forward_rows<R>(spec);
+  const auto work = [&](int64_t begin, int64_t end, int64_t place) {
+    R* const rows = place_of<R>(op.host_rows, place, bytes);
+    for (int64_t tile = begin; tile < end; ++tile)
+      kernels.forward(spec.model->kernel_id(), arguments, tiling[tile], rows);
+  };
+  launcher.for_each_placed_range(tiling.n_tiles(), is_shared(work_of(active)), work);
 }
 
 // The bytes of the rows of one backward tile.
@@ -139,11 +148,10 @@ uint64_t bytes_of_rows(const LayerSpec& spec) {
                                Rows::n_rows(n_further, spec.extents.n_steps) * row_bytes);
 }
 
-// The tiles of a backward whose constants are one number per neuron, which may become true later: never fewer than of
-// any other.
-template <class R>
-int64_t most_tiles(const Extents& extents) {
-  return Tiling(extents, Tiling::at_rows, host::backward_tile<R>, 0).n_tiles();
+// The tiles of a pass whose constants are one number per neuron, which may become true later: never fewer than of any
+// other.
+int64_t most_tiles(const Extents& extents, int tile) {
+  return Tiling(extents, Tiling::at_rows, tile, 0).n_tiles();
 }
 
 template <class R>
@@ -175,10 +183,17 @@ bool wants_threads(const Backward& op) {
   return is_shared(backward_work_of(op.layer->spec().extents));
 }
 
-View host_rows_of(const Device& device, const LayerSpec& spec) {
+View forward_rows_of(const Device& device, const LayerSpec& spec) {
+  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64;
+  return places_for(device, most_tiles(spec.extents, host::forward_tile), is_shared(work_of(spec.extents)),
+                    f64 ? bytes_of_forward_rows<double>(spec) : bytes_of_forward_rows<float>(spec));
+}
+View backward_rows_of(const Device& device, const LayerSpec& spec) {
   const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64, shared = is_shared(backward_work_of(spec.extents));
-  return f64 ? places_for(device, most_tiles<double>(spec.extents), shared, bytes_of_rows<double>(spec))
-             : places_for(device, most_tiles<float>(spec.extents), shared, bytes_of_rows<float>(spec));
+  return f64 ? places_for(device, most_tiles(spec.extents, host::backward_tile<double>), shared,
+                          bytes_of_rows<double>(spec))
+             : places_for(device, most_tiles(spec.extents, host::backward_tile<float>), shared,
+                          bytes_of_rows<float>(spec));
 }
 
 void run(const Forward& op, host::Launcher& launcher) {

@@ -16,7 +16,7 @@ namespace {
 using namespace synfire::model;
 using operations::BackwardArguments;
 using operations::ForwardArguments;
-static_assert(forward_tile<float, 1> <= max_tile && backward_tile<float> * sizeof(float) == RowsOfBackward::wide_bytes);
+static_assert(forward_tile <= max_tile && backward_tile<float> * sizeof(float) == RowsOfBackward::wide_bytes);
 
 // Some of the constants of neuron i of a tile: shared by all, or one row per constant in memory.
 template <class R, int Count, bool PerNeuron>
@@ -168,9 +168,9 @@ SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Ti
   }
 }
 
-// Writes the spikes of a tile, step by step, dense or packed. Rows are as long as the largest tile, and zero behind
-// what was computed.
-template <class R, int LargestTile>
+// Writes the spikes of a tile, step by step, dense or packed. Rows are as long as forward_tile, and zero behind what
+// was computed.
+template <class R>
 class SpikeWriter {
  public:
   SpikeWriter(const ForwardArguments<R>& a, const Tile& tile)
@@ -216,20 +216,23 @@ class SpikeWriter {
   const Tile& tile_;
   const bool crosses_rows_;
   RowWords rows_;
-  uint32_t packed_[LargestTile / 32 + RowWords::group + 1] = {};
-  uint32_t time_words_[LargestTile];
+  uint32_t packed_[forward_tile / 32 + RowWords::group + 1] = {};
+  uint32_t time_words_[forward_tile];
 };
 
 template <class Model, class R, bool PerNeuron>
-void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
-  constexpr int n_further = n_further_states<Model>, largest_tile = forward_tile<R, Model::n_states>;
+void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
+  constexpr int n_further = n_further_states<Model>;
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
   const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
-  alignas(64) R v[largest_tile], w[max_further_states][n_further > 0 ? largest_tile : 1];
-  alignas(64) R h[largest_tile], spikes[largest_tile], scratch[largest_tile];
-  SpikeWriter<R, largest_tile> spike_writer(a, tile);
+  // The layout of `rows` is that of RowsOfForward.
+  R *const v = rows, *const h = v + forward_tile, *const spikes = h + forward_tile,
+           *const scratch = spikes + forward_tile;
+  R* w[max_further_states] = {};
+  for (int k = 0; k < n_further; ++k) w[k] = scratch + (k + 1) * forward_tile;
+  SpikeWriter<R> spike_writer(a, tile);
   copy_row(v, a.v_in + element, count);
   fill_row(v + count, R(0), lanes - count);
   for (int k = 0; k < n_further; ++k) {
@@ -658,13 +661,13 @@ class LinearBackwardTile {
 };
 
 template <class R>
-void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
+void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
     if (a.parameters->per_neuron)
-      forward_tile_of<Model, R, true>(a, tile);
+      forward_tile_of<Model, R, true>(a, tile, rows);
     else
-      forward_tile_of<Model, R, false>(a, tile);
+      forward_tile_of<Model, R, false>(a, tile, rows);
   });
 }
 
