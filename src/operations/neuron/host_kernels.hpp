@@ -11,10 +11,10 @@ namespace synfire::host {
 
 // The most neurons of a tile. The constants of this file were
 // measured with LIF, f32, T = 16 on an AMD EPYC of family 26 with AVX-512; milliseconds are for N = 1,048,576 with two
-// threads. forward_tile: 256 took 1.85 ms, 512 1.83; in the cache 115 and 103 ps per neuron-step, 1024 112; f64 256
-// took 10 % longer in the cache. backward_tile: 256 took 7.0 ms, 512 8.5; with one thread 128 took 15.7, 256 13.1,
-// 512 14.3. The H of one checkpoint interval lies in the thread's part of the operation's scratch memory, in the
-// second-level cache; f64 takes as many bytes.
+// threads. forward_tile: 256 took 1.85 ms, 512 1.83; in the cache 115 and 103 ps per neuron-step, 1024 112; on
+// an Intel Xeon, 256 took 7 to 10 % longer than 512 in f64. backward_tile: 256 took 7.0 ms, 512 8.5; with one thread
+// 128 took 15.7, 256 13.1, 512 14.3. The H of one checkpoint interval lies in the thread's part of the operation's
+// scratch memory, in the second-level cache; f64 takes as many bytes.
 inline constexpr int forward_tile = 512;
 template <class R>
 inline constexpr int backward_tile = static_cast<int>(1024 / sizeof(R));
