@@ -55,7 +55,9 @@ TEST(NetworkChains, TimeGrowsWithTheirLength) {
   const double shorter = build_and_load(context, 500), longer = build_and_load(context, 4000);
   // 8 times as long. Its square would be 64, and each of several searches through a list took it beyond that.
   std::printf("%.3f s for 500 stages, %.3f s for 4000\n", shorter, longer);
-  if (judges_times()) EXPECT_LT(longer, 24 * shorter);
+  if (judges_times()) {
+    EXPECT_LT(longer, 24 * shorter);
+  }
 }
 
 TEST(NetworkChains, TheLongestIsSavedAndLoaded) {

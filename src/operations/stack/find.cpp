@@ -115,6 +115,8 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
+// What follows are functions of their own, so that their copies of operations are not on the stack at the same time.
+
 // The longest stack that begins at an entry; none if its first layer does not fit.
 [[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
   Stack stack;
