@@ -15,8 +15,11 @@ target_compile_options(synfire_compile_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:${synfire_numeric};-fvisibility=hidden;${synfire_warnings};${synfire_strict_warnings}>"
   "$<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>")
 
-# synfire_guard_stacks(TARGET...): code of the library. A frame that is larger than a page touches each of its pages in order,
-# so that a thread whose stack is too small stops at its guard page, and does not step over it into other memory.
+# The stacks of the library's own code. A frame that is larger than a page touches each of its pages in order, so that a thread
+# whose stack is too small stops at its guard page instead of stepping over it. No call on a host context needs more than 32 KiB
+# of stack in all (tests/host/stack_test.cpp); a frame above this bound is an error, except without optimisation or with
+# sanitizers, which make frames several times as large.
+set(synfire_largest_frame 20480)
 if(NOT WIN32)
   include(CheckCXXCompilerFlag)
   set(CMAKE_REQUIRED_FLAGS -Werror)
@@ -24,11 +27,20 @@ if(NOT WIN32)
   unset(CMAKE_REQUIRED_FLAGS)
 endif()
 function(synfire_guard_stacks)
+  set(options "")
   if(SYNFIRE_HAVE_STACK_CLASH_PROTECTION)
-    foreach(target IN LISTS ARGN)
-      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:-fstack-clash-protection>")
-    endforeach()
+    list(APPEND options -fstack-clash-protection)
   endif()
+  set(bound -Werror=frame-larger-than=${synfire_largest_frame})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(bound -Wframe-larger-than=${synfire_largest_frame} -Werror=frame-larger-than)
+  endif()
+  if(SYNFIRE_SANITIZE STREQUAL "")
+    list(APPEND options "$<$<NOT:$<CONFIG:Debug>>:${bound}>")
+  endif()
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${options}>")
+  endforeach()
 endfunction()
 
 if(SYNFIRE_HAVE_CUDA)

@@ -37,6 +37,11 @@
  * - Arrays are row-major and time-major: `[T, B, N]` is T steps of B batch rows of N neurons.
  * - Results do not depend on the caller's floating-point environment (rounding mode, flush-to-zero, traps), and every
  *   call leaves it unchanged, including the sticky exception flags. Callbacks run in the caller's environment.
+ * - On a host context, no function needs more than 32 KiB of the calling thread's stack, whatever the model, the type
+ *   and the shape, and neither does a part of a task (synfire_task). What callbacks take is not counted. On a CUDA
+ *   context, this holds for launches and waits. Other functions call CUDA's driver, which was measured to take 30 KiB
+ *   to initialise a device, 25 KiB to load kernels and 15 KiB to instantiate a graph (CUDA 13.0 on Linux): 64 KiB are
+ *   enough. The compiler of a GPU's code runs on a thread of the library.
  * - No function throws, aborts or exits. No function changes the caller's current CUDA device or last CUDA error.
  * - A callback is any function of the caller's that the library calls. It must return normally: leaving it by a C++
  *   exception, `longjmp()`, `pthread_exit()` or thread cancellation is undefined behaviour. The library has its own C++
@@ -275,7 +280,7 @@ enum {
  * Runs part of a task that the library gave to a job system: the items [first, end).
  *
  * The job system runs every item of the task exactly once, in any order, on any threads and in parts of any size. The
- * function returns when its items are done. It does not throw, wait, allocate or lock. It needs 256 KiB of stack.
+ * function returns when its items are done. It does not throw, wait, allocate or lock. It needs 32 KiB of stack.
  *
  * @param argument The `argument` that synfire_enqueue_task received with the task.
  * @param first    First item, 0 or more.
@@ -813,7 +818,8 @@ typedef struct synfire_load_desc {
   /** What the file is or would be called without `.hpp`, which names the struct: `"klif"` is of `struct Klif`,
    *  `"multi_gaussian"` of `struct MultiGaussian`. Needed with `text`. Default with `file`: its own. */
   const char *name SYNFIRE_NULLABLE;
-  /** Nanoseconds after which a compiler that is still at work is ended. Default 0: 60 seconds. */
+  /** Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it waits for a
+   *  processor does not count, time in which it has nothing to do does. Default 0: 60 seconds. */
   uint64_t time_out;
   /** Folder of the cache. Default: the environment variable `SYNFIRE_CACHE`, else `synfire` in the user's cache folder
    *  (`XDG_CACHE_HOME`, else `.cache` in `HOME`). A folder that cannot be used is an error if this field names it; else
@@ -906,8 +912,7 @@ typedef struct synfire_check_report {
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler; the
  *         text says what to install), ::SYNFIRE_ERROR_CALLBACK (the caller ended it), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal.
- * @threads any. @since ABI 0.2
+ * @blocks yes, while a compiler is at work. @allocates yes. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const synfire_load_desc *desc,
                                                            synfire_model *model) SYNFIRE_NOEXCEPT;
@@ -941,10 +946,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model mod
  * @param n_samples      How many; 1 to 10,000,000. 1000 take a few milliseconds.
  * @param[in,out] report In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, whatever was found; ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (no compiler), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
- * @capture legal. @threads any. @since ABI 0.2
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (on a CUDA context: no compiler for the host),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes; on a CUDA context a compiler for the host runs, unless the cache has the code, to say which loops it
+ * vectorises. @allocates yes. @enqueues no. @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model, uint64_t seed, uint64_t n_samples,
                                                             synfire_check_report *report) SYNFIRE_NOEXCEPT;
@@ -991,7 +996,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surro
  * @param n_samples      How many; 1 to 10,000,000.
  * @param[in,out] report In: `struct_size`. Out: everything else.
  * @return As synfire_model_check().
- * @blocks yes; on the host a compiler runs once more, to say which loops it vectorises. @allocates yes. @enqueues no.
+ * @blocks yes; on a CUDA context a compiler for the host runs, unless the cache has the code, to say which loops it
+ * vectorises. @allocates yes. @enqueues no.
  * @capture legal. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate, uint64_t seed,
@@ -1519,10 +1525,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  *         (a tape, or a way to write H over X, that this layer does not have; a layer for which the library has no
  *         kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer;
- * a host context's threads, with the first work for them. @enqueues one kernel on `stream` (two after a parameter
- * change). @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for
- * the context's own stream. @threads one at a time per layer. @since ABI 0.1
+ * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer; on the
+ * host and with a synapse, memory for the time of the call; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream it becomes part
+ * of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -1546,13 +1553,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
  * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is
- *         invalid), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of a synapse over 2^31 rows or more; a layer for which the
- *         library has no kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer; a
- * host context's threads, with the first work for them. @enqueues one kernel on `stream`, and one or two more for each
- * parameter gradient. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
- * waiting for the context's own stream. @threads one at a time per layer. @since ABI 0.1
+ *         invalid), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of a synapse over 2^31 rows or more, or of the input of one
+ *         with more than 132,106 outputs; a layer for which the library has no kernels), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates with the first parameter gradient of a layer; on the host,
+ * memory for the time of the call; a host context's threads, with the first work for them. @enqueues one kernel on
+ * `stream`, and one or two more for each parameter gradient. @capture legal: on a captured stream it becomes part of
+ * the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
+ * @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2364,10 +2372,11 @@ typedef struct synfire_loss_desc {
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
  *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks with more than 1,024 entries on CUDA, else no, until done on the host. @allocates
- * temporary device memory, with more than 1,024 entries; a host context's threads, with the first work for them.
- * @enqueues one kernel, or two for more than 1,024 steps or batch rows, on `stream`. @capture legal: on a captured stream it becomes part of the capture
- * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.2
+ * @blocks with more than 1,024 entries on CUDA, else no, until done on the host. @allocates memory for the time of the
+ * call: on CUDA with more than 1,024 entries, on the host for sums and means of numbers; a host context's threads, with
+ * the first work for them. @enqueues one kernel, or two for more than 1,024 steps or batch rows, on `stream`. @capture
+ * legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own
+ * stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_reduce(synfire_context context, const synfire_reduce_desc *desc,
                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2727,8 +2736,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph SYNFIRE_
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
  *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (a tape, or a way
  *         to write H over X, that this layer does not have), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory; a tape, unless it is for inference. @enqueues no. @capture legal.
- * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
+ * @blocks no. @allocates host memory; a tape, unless it is for inference. @enqueues no. @capture legal. @threads one at
+ * a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_graph graph, synfire_layer layer,
                                                                      const synfire_forward_desc *desc) SYNFIRE_NOEXCEPT;
@@ -2744,7 +2753,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_forward(synfire_gra
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_STALE_TAPE (no taped forward of this layer was ever recorded or run, or the
  *         latest one was recorded for inference), ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_UNSUPPORTED (gradients of a synapse over 2^31 rows or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (as synfire_layer_backward()), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory; device memory with the first parameter gradient of a layer. @enqueues no.
  * @capture legal. @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.1
@@ -3591,7 +3600,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse sy
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a replay that writes the synapse is in flight on
  *         another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory for some inputs; a
+ * @blocks no on CUDA, except where it allocates; until done on the host. @allocates memory for the time of the call; a
  * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`. @capture legal: on a
  * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads any. @since ABI 0.2
@@ -3610,10 +3619,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse 
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse; a replay that uses
  *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows
- *         or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         or more; of the input of a synapse with more than 132,106 outputs, except in f64),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
- * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients at
- * the first call. @enqueues kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients
+ * at the first call. @enqueues kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
  * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per synapse. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse,
@@ -3651,7 +3661,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(syn
  * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated; gradients of a frozen synapse),
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
- *         ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows or more), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (as synfire_synapse_backward()), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory, and the synapse's gradients at the first call. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
@@ -4315,10 +4325,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_networ
  * @param stage      The name of the stage.
  * @param name       The name of the value.
  * @param[out] value Receives it; untouched on failure.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal.
- * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also for a parameter that is
+ *         one number per neuron), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal. @threads one at a time per network, else
+ * ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_network network, const char *stage,
                                                                   const char *name, double *value) SYNFIRE_NOEXCEPT;

@@ -20,9 +20,13 @@ class Device {
 
   virtual void describe(synfire_context_properties& properties) const = 0;
   virtual bool is_host() const noexcept = 0;
+  // The most parts of one operation that processors compute at the same time, each of which needs memory of its own.
+  virtual int most_at_once() const noexcept { return 1; }
 
   // Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY.
   virtual void* allocate(int32_t memory, uint64_t bytes) = 0;
+  // Device memory for what is written before it is read: as allocate(), but with any contents.
+  virtual void* allocate_scratch(uint64_t bytes) { return allocate(SYNFIRE_MEMORY_DEVICE, bytes); }
   virtual void release(int32_t memory, void* data) noexcept = 0;
   // Throws OUT_OF_MEMORY if several allocations of this total size will certainly fail.
   virtual void require(int32_t memory, uint64_t bytes) = 0;

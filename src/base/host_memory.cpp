@@ -63,13 +63,7 @@ bool is_due(uint64_t bytes) {
   return before / large_bytes != (before + bytes) / large_bytes;
 }
 
-}  // namespace
-
-void require_host_memory(uint64_t bytes, Paging paging) {
-  if (is_due(bytes)) check_limits(bytes, promised.load(std::memory_order_relaxed), paging);
-}
-
-void* allocate_host(uint64_t bytes) {
+void* allocate(uint64_t bytes, bool zeros) {
   const bool large = bytes >= large_bytes;
   const auto give_up = [&] {
     if (large) promised.fetch_sub(bytes, std::memory_order_relaxed);
@@ -95,10 +89,23 @@ void* allocate_host(uint64_t bytes) {
     give_up();
     throw;
   }
-  if (!large) std::memset(data, 0, bytes);
+  if (!large && zeros) std::memset(data, 0, bytes);
   const Header header = {allocation, large ? bytes : 0};
   std::memcpy(static_cast<void*>(header_of(data)), &header, sizeof header);
   return data;
+}
+
+}  // namespace
+
+void require_host_memory(uint64_t bytes, Paging paging) {
+  if (is_due(bytes)) check_limits(bytes, promised.load(std::memory_order_relaxed), paging);
+}
+
+void* allocate_host(uint64_t bytes) {
+  return allocate(bytes, true);
+}
+void* allocate_host_scratch(uint64_t bytes) {
+  return allocate(bytes, false);
 }
 
 void release_host(void* data) noexcept {

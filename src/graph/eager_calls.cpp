@@ -24,7 +24,7 @@ bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> f
     return run_placed(placed, failed);
   }
   Scratch scratch;  // freeing waits for the device
-  scratch.provide(context_.device(), bytes);
+  scratch.provide_once(context_.device(), bytes);
   place_scratch(placed, {}, scratch.get());
   return run_placed(placed, failed);
 }

@@ -80,7 +80,7 @@ void Graph::instantiate() {
   observed_ = std::any_of(operations_.begin(), operations_.end(),
                           [](const Operation& operation) { return operation.kind().calls_back; });
   auto slots = std::make_unique<Slots>(device(), buffers_with_slots(operations_, buffers_), slot_count());
-  scratch_.provide(device(), scratch_bytes(operations_, owners_));
+  scratch_.provide_for_replays(device(), scratch_bytes(operations_, owners_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
     for (const Ref<Layer>& layer : layers_) layer->add_replayer(*this);

@@ -15,10 +15,15 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Called once. Throws OUT_OF_MEMORY.
-  void provide(Device& device, uint64_t bytes) {
+  // One of these is called once; both throw OUT_OF_MEMORY. Memory for replays is touched now, so that none of them
+  // waits for its pages; what serves a single call is not.
+  void provide_for_replays(Device& device, uint64_t bytes) {
     if (bytes == 0 || data_) return;
     data_ = device.allocate(SYNFIRE_MEMORY_DEVICE, bytes);
+    device_ = &device;
+  }
+  void provide_once(Device& device, uint64_t bytes) {
+    data_ = device.allocate_scratch(bytes);
     device_ = &device;
   }
   void* get() const noexcept { return data_; }

@@ -24,6 +24,7 @@ class HostDevice final : public Device {
   HostDevice(int n_threads, const JobCallbacks& job_system) : threads_(n_threads, job_system) {}
 
   bool is_host() const noexcept override { return true; }
+  int most_at_once() const noexcept override { return threads_.most_at_once(); }
 
   void describe(synfire_context_properties& properties) const override {
     properties.backend = SYNFIRE_BACKEND_HOST;
@@ -33,6 +34,7 @@ class HostDevice final : public Device {
   }
 
   void* allocate(int32_t /*memory*/, uint64_t bytes) override { return allocate_host(bytes); }
+  void* allocate_scratch(uint64_t bytes) override { return allocate_host_scratch(bytes); }
   void release(int32_t /*memory*/, void* data) noexcept override { release_host(data); }
   void require(int32_t /*memory*/, uint64_t bytes) override { require_host_memory(bytes, Paging::pageable); }
   void finish() noexcept override {}  // whoever computes holds its own references

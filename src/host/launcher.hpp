@@ -3,6 +3,7 @@
 #define SYNFIRE_HOST_LAUNCHER_HPP
 
 #include "parallel.hpp"
+#include "places.hpp"
 
 #include <base/float_environment.hpp>
 
@@ -27,6 +28,16 @@ class Launcher {
       f(part(count, index, n), part(count, index + 1, n));
     };
     threads_.for_each_block(n, range);
+  }
+  // The same with f(begin, end, place), where ranges that run at the same time have different places, each in
+  // [0, max(1, min(count, Device::most_at_once()))): it says which part of the operation's memory a range works in.
+  template <class F>
+  void for_each_placed_range(int64_t count, bool share, F f) const {
+    Places places(std::clamp<int64_t>(count, 1, threads_.most_at_once()));
+    for_each_range(count, share, [&](int64_t begin, int64_t end) {
+      const Places::Taken place(places);
+      f(begin, end, place.number());
+    });
   }
 
  private:

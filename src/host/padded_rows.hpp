@@ -95,6 +95,22 @@ SYNFIRE_MODEL_FN int64_t elements_behind(const Sequence& sequence, const core::E
   return steps_behind * sequence.pitch + extents.row() - at - count;
 }
 
+// Rows of another type are converted by functions of their own, so that their arrays are on the stack for that time
+// alone: in the frame of a pass, compilers give each of its calls room of its own.
+template <class E>
+[[gnu::noinline]] void decode_padded(const Sequence& sequence, int64_t step, int64_t at, int count, float* to) {
+  alignas(64) E stored[max_tile + bytes_of_vector];
+  copy_padded(stored, element<const E>(sequence, step, at), count);
+  decode_row(to, stored, whole_vectors<float>(count));
+}
+
+template <class E>
+[[gnu::noinline]] void encode_exactly(const Sequence& sequence, int64_t step, int64_t at, int count, const float* row) {
+  alignas(64) E stored[max_tile];
+  encode_row(stored, row, whole_vectors<float>(count));
+  copy_exactly(element<E>(sequence, step, at), stored, count);
+}
+
 // read_row() of whole vectors. What lies behind the row's `count` elements is read too if `behind` allows it, else
 // zeros are put there. `scratch` has room for whole vectors.
 template <class R>
@@ -108,21 +124,12 @@ SYNFIRE_MODEL_FN const R* read_padded(const Sequence& sequence, int64_t step, in
     return scratch;
   }
   if constexpr (sizeof(R) == 4) {
-    alignas(64) uint16_t stored[max_tile + bytes_of_vector];
-    copy_padded(stored, element<const uint16_t>(sequence, step, at), count);
     if (sequence.dtype == SYNFIRE_DTYPE_F16)
-      decode_row(scratch, reinterpret_cast<const F16*>(stored), whole);
+      decode_padded<F16>(sequence, step, at, count, scratch);
     else
-      decode_row(scratch, reinterpret_cast<const Bf16*>(stored), whole);
+      decode_padded<Bf16>(sequence, step, at, count, scratch);
   }
   return scratch;
-}
-
-template <class E>
-SYNFIRE_MODEL_FN void encode_exactly(const Sequence& sequence, int64_t step, int64_t at, int count, const float* row) {
-  alignas(64) E stored[max_tile];
-  encode_row(stored, row, whole_vectors<float>(count));
-  copy_exactly(element<E>(sequence, step, at), stored, count);
 }
 
 // write_row() from a row of whole vectors: writes only the first `count` elements.

@@ -20,6 +20,8 @@ class Parallel {
   Parallel(int n_threads, const JobCallbacks& callbacks);
 
   int n_threads() const noexcept { return n_threads_; }
+  // The most blocks of one call that run at the same time: a job system may have more threads than it was said to have.
+  int most_at_once() const noexcept { return job_system_ ? 4 * n_threads_ : n_threads_; }
 
   // Creates the threads if they do not exist yet. Allocates and blocks, so a replay never calls it.
   void start() const noexcept;

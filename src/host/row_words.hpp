@@ -50,13 +50,6 @@ class RowWords {
       start_[i] = start_[n_words - 1];
       mask_[i] = 0;
     }
-    for (int i = 0; i < n_words; i += group) {
-      base_[i / group] = start_[i] >> 5;
-      for (int j = i; j < i + group; ++j) {
-        index_[j] = (start_[j] >> 5) - base_[i / group];
-        shift_[j] = start_[j] & 31;
-      }
-    }
   }
 
   // Writes the words, from the tile's own packed bits. `packed` has room for group + 1 more words, whose values do not
@@ -74,8 +67,11 @@ class RowWords {
 #if defined(__AVX512F__)
     // (With masks, because g++ 12 warns of an uninitialised value inside the unmasked intrinsics.)
     constexpr __mmask16 all = 0xFFFF;
-    const uint32_t* const from = packed + base_[i / group];
-    const __m512i index = _mm512_loadu_si512(index_ + i), shift = _mm512_loadu_si512(shift_ + i);
+    const int base = start_[i] >> 5;
+    const uint32_t* const from = packed + base;
+    const __m512i start = _mm512_loadu_si512(start_ + i);
+    const __m512i index = _mm512_sub_epi32(_mm512_maskz_srai_epi32(all, start, 5), _mm512_set1_epi32(base));
+    const __m512i shift = _mm512_and_si512(start, _mm512_set1_epi32(31));
     const __m512i low = _mm512_maskz_permutexvar_epi32(all, index, _mm512_loadu_si512(from));
     const __m512i high = _mm512_maskz_permutexvar_epi32(all, index, _mm512_loadu_si512(from + 1));
     const __m512i up = _mm512_sub_epi32(_mm512_set1_epi32(32), shift);
@@ -85,8 +81,11 @@ class RowWords {
                              _mm512_and_si512(bits, _mm512_loadu_si512(mask_ + i)));
 #elif defined(__AVX2__)
     const auto load = [](const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); };
-    const uint32_t* const from = packed + base_[i / group];
-    const __m256i index = load(index_ + i), shift = load(shift_ + i);
+    const int base = start_[i] >> 5;
+    const uint32_t* const from = packed + base;
+    const __m256i start = load(start_ + i);
+    const __m256i index = _mm256_sub_epi32(_mm256_srai_epi32(start, 5), _mm256_set1_epi32(base));
+    const __m256i shift = _mm256_and_si256(start, _mm256_set1_epi32(31));
     const __m256i low = _mm256_permutevar8x32_epi32(load(from), index);
     const __m256i high = _mm256_permutevar8x32_epi32(load(from + 1), index);
     const __m256i bits = _mm256_or_si256(_mm256_srlv_epi32(low, shift),
@@ -95,16 +94,13 @@ class RowWords {
     _mm256_maskstore_epi32(reinterpret_cast<int*>(words), wanted, _mm256_and_si256(bits, load(mask_ + i)));
 #else
     uint64_t two = 0;
-    __builtin_memcpy(&two, packed + base_[i], sizeof two);  // little-endian, as every platform of the library
-    words[0] = static_cast<uint32_t>(two >> shift_[i]) & mask_[i];
+    __builtin_memcpy(&two, packed + (start_[i] >> 5), sizeof two);  // little-endian, as every platform of the library
+    words[0] = static_cast<uint32_t>(two >> (start_[i] & 31)) & mask_[i];
 #endif
   }
 
   int n_words_;
   int32_t start_[max_tile + group];  // in bits
-  int32_t base_[max_tile / group + 1];
-  int32_t index_[max_tile + group];  // in words, from the group's base
-  int32_t shift_[max_tile + group];
   uint32_t mask_[max_tile + group];
 };
 

@@ -1,8 +1,8 @@
 // The protocol between jobs and workers. Each worker has a word that holds its state and whether it sleeps. The thread
 // that submits a job claims idle workers and offers the job to each. At the end it withdraws the offer from workers
 // that have not begun, waits for those that have, and releases all. A worker belongs to one job from claim to release,
-// so a job may be on the stack of the submitting thread. A child after fork() does not have the parent's threads and
-// never touches the pool.
+// so a job may be on the stack of the submitting thread, of which it must not take much. A child after fork() does not
+// have the parent's threads and never touches the pool.
 #include "thread_pool.hpp"
 
 #include "host_device.hpp"
@@ -14,6 +14,7 @@
 #include <base/stamp_clock.hpp>
 
 #include <algorithm>
+#include <bit>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -79,15 +80,18 @@ struct ThreadPool::Job {
     int64_t end;
   };
 
+  // Sets of workers, a bit for each.
+  static constexpr int n_words = max_threads / 64;
+
   const BlockBody body;
   void* const state;
-  int n_parts = 0, n_workers = 0, n_sleeping = 0;
-  std::atomic<int> next_sleeping{0};
+  ThreadPool& pool;
+  int n_parts = 0, n_workers = 0;
   Part parts[most_parts];
-  Worker* team[max_threads];      // claimed for this job
-  Worker* sleeping[max_threads];  // those that have to be woken
+  uint64_t team[n_words] = {};                   // claimed for this job
+  std::atomic<uint64_t> sleeping[n_words] = {};  // those that have to be woken
 
-  Job(BlockBody b, void* s) noexcept : body(b), state(s) {}
+  Job(BlockBody b, void* s, ThreadPool& p) noexcept : body(b), state(s), pool(p) {}
 
   void cut(int64_t n_blocks) noexcept {
     n_parts = std::min(n_workers + 1, most_parts);
@@ -99,12 +103,24 @@ struct ThreadPool::Job {
 
   // Wakes two workers, each of which does the same, so that no thread wakes many.
   void wake_two() noexcept {
-    for (int i = 0; i < 2 && next_sleeping.load(std::memory_order_relaxed) < n_sleeping; ++i) {
-      const int at = next_sleeping.fetch_add(1, std::memory_order_relaxed);
-      if (at >= n_sleeping) return;
-      std::atomic<uint32_t>& word = sleeping[at]->word;
-      if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) wake_all(word);
+    int n_woken = 0;
+    for (int i = 0; i < n_words && n_woken < 2; ++i) {
+      uint64_t left = sleeping[i].load(std::memory_order_relaxed);
+      while (left != 0 && n_woken < 2) {
+        const uint64_t lowest = left & -left;
+        if (!sleeping[i].compare_exchange_weak(left, left & ~lowest, std::memory_order_relaxed)) continue;
+        std::atomic<uint32_t>& word = pool.worker_at(64 * i + std::countr_zero(lowest)).word;
+        if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) wake_all(word);
+        left &= ~lowest;
+        ++n_woken;
+      }
     }
+  }
+
+  template <class F>
+  void for_each_worker(F f) const {
+    for (int i = 0; i < n_words; ++i)
+      for (uint64_t left = team[i]; left != 0; left &= left - 1) f(pool.worker_at(64 * i + std::countr_zero(left)));
   }
 
   // Works on its own part, then on the rest of the others' parts.
@@ -194,8 +210,11 @@ void ThreadPool::claim(Job& job, int64_t most) noexcept {
                                                                    std::memory_order_relaxed)) {
     }
     if ((before & doing) != idle) continue;
-    if (before & asleep) job.sleeping[job.n_sleeping++] = &worker_at(i);
-    job.team[job.n_workers++] = &worker_at(i);
+    const uint64_t bit = uint64_t{1} << i % 64;
+    if (before & asleep)
+      job.sleeping[i / 64].store(job.sleeping[i / 64].load(std::memory_order_relaxed) | bit, std::memory_order_relaxed);
+    job.team[i / 64] |= bit;
+    ++job.n_workers;
     worker_at(i).job = &job;
     worker_at(i).place = job.n_workers;
   }
@@ -220,16 +239,16 @@ void ThreadPool::let_go(Worker& worker) const noexcept {
 }
 
 void ThreadPool::run(int64_t n_blocks, BlockBody body, void* state) noexcept {
-  Job job(body, state);
+  Job job(body, state, *this);
   if (n_blocks > 1 && !is_from_before_fork()) claim(job, n_blocks - 1);
   if (job.n_workers == 0) {
     for (int64_t block = 0; block < n_blocks; ++block) body(state, block);
     return;
   }
   job.cut(n_blocks);
-  for (int i = 0; i < job.n_workers; ++i) job.team[i]->word.fetch_add(offered - claimed, std::memory_order_release);
+  job.for_each_worker([](Worker& worker) { worker.word.fetch_add(offered - claimed, std::memory_order_release); });
   job.take_part(0);
-  for (int i = 0; i < job.n_workers; ++i) let_go(*job.team[i]);
+  job.for_each_worker([&](Worker& worker) { let_go(worker); });
 }
 
 }  // namespace synfire::host

@@ -24,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t default_bytes = uint64_t{256} << 20;
+// A larger file in the place of an entry is none: compiled texts have some hundred KiB.
+constexpr int64_t most_entry_bytes = int64_t{64} << 20;
 // Temporary files of processes that were killed while they wrote.
 constexpr time_t forgotten_seconds = 3600;
 
@@ -78,7 +80,8 @@ std::string own_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return bytes;
   struct stat status = {};
-  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) {
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+      status.st_size <= most_entry_bytes) {
     bytes.resize(static_cast<size_t>(status.st_size));
     size_t n_read = 0;
     while (n_read < bytes.size()) {
@@ -133,10 +136,16 @@ void Cache::store(const Key& key, const std::string& bytes) const {
   std::memcpy(header.magic, magic, sizeof magic);
   const std::string path = path_of(key);
   try {
-    // What another user, or a link, has put in the place is removed, not written through.
+    // What another user, or a link, has put in the place is removed, not written through. A folder that is not empty
+    // stays, and the entry has no place.
     struct stat status = {};
-    if (::lstat(path.c_str(), &status) == 0 && (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()))
-      ::unlink(path.c_str());
+    if (::lstat(path.c_str(), &status) == 0) {
+      if (S_ISDIR(status.st_mode)) {
+        if (::rmdir(path.c_str()) != 0) return;
+      } else if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) {
+        ::unlink(path.c_str());
+      }
+    }
     files::ReplacementFile file(path.c_str());
     file.write(std::as_bytes(std::span(&header, 1)));
     file.write(std::as_bytes(std::span(bytes.data(), bytes.size())));

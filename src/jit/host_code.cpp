@@ -17,8 +17,11 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <system_error>
 
 namespace synfire::jit {
@@ -29,9 +32,11 @@ using core::fail;
 constexpr const char* source_name = "model.cpp";
 constexpr const char* object_name = "model.so";
 
+#if !defined(_WIN32)
+
 // ---- the compiler ---------------------------------------------------------------------------------------------------
 
-[[maybe_unused]] std::string compiler() {
+std::string compiler() {
   if (const char* const given = std::getenv("SYNFIRE_CXX"); given && *given) {
     std::string found = find_program(given);
     if (found.empty())
@@ -77,11 +82,10 @@ Source source_of(const ModelText& text, HostParts parts) {
   return source;
 }
 
-#if !defined(_WIN32)
 // A compiler that was replaced compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
-  key.add("host");
+  key.add("host, with counts of loops");
   key.add(source);
   for (const std::string& option : options(parts)) key.add(option);
   key.add(compiler_path);
@@ -92,13 +96,14 @@ Key key_of(const std::string& compiler_path, const std::string& source, HostPart
   }
   return key;
 }
-#endif
 
 // What every run of the compiler has in common. Throws unless it ends by itself.
 ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::string>& arguments, Progress& progress) {
   ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
                                      [&] { return progress.is_cancelled(); });
-  if (result.end == ProcessResult::End::out_of_time) progress.fail_late();
+  progress.use(result.used);
+  if (result.end == ProcessResult::End::out_of_time)
+    progress.fail_late(result.idle ? Progress::Late::idle : Progress::Late::at_work);
   if (result.end == ProcessResult::End::cancelled) Progress::fail_cancelled();
   if (result.end == ProcessResult::End::not_started)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER", "the compiler %s could not be started: %s",
@@ -112,15 +117,21 @@ bool is_clang(const std::string& path, const TemporaryFolder& folder, Progress& 
 }
 
 // Runs the compiler in the folder; returns what it says. Throws unless it succeeds.
-std::string run_compiler(const std::string& path, HostParts parts, const std::vector<std::string>& extra,
-                         const TemporaryFolder& folder, const ModelText& text, Progress& progress) {
+std::string run_compiler(const std::string& path, HostParts parts, const TemporaryFolder& folder, const ModelText& text,
+                         Progress& progress) {
   std::vector<std::string> arguments = {path};
   for (std::string& option : options(parts)) arguments.push_back(std::move(option));
-  // Without these, gcc leaves loops of several variables as they are (src/operations/CMakeLists.txt).
-  if (parts == HostParts::formula_and_kernels && !is_clang(path, folder, progress))
-    arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200"});
-  if (!extra.empty()) std::erase(arguments, "-w");  // clang would leave out its remarks with the warnings
-  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  if (parts == HostParts::formula_and_kernels) {
+    // Both say which loops they vectorise. Without the other options, gcc leaves loops of several variables as they are
+    // (src/operations/CMakeLists.txt); without its warnings, clang would leave out its remarks.
+    if (is_clang(path, folder, progress)) {
+      std::erase(arguments, "-w");
+      arguments.insert(arguments.end(), {"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"});
+    } else {
+      arguments.insert(arguments.end(), {"-fno-thread-jumps", "--param=vect-max-version-for-alias-checks=200",
+                                         "-fstack-clash-protection", "-fopt-info-vec-optimized"});
+    }
+  }
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
   if (result.end != ProcessResult::End::signalled && result.code == 0) return result.output;
@@ -135,6 +146,8 @@ std::string run_compiler(const std::string& path, HostParts parts, const std::ve
          result.code, errors.c_str());
   throw core::Failure{SYNFIRE_ERROR_INVALID_ARGUMENT, 0, "SYN-MODEL-COMPILE", errors};
 }
+
+#endif
 
 }  // namespace
 
@@ -206,43 +219,9 @@ HostCode& HostCode::operator=(HostCode&& other) noexcept {
   return *this;
 }
 
-// ---- both -----------------------------------------------------------------------------------------------------------
-
-CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress) {
-#if defined(_WIN32)
-  static_cast<void>(text);
-  static_cast<void>(parts);
-  static_cast<void>(cache);
-  static_cast<void>(progress);
-  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
-       "models are not compiled at run time on Windows; add this one to a build of the library (synfire_add_model)");
-#else
-  const std::string path = compiler();
-  const std::string source = source_of(text, parts).text();
-  const Key key = key_of(path, source, parts);
-  if (const std::optional<std::string> found = cache.find(key)) {
-    progress.enter(SYNFIRE_LOAD_FINISH);
-    try {
-      return {HostCode(*found), true};
-    } catch (const core::Failure&) {  // it is compiled again
-    }
-  }
-  progress.enter(SYNFIRE_LOAD_COMPILE);
-  std::string object;
-  {
-    const TemporaryFolder folder;
-    folder.write(source_name, source);
-    run_compiler(path, parts, {}, folder, text, progress);
-    object = folder.read(object_name);
-  }
-  progress.enter(SYNFIRE_LOAD_FINISH);
-  CompiledHostCode compiled = {HostCode(object), false};
-  cache.store(key, object);
-  return compiled;
-#endif
-}
-
 // ---- vectorised loops -----------------------------------------------------------------------------------------------
+
+#if !defined(_WIN32)
 
 namespace {
 
@@ -268,17 +247,25 @@ int line_of(std::string_view file, std::string_view function) {
 }
 
 // How many remarks say that the loop at this place, "file:line:", was vectorised. clang puts a remark at the loop's
-// function where it cannot find the loop's line again, and names the line in a note behind the remark.
+// function where it cannot find the loop's line again, and names the line in a note behind the remark. gcc has a remark
+// of its own for the loop over what is left, which has shorter vectors: only those of the longest count.
 int count_vectorized(const std::string& output, const std::string& place) {
-  constexpr std::string_view unknown_place = "could not determine the original source location for ";
+  constexpr std::string_view unknown_place = "could not determine the original source location for ",
+                             of_gcc = ": optimized: loop vectorized using ";
   int count = 0;
+  long longest = 0;        // bytes of gcc's vectors
   bool elsewhere = false;  // the last remark was at another place
   for (size_t at = 0; at < output.size();) {
     const size_t end = std::min(output.find('\n', at), output.size());
     const std::string_view line = std::string_view(output).substr(at, end - at);
     at = end + 1;
-    if (line.find(": remark: vectorized loop") != std::string_view::npos ||
-        line.find(": optimized: loop vectorized") != std::string_view::npos) {
+    if (const size_t bytes_at = line.find(of_gcc); bytes_at != std::string_view::npos) {
+      if (!line.starts_with(place)) continue;
+      const long bytes = std::strtol(line.data() + bytes_at + of_gcc.size(), nullptr, 10);
+      if (bytes > longest) count = 0;
+      longest = std::max(longest, bytes);
+      if (bytes == longest) ++count;
+    } else if (line.find(": remark: vectorized loop") != std::string_view::npos) {
       elsewhere = !line.starts_with(place);
       if (!elsewhere) ++count;
     } else if (const size_t note = line.find(unknown_place); note != std::string_view::npos) {
@@ -289,34 +276,34 @@ int count_vectorized(const std::string& output, const std::string& place) {
   return count;
 }
 
-}  // namespace
+constexpr const char* kernels_path = "operations/neuron/host_kernels.cpp";
+using LoopCounts = std::array<int32_t, std::size(known_loops)>;
 
-Vectorized vectorized_loops(const ModelText& text, uint64_t time_out) {
-  Vectorized result;
-  constexpr const char* kernels = "operations/neuron/host_kernels.cpp";
+// How many instances of each loop the compiler says that it has vectorised.
+LoopCounts count_loops(const std::string& output) {
   std::string_view file;
   for (const EmbeddedFile& each : embedded_files())
-    if (each.path == kernels) file = each.text;
-  const std::string path = compiler();
-  Progress progress(nullptr, nullptr, time_out);
-  const TemporaryFolder folder;
-  const bool clang = is_clang(path, folder, progress);
-  folder.write(source_name, source_of(text, HostParts::formula_and_kernels).text());
-  // One remark for each loop: gcc's loops for what is left over would have others.
-  const std::vector<std::string> extra =
-      clang ? std::vector<std::string>{"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"}
-            : std::vector<std::string>{"-fopt-info-vec-optimized", "--param=vect-epilogues-nomask=0"};
-  const std::string output = run_compiler(path, HostParts::formula_and_kernels, extra, folder, text, progress);
-  for (const Loop& loop : known_loops) {
-    const int line = line_of(file, loop.function);
-    if (loop.kind != text.kind || line == 0) continue;
-    const int found =
-        std::min(loop.n_instances, count_vectorized(output, std::string(kernels) + ":" + std::to_string(line) + ":"));
+    if (each.path == kernels_path) file = each.text;
+  LoopCounts counts = {};
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const Loop& loop = known_loops[i];
+    if (const int line = line_of(file, loop.function); line != 0)
+      counts[i] = std::min(loop.n_instances,
+                           count_vectorized(output, std::string(kernels_path) + ":" + std::to_string(line) + ":"));
+  }
+  return counts;
+}
+
+Vectorized described(const LoopCounts& counts, TextKind kind) {
+  Vectorized result;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const Loop& loop = known_loops[i];
+    if (loop.kind != kind) continue;
     result.n_loops += loop.n_instances;
-    result.n_vectorized += found;
-    if (found < loop.n_instances)
+    result.n_vectorized += counts[i];
+    if (counts[i] < loop.n_instances)
       result.text.append(result.text.empty() ? "" : ", ")
-          .append(std::to_string(loop.n_instances - found))
+          .append(std::to_string(loop.n_instances - counts[i]))
           .append(" of ")
           .append(std::to_string(loop.n_instances))
           .append(" ")
@@ -324,6 +311,57 @@ Vectorized vectorized_loops(const ModelText& text, uint64_t time_out) {
           .append(" loops are not vectorised");
   }
   return result;
+}
+
+// What the cache holds of a text: these counts, then the shared object.
+std::string with_counts(const LoopCounts& counts, const std::string& object) {
+  std::string entry(sizeof counts, 0);
+  std::memcpy(entry.data(), counts.data(), sizeof counts);
+  return entry + object;
+}
+
+}  // namespace
+
+#endif
+
+// ---- both -----------------------------------------------------------------------------------------------------------
+
+CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress) {
+#if defined(_WIN32)
+  static_cast<void>(text);
+  static_cast<void>(parts);
+  static_cast<void>(cache);
+  static_cast<void>(progress);
+  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-PLATFORM",
+       "models are not compiled at run time on Windows; add this one to a build of the library (synfire_add_model)");
+#else
+  const std::string path = compiler();
+  const std::string source = source_of(text, parts).text();
+  const Key key = key_of(path, source, parts);
+  const bool has_kernels = parts == HostParts::formula_and_kernels;
+  LoopCounts counts = {};
+  if (const std::optional<std::string> found = cache.find(key); found && found->size() > sizeof counts) {
+    progress.enter(SYNFIRE_LOAD_FINISH);
+    std::memcpy(counts.data(), found->data(), sizeof counts);
+    try {
+      return {HostCode(found->substr(sizeof counts)), true, has_kernels ? described(counts, text.kind) : Vectorized()};
+    } catch (const core::Failure&) {  // it is compiled again
+    }
+  }
+  progress.enter(SYNFIRE_LOAD_COMPILE);
+  std::string object;
+  {
+    const TemporaryFolder folder;
+    folder.write(source_name, source);
+    const std::string output = run_compiler(path, parts, folder, text, progress);
+    if (has_kernels) counts = count_loops(output);
+    object = folder.read(object_name);
+  }
+  progress.enter(SYNFIRE_LOAD_FINISH);
+  CompiledHostCode compiled = {HostCode(object), false, has_kernels ? described(counts, text.kind) : Vectorized()};
+  cache.store(key, with_counts(counts, object));
+  return compiled;
+#endif
 }
 
 }  // namespace synfire::jit

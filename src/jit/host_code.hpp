@@ -32,21 +32,20 @@ class HostCode {
 // formula of its parameters, which take a fraction of the time to compile.
 enum class HostParts { formula, formula_and_kernels };
 
-struct CompiledHostCode {
-  HostCode code;
-  bool from_cache;
-};
-
-// Throws a Failure with the rules SYN-MODEL-*.
-CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress);
-
-// How many loops over neurons the compiler vectorises; none where it does not say.
+// How many loops over neurons the compiler vectorised; none where there are no kernels.
 struct Vectorized {
   int n_loops = 0, n_vectorized = 0;
   std::string text;  // which are not
 };
-// `time_out` as in synfire_load_desc.
-Vectorized vectorized_loops(const ModelText& text, uint64_t time_out);
+
+struct CompiledHostCode {
+  HostCode code;
+  bool from_cache;
+  Vectorized loops;  // the compiler's remarks are in the cache beside the code
+};
+
+// Throws a Failure with the rules SYN-MODEL-*.
+CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress);
 
 }  // namespace synfire::jit
 

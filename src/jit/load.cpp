@@ -70,18 +70,25 @@ bool constants_fit(const core::ModelRow& row, const std::vector<double>* values,
 struct LoadedPart {
   ModelText text;
   HostCode code;
+  Vectorized loops;
   std::unique_ptr<Kernels> kernels;  // on a GPU
-  uint64_t time_out;                 // of every compilation
+  Cache cache;
+  uint64_t time_out;  // of every compilation
   ParameterSpecs specs = {};
 
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) const {
     model::CheckResult result = {};
     code.table().check(seed, static_cast<int64_t>(n_samples), &result);
     report(*code.table().description, result, answer);
-    const Vectorized loops = vectorized_loops(text, time_out);
-    answer.n_loops = loops.n_loops;
-    answer.n_vectorized = loops.n_vectorized;
-    add_text(answer, loops.text);
+    const Vectorized of_host = kernels ? compiled_kernels().loops : loops;
+    answer.n_loops = of_host.n_loops;
+    answer.n_vectorized = of_host.n_vectorized;
+    add_text(answer, of_host.text);
+  }
+  // For layers on the host, which a GPU's context does not need otherwise.
+  CompiledHostCode compiled_kernels() const {
+    Progress progress(nullptr, nullptr, time_out);
+    return compile_for_host(text, HostParts::formula_and_kernels, cache, progress);
   }
 };
 
@@ -147,8 +154,10 @@ Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind)
   CompiledHostCode compiled =
       compile_for_host(text, kernels ? HostParts::formula : HostParts::formula_and_kernels, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
-  return new Loaded<Base>(context, {std::move(text), std::move(compiled.code), std::move(kernels), desc.time_out},
-                          facts);
+  return new Loaded<Base>(
+      context,
+      {std::move(text), std::move(compiled.code), std::move(compiled.loops), std::move(kernels), cache, desc.time_out},
+      facts);
 }
 
 }  // namespace

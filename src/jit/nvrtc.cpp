@@ -1,5 +1,6 @@
 #include "nvrtc.hpp"
 
+#include "compiler_thread.hpp"
 #include "text.hpp"
 
 #include <base/error.hpp>
@@ -15,7 +16,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <new>
 
 namespace synfire::jit {
 namespace {
@@ -96,13 +97,27 @@ Nvrtc found_nvrtc() {
 
 #endif
 
+// On a thread of its own, like the compilations: loading a library runs its code.
+std::unique_ptr<Nvrtc> found_on_own_thread() {
+  std::unique_ptr<Nvrtc> found;
+  CompilerThread thread([&found] {
+    try {
+      found = std::make_unique<Nvrtc>(found_nvrtc());
+    } catch (...) {  // out of memory
+    }
+  });
+  thread.join();
+  if (!found) throw std::bad_alloc();
+  return found;
+}
+
 // Loaded once and never unloaded. A failure is tried again, because the library may be installed meanwhile.
 const Nvrtc& nvrtc() {
   static std::mutex mutex;
   static const Nvrtc* loaded = nullptr;
   const std::lock_guard lock(mutex);
   if (!loaded) {
-    auto found = std::make_unique<Nvrtc>(found_nvrtc());
+    std::unique_ptr<Nvrtc> found = found_on_own_thread();
     if (!found->fault.empty())
       fail(
           SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER",
@@ -212,13 +227,13 @@ DeviceCode compile_for_gpu(const std::string& source, const std::vector<std::str
                            int compute_minor, const std::string& known_as, Progress& progress) {
   const Nvrtc& n = nvrtc();
   const auto job = std::make_shared<Job>(n, source, expressions, target_of(n, compute_major, compute_minor));
-  std::thread thread([job] { job->run(); });
+  CompilerThread thread([job] { job->run(); });
   bool late = false, cancelled = false;
   {
     std::unique_lock lock(job->mutex);
     while (!job->done && !late && !cancelled) {
       job->ended.wait_for(lock, std::chrono::milliseconds(100));
-      late = !job->done && progress.is_late();
+      late = !job->done && thread.processor_time() >= progress.left();
       cancelled = !job->done && !late && progress.is_cancelled();
     }
   }
@@ -229,7 +244,7 @@ DeviceCode compile_for_gpu(const std::string& source, const std::vector<std::str
       thread.join();
     else
       thread.detach();
-    if (late) progress.fail_late();
+    if (late) progress.fail_late(Progress::Late::at_work);
     Progress::fail_cancelled();
   }
   thread.join();

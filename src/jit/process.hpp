@@ -1,5 +1,6 @@
-// Runs another program, without a shell, until it ends or its time is over. process_posix.cpp has it for POSIX;
-// process_windows.cpp says that there is none.
+// Runs another program, without a shell, until it ends or its time is over. That is processor time, of the program and
+// of those that it starts, and time in which none of them has anything to do; not time in which they wait for a
+// processor. process_posix.cpp has it for POSIX; process_windows.cpp says that there is none.
 #ifndef SYNFIRE_JIT_PROCESS_HPP
 #define SYNFIRE_JIT_PROCESS_HPP
 
@@ -14,8 +15,10 @@ namespace synfire::jit {
 struct ProcessResult {
   enum class End { exited, signalled, out_of_time, cancelled, not_started };
   End end;
-  int code;            // the exit status, the signal, or errno
-  std::string output;  // standard output and error together, at most 256 KiB from the start
+  int code;                            // the exit status, the signal, or errno
+  std::string output;                  // standard output and error together, at most 256 KiB from the start
+  std::chrono::nanoseconds used = {};  // of the time
+  bool idle = false;                   // most of it was spent with nothing to do
 };
 
 // The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this

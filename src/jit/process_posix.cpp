@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace synfire::jit {
 namespace {
@@ -105,19 +107,110 @@ bool read_output(int from, std::string& output) {
   return true;
 }
 
+// ---- the time of a program ------------------------------------------------------------------------------------------
+
+// What /proc/PID/stat says.
+struct ProcessStat {
+  char state = 0;
+  uint64_t ticks = 0;  // of processor time, with that of children that have ended
+};
+
+std::optional<ProcessStat> stat_of(pid_t process) {
+  char path[64], text[1024];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  const ssize_t n = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  if (n <= 0) return std::nullopt;
+  text[n] = 0;
+  // The second field is the program's name in parentheses, which may have any characters.
+  const char* const rest = std::strrchr(text, ')');
+  ProcessStat stat;
+  unsigned long long user = 0, system = 0;
+  long long user_of_children = 0, system_of_children = 0;
+  if (!rest || std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld", &stat.state,
+                           &user, &system, &user_of_children, &system_of_children) != 5)
+    return std::nullopt;
+  stat.ticks = user + system + static_cast<uint64_t>(user_of_children + system_of_children);
+  return stat;
+}
+
+// The children of a process's main thread, which are all that a compiler has.
+std::vector<pid_t> children_of(pid_t process) {
+  char path[64], text[1024];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process), static_cast<int>(process));
+  std::vector<pid_t> children;
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return children;
+  const ssize_t n = ::read(file, text, sizeof text - 1);
+  ::close(file);
+  text[std::max<ssize_t>(n, 0)] = 0;
+  for (char *at = text, *end = nullptr;; at = end) {
+    const long child = std::strtol(at, &end, 10);
+    if (end == at) return children;
+    children.push_back(static_cast<pid_t>(child));
+  }
+}
+
+// How much of its time a program has used.
+class UsedTime {
+ public:
+  explicit UsedTime(pid_t process) noexcept : process_(process) {}
+
+  // Called a few times a second.
+  void look() {
+    const Clock::time_point now = Clock::now();
+    bool busy = false;
+    uint64_t ticks = 0;
+    if (add(process_, busy, ticks, 0)) {
+      ticks_ = std::max(ticks_, ticks);
+    } else {
+      busy = false;  // the system does not say: all time counts
+    }
+    if (!busy) idle_ += now - last_;
+    last_ = now;
+  }
+  std::chrono::nanoseconds total() const { return processor_time() + idle_; }
+  bool is_mostly_idle() const { return idle_ > processor_time(); }
+
+ private:
+  // Whether one is running, wants to run, waits for a disk, or was stopped.
+  static bool add(pid_t process, bool& busy, uint64_t& ticks, int depth) {
+    const std::optional<ProcessStat> stat = stat_of(process);
+    if (!stat) return false;
+    busy |= std::strchr("RDTt", stat->state) != nullptr;
+    ticks += stat->ticks;
+    if (depth < 8)
+      for (const pid_t child : children_of(process)) add(child, busy, ticks, depth + 1);
+    return true;
+  }
+  std::chrono::nanoseconds processor_time() const {
+    static const int64_t per_second = std::max<int64_t>(::sysconf(_SC_CLK_TCK), 1);
+    return std::chrono::nanoseconds(static_cast<int64_t>(ticks_) * (1'000'000'000 / per_second));
+  }
+
+  const pid_t process_;
+  uint64_t ticks_ = 0;
+  std::chrono::nanoseconds idle_{0};
+  Clock::time_point last_ = Clock::now();
+};
+
 }  // namespace
 
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                           std::chrono::nanoseconds limit, core::FunctionRef<bool()> cancelled) {
   using End = ProcessResult::End;
-  ProcessResult result = {End::exited, 0, {}};
+  ProcessResult result = {End::exited, 0, {}, {}, false};
   Pipe pipe;
-  if (pipe[0] < 0) return {End::not_started, errno, {}};
+  if (pipe[0] < 0) return {End::not_started, errno, {}, {}, false};
   pid_t process = -1;
-  if (const int error = start(arguments, environment, pipe[1], process)) return {End::not_started, error, {}};
+  if (const int error = start(arguments, environment, pipe[1], process))
+    return {End::not_started, error, {}, {}, false};
   pipe.close(1);
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
-  const Clock::time_point end = Clock::now() + limit;
+  UsedTime used(process);
+  Clock::time_point next_look = Clock::now();
   // Until the program has closed its output and ended; grandchildren that keep the output open do not matter then.
   bool open = true;
   int status = 0;
@@ -127,14 +220,21 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
     if (readable) open = read_output(pipe[0], result.output);
     const pid_t waited = ::waitpid(process, &status, WNOHANG);
     if (waited == process || (waited < 0 && errno == ECHILD)) break;  // ECHILD: the program ignores SIGCHLD
-    const bool late = Clock::now() >= end;
+    if (const Clock::time_point now = Clock::now(); now >= next_look) {
+      used.look();
+      next_look = now + std::chrono::milliseconds(poll_milliseconds / 2);
+    }
+    const bool late = used.total() >= limit;
     if (!late && (readable || !cancelled())) continue;
     ::kill(-process, SIGKILL);
     while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
     }
     result.end = late ? End::out_of_time : End::cancelled;
+    result.used = used.total();
+    result.idle = used.is_mostly_idle();
     return result;
   }
+  result.used = used.total();
   while (open) {
     pollfd wanted = {pipe[0], POLLIN, 0};
     if (::poll(&wanted, 1, 0) <= 0) break;

@@ -6,7 +6,7 @@ namespace synfire::jit {
 
 ProcessResult run_process(const std::vector<std::string>&, const std::vector<std::string>&, std::chrono::nanoseconds,
                           core::FunctionRef<bool()>) {
-  return {ProcessResult::End::not_started, 0, {}};
+  return {ProcessResult::End::not_started, 0, {}, {}, false};
 }
 
 std::string find_program(const std::string&) {

@@ -23,10 +23,6 @@ uint64_t Progress::nanoseconds() const noexcept {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count());
 }
 
-std::chrono::nanoseconds Progress::left() const noexcept {
-  return time_out_ - std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_);
-}
-
 bool Progress::is_cancelled() noexcept {
   if (!callback_) return false;
   const core::CallersFloatEnvironment theirs;
@@ -38,12 +34,20 @@ void Progress::enter(int32_t stage) {
   if (is_cancelled()) fail_cancelled();
 }
 
-void Progress::fail_late() const {
+void Progress::fail_late(Late why) const {
+  const double seconds = static_cast<double>(time_out_.count()) * 1e-9;
+  if (why == Late::idle)
+    core::fail_argument(
+        "SYN-MODEL-TIME",
+        "the compiler had nothing to do for so long that desc.time_out, %.3f seconds, was over, and was "
+        "ended; it waits for something, perhaps for a file that the text includes",
+        seconds);
   core::fail_argument(
       "SYN-MODEL-TIME",
-      "the compiler was still at work after desc.time_out, %.3f seconds, and was ended; templates of the "
-      "text may call one another without end",
-      static_cast<double>(time_out_.count()) * 1e-9);
+      "the compiler was still at work after desc.time_out, %.3f seconds of processor time, and was ended; "
+      "most texts take 10 to 20: templates of this one may call one another without end, or a file that "
+      "it includes may have no end",
+      seconds);
 }
 
 void Progress::fail_cancelled() {

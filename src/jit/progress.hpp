@@ -16,17 +16,21 @@ class Progress {
   void enter(int32_t stage);
   // While a compiler is at work: whether the caller ends it.
   bool is_cancelled() noexcept;
-  bool is_late() const noexcept { return left() <= std::chrono::nanoseconds(0); }
-  std::chrono::nanoseconds left() const noexcept;
+  // What the time-out leaves to compilers, of which it counts the processor time: a text must not fail because the
+  // machine is busy.
+  std::chrono::nanoseconds left() const noexcept { return time_out_ - used_; }
+  void use(std::chrono::nanoseconds time) noexcept { used_ += time; }
+  // Since the load began.
   uint64_t nanoseconds() const noexcept;
-  [[noreturn]] void fail_late() const;
+  enum class Late { at_work, idle };
+  [[noreturn]] void fail_late(Late why) const;
   [[noreturn]] static void fail_cancelled();
 
  private:
   using Clock = std::chrono::steady_clock;
   synfire_load_progress callback_;
   void* user_;
-  std::chrono::nanoseconds time_out_;
+  std::chrono::nanoseconds time_out_, used_{0};
   Clock::time_point begin_;
   int32_t stage_ = SYNFIRE_LOAD_CHECK;
 };

@@ -63,6 +63,8 @@ class Layer final : public Child {
   void set_parameters(std::span<const ParameterValues> list);
   // Waits for replays that update the parameter.
   void get_parameter(ParameterName name, const char* known_as, std::span<double> values);
+  // 1, or one for each neuron.
+  size_t n_values(ParameterName name) const;
   // Grows with every change, by the host or by a replay. Tapes compare it.
   uint64_t parameter_version() const noexcept {
     return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);

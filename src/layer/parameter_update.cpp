@@ -103,6 +103,11 @@ void Layer::set_parameters(std::span<const ParameterValues> list) {
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
+size_t Layer::n_values(ParameterName name) const {
+  const auto lock = lock_parameters();
+  return parameters_.values(name.index).size();
+}
+
 void Layer::get_parameter(ParameterName name, const char* known_as, std::span<double> values) {
   const auto lock = lock_parameters();
   const uint32_t index = name.index, bit = uint32_t{1} << index;

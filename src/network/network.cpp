@@ -125,8 +125,14 @@ double Network::get_value(const char* stage, const char* name) {
   if (design_.stages()[index].kind != StageKind::neurons || design_.has_value(index, name)) return value;
   // A parameter may have been trained, or set by the layer's own functions.
   Layer& layer = *parts_->find_pair(index)->layer;
+  const ParameterName parameter = layer.parameters().find(name);
+  if (layer.n_values(parameter) > 1)
+    fail_argument("SYN-NETWORK-PER-NEURON",
+                  "\"%s\" of stage \"%s\" is one number per neuron; the stage's layer has them "
+                  "(synfire_network_get_layer, synfire_layer_get_parameter)",
+                  name, stage);
   double now = 0;
-  layer.get_parameter(layer.parameters().find(name), name, {&now, 1});
+  layer.get_parameter(parameter, name, {&now, 1});
   return now;
 }
 
@@ -142,7 +148,7 @@ uint64_t Network::data_bytes() const noexcept {
 void Network::query_memory(synfire_network_memory& memory) {
   const Use use(*this);
   design_.check_complete();
-  const PartBytes bytes = plan(design_, device().is_host());
+  const PartBytes bytes = plan(design_, device());
   memory.synapse_bytes = bytes.synapses;
   memory.layer_bytes = bytes.layers;
   memory.buffer_bytes = bytes.buffers;
@@ -159,7 +165,7 @@ void Network::build() {
   const Use use(*this);
   check_not_built();
   design_.check_complete();
-  const PartBytes bytes = plan(design_, device().is_host());
+  const PartBytes bytes = plan(design_, device());
   device().require(SYNFIRE_MEMORY_DEVICE, bytes.device());
   device().require(SYNFIRE_MEMORY_PINNED, bytes.pinned);
   auto parts = std::make_unique<Parts>(*context(), design_);

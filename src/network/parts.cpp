@@ -323,8 +323,8 @@ DataSet planned_data(Parts& parts) {
 
 }  // namespace
 
-PartBytes plan(const Design& design, bool on_host) {
-  auto owned = std::make_unique<PlanningDevice>(on_host);
+PartBytes plan(const Design& design, const Device& on) {
+  auto owned = std::make_unique<PlanningDevice>(on);
   PlanningDevice& device = *owned;
   const Ref<Context> context = Ref<Context>::adopt(new Context(std::move(owned), SYNFIRE_FALLBACK_NONE));
   Parts parts(*context, design, &device);

@@ -145,7 +145,7 @@ struct Parts {
 };
 
 // Makes all parts and records all graphs on a device that only counts. Throws what making them would throw.
-PartBytes plan(const Design& design, bool on_host);
+PartBytes plan(const Design& design, const core::Device& on);
 
 }  // namespace synfire::network
 

@@ -9,8 +9,9 @@ namespace synfire::network {
 
 class PlanningDevice final : public core::Device {
  public:
-  // In place of a device of the host or of a GPU, on which operations need different memory.
-  explicit PlanningDevice(bool is_host) noexcept : is_host_(is_host) {}
+  // In place of this one: operations on the host, on some of its threads, and on a GPU need different memory.
+  explicit PlanningDevice(const core::Device& device) noexcept
+      : is_host_(device.is_host()), most_at_once_(device.most_at_once()) {}
 
   // Allocated so far: of page-locked memory, or of the device's.
   uint64_t pinned_bytes() const noexcept { return pinned_bytes_; }
@@ -20,6 +21,7 @@ class PlanningDevice final : public core::Device {
   void* reserve(int32_t memory, uint64_t bytes);
 
   bool is_host() const noexcept override { return is_host_; }
+  int most_at_once() const noexcept override { return most_at_once_; }
   // Page-locked memory, which code of the host writes into (ValueStaging), is ordinary memory here.
   void* allocate(int32_t memory, uint64_t bytes) override;
   void release(int32_t memory, void* data) noexcept override;
@@ -41,6 +43,7 @@ class PlanningDevice final : public core::Device {
 
  private:
   const bool is_host_;
+  const int most_at_once_;
   uint64_t pinned_bytes_ = 0, device_bytes_ = 0;
   uint64_t next_address_ = uint64_t{1} << 48;  // none that a process can have
 };

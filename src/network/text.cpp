@@ -123,7 +123,7 @@ std::string Network::summary() {
   text.append(std::to_string(design_.rules().n_steps)).append(" steps of ");
   text.append(std::to_string(design_.rules().batch)).append(" rows in ").append(name_of_dtype(design_.rules().dtype));
   if (design_.is_complete()) {
-    const PartBytes bytes = plan(design_, device().is_host());
+    const PartBytes bytes = plan(design_, device());
     text.append("\nsynapses ").append(bytes_text(bytes.synapses));
     text.append(", neurons ").append(bytes_text(bytes.layers));
     text.append(", arrays ").append(bytes_text(bytes.buffers));

@@ -206,5 +206,20 @@ TEST_F(NetworkObject, SkippedStepsAreCounted) {
   EXPECT_NE(learnt(network, plan).words(), before);
 }
 
+// A value is one number; a parameter that the program made one number per neuron is read from the layer.
+TEST_F(NetworkObject, AValuePerNeuronIsReadFromItsLayer) {
+  const StagePlan plan;
+  const Network network = build(plan, false);
+  synfire_layer found = nullptr;
+  ASSERT_OK(synfire_network_get_layer(network, "n0", &found));
+  const Layer layer(found);
+  double value = 0;
+  EXPECT_OK(synfire_network_get_value(network, "n0", "tau", &value));
+  set_parameter(layer, "tau", std::vector<double>(static_cast<size_t>(plan.sizes[1]), 3.0));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+               WORDS("SYN-NETWORK-PER-NEURON", "tau", "n0", "synfire_layer_get_parameter"),
+               synfire_network_get_value(network, "n0", "tau", &value));
+}
+
 }  // namespace
 }  // namespace synfire_test

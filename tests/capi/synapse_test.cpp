@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "graph_support.hpp"
 #include "synapse_rig.hpp"
@@ -715,6 +716,35 @@ TEST_F(SynapseErrors, Buffers) {
   back.n_steps = int64_t{1} << 31;
   EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-ROWS", "2^31"),
                synfire_synapse_backward(synapse, &back, nullptr));
+}
+
+// The sum over outputs of a gradient of an input is one of 64 bits.
+TEST_F(SynapseErrors, GradientsOfInputsHaveABoundOnOutputs) {
+  for (const auto& [n_outputs, dtype, expected] :
+       {std::tuple<int64_t, int32_t, synfire_status>{132106, SYNFIRE_DTYPE_F32, SYNFIRE_OK},
+        {132107, SYNFIRE_DTYPE_F32, SYNFIRE_ERROR_UNSUPPORTED},
+        {132107, SYNFIRE_DTYPE_F64, SYNFIRE_OK}}) {
+    synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+    desc.n_inputs = 1;
+    desc.n_outputs = n_outputs;
+    desc.dtype = dtype;
+    const Synapse synapse = make_synapse(context, desc);
+    const Buffer grad_output = make_buffer(context, dtype, static_cast<uint64_t>(n_outputs)),
+                 grad_input = make_buffer(context, dtype, 1);
+    synfire_synapse_backward_desc back = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+    back.n_steps = 1;
+    back.grad_output = grad_output;
+    back.grad_input = grad_input;
+    if (expected == SYNFIRE_OK) {
+      EXPECT_OK(synfire_synapse_backward(synapse, &back, nullptr));
+      continue;
+    }
+    EXPECT_FAILS(expected, WORDS("SYN-SYNAPSE-GRADIENT-OUTPUTS", "132107", "132106"),
+                 synfire_synapse_backward(synapse, &back, nullptr));
+    const Graph graph = make_graph(context);
+    EXPECT_FAILS(expected, WORDS("SYN-SYNAPSE-GRADIENT-OUTPUTS", "132107", "132106"),
+                 synfire_graph_record_synapse_backward(graph, synapse, &back));
+  }
 }
 
 // While a graph reads a synapse, another thread may replay graphs that read it, but none that writes it.

@@ -1,8 +1,10 @@
 /* Watches the calls of the library in any program that is run with this library preloaded (x86-64, Linux). It puts
- * itself before every function of synfire.h and checks that each call returns a status that its documentation names
- * (documented_statuses.py). With SYNFIRE_WATCH_VERBOSE it also prints how much stack the calls took: each runs on a
- * stack that was painted with a pattern, and how far down the pattern has changed is what it took. With
- * SYNFIRE_WATCH_STACKS=1, more than 32 KiB is an error; callbacks of the program run on the same stack.
+ * itself before every function of synfire.h and checks that
+ *
+ *  - the call needs at most 32 KiB of stack: it runs on a stack that was painted with a pattern, and how far down the
+ *    pattern has changed is what the call took. SYNFIRE_WATCH_STACKS=0 leaves this out, for programs whose callbacks,
+ *    which run on the same stack, need more;
+ *  - the status that it returns is one that its documentation names (documented_statuses.py).
  *
  * What is wrong is printed when it happens; the process then ends with status 75. */
 #define _GNU_SOURCE
@@ -17,7 +19,7 @@
 #include "documented_statuses.h"
 
 #define ALLOWED_BYTES ((size_t)32 << 10)
-#define PAINTED_BYTES ((size_t)256 << 10)
+#define PAINTED_BYTES ((size_t)128 << 10)
 #define STACK_BYTES ((size_t)1 << 20) /* what is below the painted part is for a program's own callbacks */
 
 static const uint64_t pattern = 0x5AFE57ACC5AFE57Au;
@@ -82,7 +84,7 @@ __attribute__((visibility("hidden"))) void call_watch_leave(int function, int st
 
 __attribute__((constructor)) static void begin(void) {
   const char *const wanted = getenv("SYNFIRE_WATCH_STACKS");
-  watches_stacks = wanted && strcmp(wanted, "1") == 0;
+  watches_stacks = !wanted || strcmp(wanted, "0") != 0;
 }
 
 __attribute__((destructor)) static void end(void) {

@@ -87,6 +87,46 @@ TEST_F(CompiledCache, LoadsWithoutACompilerAtWork) {
   EXPECT_EQ(info_of(model).from_cache, 1);
 }
 
+// What a check says of loops was found when the text was compiled: no compiler runs again.
+TEST_F(CompiledCache, ChecksNeedNoCompiler) {
+  synfire_load_desc desc = load_desc(twin_text, "twin");
+  desc.cache = folder_.c_str();
+  if (!on_host()) GTEST_SKIP() << "on a GPU, the first check compiles the kernels for the host";
+  const FullCompiler compiler;
+  for (const bool cached : {false, true}) {
+    const Model model = load_model(context_, desc);
+    EXPECT_EQ(info_of(model).from_cache, cached ? 1 : 0);
+    const std::string real = std::getenv("SYNFIRE_CXX") ? std::getenv("SYNFIRE_CXX") : "c++";
+    set_environment("SYNFIRE_CXX", "/nowhere/c++");
+    synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
+    EXPECT_OK(synfire_model_check(model, 1, 100, &report));
+    set_environment("SYNFIRE_CXX", real.c_str());
+    EXPECT_EQ(report.n_loops, 8);
+    EXPECT_EQ(report.n_vectorized, 8) << report.text;
+  }
+}
+
+// A folder, or a file that would fill the memory, in the place of an entry is none.
+TEST_F(CompiledCache, TakesNothingElseForAnEntry) {
+  EXPECT_FALSE(from_cache());
+  const std::string path = files().at(0);
+  fs::remove(path);
+  fs::create_directory(path);
+  EXPECT_FALSE(from_cache());
+  EXPECT_TRUE(fs::is_regular_file(path));  // an empty folder makes room
+  fs::remove(path);
+  fs::create_directory(path);
+  std::ofstream(path + "/kept") << "text";
+  EXPECT_FALSE(from_cache());
+  EXPECT_TRUE(fs::exists(path + "/kept"));
+  fs::remove_all(path);
+  std::ofstream(path) << "text";
+  fs::resize_file(path, uintmax_t{1} << 42);
+  EXPECT_FALSE(from_cache());
+  EXPECT_LT(fs::file_size(path), uintmax_t{1} << 26);
+  EXPECT_TRUE(from_cache());
+}
+
 // A damaged entry is compiled again and replaced.
 TEST_F(CompiledCache, DoesNotTrustDamagedEntries) {
   EXPECT_FALSE(from_cache());

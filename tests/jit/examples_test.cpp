@@ -48,8 +48,8 @@ TEST_P(Examples, LoadedHasTheBitsOfTheRecord) {
 
 TEST_P(Examples, ACheckFindsNothing) {
   if (!sampled(GetParam())) GTEST_SKIP() << "not in the sample";
-  const Model model = load_file(context, example_path(example.name));
   const FullCompiler compiler;
+  const Model model = load_file(context, example_path(example.name));
   synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
   ASSERT_OK(synfire_model_check(model, 1, 300, &report));
   expect_right(report);
@@ -57,8 +57,8 @@ TEST_P(Examples, ACheckFindsNothing) {
 
 TEST(ExampleSurrogate, ACheckFindsNothing) {
   const Context context = make_context();
-  const Surrogate multi_gaussian = load_multi_gaussian(context);
   const FullCompiler compiler;
+  const Surrogate multi_gaussian = load_multi_gaussian(context);
   synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
   ASSERT_OK(synfire_surrogate_check(multi_gaussian, 1, 300, &report));
   expect_right(report);

@@ -358,12 +358,10 @@ TEST(Loaded, LearnsInANetwork) {
 
 TEST(Loaded, IsChecked) {
   const Context context = make_context();
+  const FullCompiler compiler;
   const Model twin = load_model(context, load_desc(twin_text, "twin"));
   synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
-  {
-    const FullCompiler compiler;
-    ASSERT_OK(synfire_model_check(twin, 1, 1000, &report));
-  }
+  ASSERT_OK(synfire_model_check(twin, 1, 1000, &report));
   EXPECT_EQ(report.n_samples, 1000u);
   EXPECT_EQ(report.n_non_finite, 0u);
   EXPECT_LT(report.largest_error, 1e-6) << report.text;

@@ -220,8 +220,9 @@ TEST_F(LoadRefused, CompilersThatHang) {
   fs::remove(pipe);
 }
 
-// A check's compiler has the time of the load.
+// A check's compiler has the time of the load. On the host, a check runs none (CompiledCache.ChecksNeedNoCompiler).
 TEST_F(LoadRefused, CompilersThatHangInACheck) {
+  if (on_host()) GTEST_SKIP() << "a check on the host runs no compiler";
   static_cast<void>(load_model(context_, load_desc(twin_text, "twin")));  // now the cache has it
   synfire_load_desc desc = load_desc(twin_text, "twin");
   desc.time_out = 200000000u;
@@ -231,6 +232,26 @@ TEST_F(LoadRefused, CompilersThatHangInACheck) {
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "0.200"),
                  synfire_model_check(twin, 1, 10, &report));
   });
+}
+
+// The limit counts processor time, and time in which there is nothing to do.
+TEST_F(LoadRefused, CompilersThatWorkForEver) {
+  synfire_load_desc desc = load_desc(twin_text, "twin");
+  desc.no_cache = 1;
+  desc.time_out = 1000000000u;
+  with_compiler("while :; do :; done",
+                [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "1.000", "processor"), desc); });
+  with_compiler("sleep 100",
+                [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-TIME", "1.000", "waits"), desc); });
+}
+
+// A program that is stopped stands for one for which a busy machine has no time.
+TEST_F(LoadRefused, ABusyMachineIsNoReason) {
+  synfire_load_desc desc = load_desc(twin_text, "twin");
+  desc.no_cache = 1;
+  desc.time_out = 1000000000u;
+  with_compiler("(sleep 3; kill -CONT $$) & kill -STOP $$; echo 'twin.hpp:1:1: error: it was late'; exit 1",
+                [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-COMPILE", "late"), desc); });
 }
 
 TEST_F(LoadRefused, TheCallerEndsTheLoad) {

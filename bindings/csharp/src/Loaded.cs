@@ -30,7 +30,7 @@ namespace Synfire
         /// <summary>Whether no compiled code is read from the cache or stored in it.</summary>
         public bool NoCache { get; set; }
 
-        /// <summary>After which a compiler that is still at work is ended. Zero (default): 60 seconds.</summary>
+        /// <summary>Processor time after which a compiler that is still at work is ended. Zero (default): 60 seconds.</summary>
         public TimeSpan TimeOut { get; set; }
 
         /// <summary>
@@ -284,7 +284,7 @@ namespace Synfire
 
         /// <summary>
         /// Runs its functions on random states, inputs and parameters, and compares each derivative with a central
-        /// difference. On the host a compiler runs once more.
+        /// difference.
         /// </summary>
         /// <param name="seed">The same seed gives the same report.</param>
         /// <param name="samples">How many; 1 to 10,000,000.</param>
@@ -362,7 +362,7 @@ namespace Synfire
 
         /// <summary>
         /// Checks that it is finite everywhere and 0 for a NaN and, if the text has a primitive, that the derivative is
-        /// that of it. On the host a compiler runs once more.
+        /// that of it.
         /// </summary>
         /// <param name="seed">The same seed gives the same report.</param>
         /// <param name="samples">How many; 1 to 10,000,000.</param>

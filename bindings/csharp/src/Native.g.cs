@@ -415,7 +415,10 @@ namespace Synfire.Raw
         /// Default with <c>file</c>: its own.
         /// </summary>
         public byte* name;
-        /// <summary>Nanoseconds after which a compiler that is still at work is ended. Default 0: 60 seconds.</summary>
+        /// <summary>
+        /// Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it
+        /// waits for a processor does not count, time in which it has nothing to do does. Default 0: 60 seconds.
+        /// </summary>
         public ulong time_out;
         /// <summary>
         /// Folder of the cache. Default: the environment variable <c>SYNFIRE_CACHE</c>, else <c>synfire</c> in

@@ -7,12 +7,26 @@
 
 SYNFIRE_MODEL_BEGIN
 
+// Of numbers that come one after the other.
+class LaneSum {
+ public:
+  SYNFIRE_MODEL_FN void add(double value) { lanes_[n_added_++ % synfire::model::reduction_lanes] += value; }
+  // Called once, after the last number.
+  SYNFIRE_MODEL_FN double total() {
+    for (int half = synfire::model::reduction_lanes / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) lanes_[i] += lanes_[i + half];
+    return lanes_[0];
+  }
+
+ private:
+  double lanes_[synfire::model::reduction_lanes] = {};
+  s64 n_added_ = 0;
+};
+
 SYNFIRE_MODEL_FN double lane_sum(const double* values, s64 count) {
-  double lanes[synfire::model::reduction_lanes] = {};
-  for (s64 i = 0; i < count; ++i) lanes[i % synfire::model::reduction_lanes] += values[i];
-  for (int half = synfire::model::reduction_lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
+  LaneSum sum;
+  for (s64 i = 0; i < count; ++i) sum.add(values[i]);
+  return sum.total();
 }
 
 SYNFIRE_MODEL_END

@@ -1,4 +1,5 @@
-// Classes are processed in blocks of reduction_chunk, in loops that the compiler vectorises.
+// Classes are processed in pieces, in loops that the compiler vectorises. A piece is short, so that what is computed of
+// it lies on the thread's stack.
 #include "host_kernels.hpp"
 
 #include "arithmetic.hpp"
@@ -12,6 +13,8 @@ using namespace synfire::operations;
 
 constexpr int lanes = model::reduction_lanes;
 constexpr uint32_t block = model::reduction_chunk;
+constexpr uint32_t piece = 256;
+static_assert(block % piece == 0 && piece % lanes == 0);
 
 // ---- sums -----------------------------------------------------------------------------------------------------------
 
@@ -22,49 +25,44 @@ R tree(R* lane, int count) {
   return lane[0];
 }
 
-// The sum of one chunk. Lanes above the values hold +0, which changes no sum, so that they can be left out.
-template <class R>
-R chunk_sum(const R* values, int count) {
-  R lane[lanes];
-  int used = 1;
-  while (used < count && used < lanes) used *= 2;
-  for (int i = 0; i < used; ++i) lane[i] = R(0);
-  const int whole = count / lanes * lanes;
-  for (int first = 0; first < whole; first += lanes)
-    for (int i = 0; i < lanes; ++i) lane[i] += values[first + i];
-  for (int i = whole; i < count; ++i) lane[i - whole] += values[i];
-  return tree(lane, used);
-}
-
-// The sum of chunk sums that arrive one after the other.
+// The sum of pieces that arrive one after the other: of the sums of their chunks.
 template <class R>
 class ChunkSums {
  public:
-  void add(R sum) {
-    if (n_ == 0) first_ = sum;
-    if (n_ == 1) {
-      for (R& lane : lane_) lane = R(0);
-      lane_[0] += first_;
+  // The piece that begins with this class.
+  void add(uint32_t first, const R* values, int count) {
+    if (first % block == 0) {
+      if (first > 0) end_chunk();
+      // Lanes above the values hold +0, which changes no sum, so that they can be left out.
+      for (used_ = 1; used_ < count && used_ < lanes;) used_ *= 2;
+      for (int i = 0; i < used_; ++i) of_chunk_[i] = R(0);
     }
-    if (n_ > 0) lane_[n_ % lanes] += sum;
-    ++n_;
+    const int whole = count / lanes * lanes;
+    for (int at = 0; at < whole; at += lanes)
+      for (int i = 0; i < lanes; ++i) of_chunk_[i] += values[at + i];
+    for (int i = whole; i < count; ++i) of_chunk_[i - whole] += values[i];
   }
-  R total() { return n_ == 1 ? first_ : tree(lane_, lanes); }
+  R total() {
+    if (n_ == 0) return tree(of_chunk_, used_);
+    end_chunk();
+    return tree(lane_, lanes);
+  }
 
  private:
-  R lane_[lanes];
-  R first_ = R(0);
+  void end_chunk() {
+    if (n_ == 0)
+      for (R& lane : lane_) lane = R(0);
+    lane_[n_ % lanes] += tree(of_chunk_, used_);
+    ++n_;
+  }
+
+  R of_chunk_[lanes], lane_[lanes];
+  int used_ = 0;
   int64_t n_ = 0;
 };
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-float convert(float stored) {
-  return stored;
-}
-double convert(double stored) {
-  return stored;
-}
 float convert(uint32_t stored) {
   return static_cast<float>(stored);
 }
@@ -75,34 +73,44 @@ float convert(Bf16 stored) {
   return decode(stored);
 }
 
-// The predictions of one sample, a block at a time.
+template <class E, class R>
+inline constexpr bool is_stored_as = false;
+template <class R>
+inline constexpr bool is_stored_as<R, R> = true;
+
+// The predictions of one sample, a piece at a time.
 template <class E, class R>
 class Predictions {
  public:
   Predictions(const LossArguments& a, const LossSample& s)
       : row_(static_cast<const E*>(a.source) + s.step * a.source_pitch + s.row * static_cast<int64_t>(a.n_classes)),
         n_classes_(a.n_classes) {}
-  int count(uint32_t first) const { return static_cast<int>(n_classes_ - first < block ? n_classes_ - first : block); }
-  // Converts a block, unless it is the one that was asked for last.
+  int count(uint32_t first) const { return static_cast<int>(n_classes_ - first < piece ? n_classes_ - first : piece); }
+  // In place if they are stored as R. Else converts a block, unless it is the one that was asked for last.
   const R* from(uint32_t first) {
-    if (first != held_) {
-      const int n = count(first);
-      for (int i = 0; i < n; ++i) values_[i] = convert(row_[first + static_cast<uint32_t>(i)]);
-      held_ = first;
+    if constexpr (is_stored_as<E, R>) {
+      return row_ + first;
+    } else {
+      const uint32_t begin = first / block * block;
+      if (begin != held_) {
+        const uint32_t n = n_classes_ - begin < block ? n_classes_ - begin : block;
+        for (uint32_t i = 0; i < n; ++i) values_[i] = convert(row_[begin + i]);
+        held_ = begin;
+      }
+      return values_ + (first - begin);
     }
-    return values_;
   }
 
  private:
-  R values_[block];
+  R values_[is_stored_as<E, R> ? 1 : block];
   const E* row_;
   uint32_t n_classes_;
   uint32_t held_ = 0xFFFFFFFFu;
 };
 
 template <class F>
-void for_each_block(uint32_t n_classes, F f) {
-  for (uint64_t first = 0; first < n_classes; first += block) f(static_cast<uint32_t>(first));
+void for_each_piece(uint32_t n_classes, F f) {
+  for (uint64_t first = 0; first < n_classes; first += piece) f(static_cast<uint32_t>(first));
 }
 
 template <class R>
@@ -131,7 +139,7 @@ R largest_number(Predictions<E, R>& x, uint32_t n_classes) {
   constexpr int width = 32;
   R lane[width];
   for (R& one : lane) one = -R(__builtin_huge_val());
-  for_each_block(n_classes, [&](uint32_t first) {
+  for_each_piece(n_classes, [&](uint32_t first) {
     const R* const values = x.from(first);
     const int count = x.count(first), whole = count / width * width;
     for (int i = 0; i < whole; i += width)
@@ -146,7 +154,7 @@ R largest_number(Predictions<E, R>& x, uint32_t n_classes) {
 template <class E, class R>
 uint32_t largest_at(Predictions<E, R>& x, uint32_t n_classes) {
   Largest<R> most = largest_of_none<R>();
-  for_each_block(n_classes, [&](uint32_t first) {
+  for_each_piece(n_classes, [&](uint32_t first) {
     const R* const values = x.from(first);
     const int count = x.count(first);
     for (int i = 0; i < count; ++i) most = larger(most, Largest<R>{values[i], first + static_cast<uint32_t>(i)});
@@ -166,30 +174,30 @@ void read_shares(const LossArguments& a, const LossConstants<R>& k, const LossSa
 template <class E, class R>
 R cross_entropy(const LossArguments& a, const LossConstants<R>& k, const LossSample& s, Predictions<E, R>& x) {
   const R most = largest_number(x, a.n_classes);
-  R scratch[block], shares[block];
+  R scratch[piece], shares[piece];
   ChunkSums<R> exponentials;
-  for_each_block(a.n_classes, [&](uint32_t first) {
+  for_each_piece(a.n_classes, [&](uint32_t first) {
     const R* const values = x.from(first);
     const int count = x.count(first);
     for (int i = 0; i < count; ++i) scratch[i] = model::exponential(values[i] - most);
-    exponentials.add(chunk_sum(scratch, count));
+    exponentials.add(first, scratch, count);
   });
   const R sum = exponentials.total(), log_sum = log_of_sum(sum);
   const LossMass kind = mass_of(a, k);
   R loss, mass = R(1);
   if (a.labels && !k.smooths) {
     const R share = share_of<R>(a, k, s, s.label);
-    loss = entropy_term(share, log_sum, x.from(s.label / block * block)[s.label % block] - most);
+    loss = entropy_term(share, log_sum, x.from(s.label / piece * piece)[s.label % piece] - most);
     if (kind == LossMass::label) mass = static_cast<R>(class_weight(a, s.label));
   } else {
     ChunkSums<R> losses, masses;
-    for_each_block(a.n_classes, [&](uint32_t first) {
+    for_each_piece(a.n_classes, [&](uint32_t first) {
       const R* const values = x.from(first);
       const int count = x.count(first);
       read_shares(a, k, s, first, count, shares);
       for (int i = 0; i < count; ++i) scratch[i] = entropy_term(shares[i], log_sum, values[i] - most);
-      losses.add(chunk_sum(scratch, count));
-      if (kind == LossMass::summed) masses.add(chunk_sum(shares, count));
+      losses.add(first, scratch, count);
+      if (kind == LossMass::summed) masses.add(first, shares, count);
     });
     loss = losses.total();
     if (kind == LossMass::summed) mass = masses.total();
@@ -199,7 +207,7 @@ R cross_entropy(const LossArguments& a, const LossConstants<R>& k, const LossSam
     clear_gradient<R>(a, s);
   } else if (a.gradient) {
     const R factor = gradient_factor(a, k, weight), reciprocal = reciprocal_of_sum(sum);
-    for_each_block(a.n_classes, [&](uint32_t first) {
+    for_each_piece(a.n_classes, [&](uint32_t first) {
       const R* const values = x.from(first);
       const int count = x.count(first);
       read_shares(a, k, s, first, count, shares);
@@ -215,9 +223,9 @@ template <class E, class R>
 R squared_error(const LossArguments& a, const LossConstants<R>& k, const LossSample& s, Predictions<E, R>& x) {
   const float weight = sample_weight(a, s);
   const R factor = gradient_factor(a, k, weight);
-  R terms[block], gradient[block];
+  R terms[piece], gradient[piece];
   ChunkSums<R> losses;
-  for_each_block(a.n_classes, [&](uint32_t first) {
+  for_each_piece(a.n_classes, [&](uint32_t first) {
     const R* const values = x.from(first);
     const int count = x.count(first);
     for (int i = 0; i < count; ++i) {
@@ -226,7 +234,7 @@ R squared_error(const LossArguments& a, const LossConstants<R>& k, const LossSam
       terms[i] = squared_term(of_class, difference);
       gradient[i] = squared_gradient(factor, of_class, difference);
     }
-    losses.add(chunk_sum(terms, count));
+    losses.add(first, terms, count);
     if (a.gradient && weight != 0.0f) write_gradient(a, gradient_of<R>(a, s) + first, gradient, count);
   });
   if (weight == 0.0f) clear_gradient<R>(a, s);

@@ -32,6 +32,7 @@ struct Backward {
   View grad_w_init[model::max_further_states];
   GradientRows gradients;
   View gradient_partials;        // f64 [gradients.count, B, N]
+  View host_rows;                // scratch, on the host: rows of the tiles that threads work on
   const core::Synapse* synapse;  // that made X, or null
 
   static constexpr const char* name = "backward";
@@ -42,6 +43,8 @@ bool wants_threads(const Backward& op);
 void run(const Backward& op, host::Launcher& launcher);
 cuda::Hints hints(const Backward& op, const cuda::GpuShape& gpu);
 void enqueue(const Backward& op, cuda::Launcher& launcher);
+
+View backward_rows_of(const core::Device& device, const core::LayerSpec& spec);
 
 struct GradientRequest {
   core::ParameterName parameter;

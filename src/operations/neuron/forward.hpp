@@ -30,6 +30,7 @@ struct Forward {
   View tape_h;                   // [T, B, N] in tape modes that store H; x itself when H goes over it
   View tape_spikes;              // words [ceil(T/32), B, N] beside an H of 16 bits
   View parameters;               // of the layer
+  View host_rows;                // scratch, on the host: rows of the tiles that threads work on
   const core::Synapse* synapse;  // that makes X before, or null
 
   static constexpr const char* name = "forward";
@@ -40,6 +41,8 @@ bool wants_threads(const Forward& op);
 void run(const Forward& op, host::Launcher& launcher);
 cuda::Hints hints(const Forward& op, const cuda::GpuShape& gpu);
 void enqueue(const Forward& op, cuda::Launcher& launcher);
+
+View forward_rows_of(const core::Device& device, const core::LayerSpec& spec);
 
 // A buffer of a state variable, by the variable's name.
 struct StateRequest {

@@ -4,6 +4,7 @@
 #include "loaded_code.hpp"
 
 #include <host/launcher.hpp>
+#include <operations/host_places.hpp>
 
 #include <algorithm>
 
@@ -97,18 +98,24 @@ int64_t work_of(const Extents& extents) {
   return (extents.n_steps + 7) / 8 * 8 * ((extents.row() + 127) / 128 * 128);
 }
 
-// Calls f(tile) for every tile; `work` is in neuron-steps of a forward.
-template <class F>
-void for_each_tile(const host::Launcher& launcher, const Tiling& tiling, int64_t work, F f) {
-  launcher.for_each_range(tiling.n_tiles(), work >= neuron_parallel_threshold, [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) f(tiling[tile]);
-  });
+// Whether an amount of work, in neuron-steps of a forward, is shared among threads.
+bool is_shared(int64_t work) {
+  return work >= neuron_parallel_threshold;
+}
+int64_t backward_work_of(const Extents& extents) {
+  return backward_weight * work_of(extents);
 }
 
 // Those of the lists at the processor's level, or those that were compiled at run time.
 const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
   return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels
                 : SYNFIRE_SELECT_LEVEL(neuron_kernels);
+}
+
+// The bytes of the rows of one forward tile.
+template <class R>
+uint64_t bytes_of_forward_rows(const LayerSpec& spec) {
+  return static_cast<uint64_t>(host::RowsOfForward::n_rows(spec.model->n_states - 1)) * host::forward_tile * sizeof(R);
 }
 
 template <class R>
@@ -120,8 +127,31 @@ void forward(const Forward& op, const host::Launcher& launcher) {
                                                                                      : Tiling::anywhere;
   const Extents active = active_of(spec.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
-  for_each_tile(launcher, Tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)}),
-                work_of(active), [&](const Tile& tile) { kernels.forward(spec.model->kernel_id(), arguments, tile); });
+  const Tiling tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)});
+  const uint64_t bytes = bytes_of_forward_rows<R>(spec);
+  const auto work = [&](int64_t begin, int64_t end, int64_t place) {
+    R* const rows = place_of<R>(op.host_rows, place, bytes);
+    for (int64_t tile = begin; tile < end; ++tile)
+      kernels.forward(spec.model->kernel_id(), arguments, tiling[tile], rows);
+  };
+  launcher.for_each_placed_range(tiling.n_tiles(), is_shared(work_of(active)), work);
+}
+
+// The bytes of the rows of one backward tile.
+template <class R>
+uint64_t bytes_of_rows(const LayerSpec& spec) {
+  using Rows = host::RowsOfBackward;
+  const int64_t count = std::min<int64_t>(spec.extents.row(), host::backward_tile<R>);
+  const int64_t row_bytes = (count * int64_t{sizeof(R)} + Rows::alignment - 1) / Rows::alignment * Rows::alignment;
+  const int n_further = spec.model->n_states - 1;
+  return static_cast<uint64_t>(Rows::n_wide(n_further) * Rows::wide_bytes +
+                               Rows::n_rows(n_further, spec.extents.n_steps) * row_bytes);
+}
+
+// The tiles of a pass whose constants are one number per neuron, which may become true later: never fewer than of any
+// other.
+int64_t most_tiles(const Extents& extents, int tile) {
+  return Tiling(extents, Tiling::at_rows, tile, 0).n_tiles();
 }
 
 template <class R>
@@ -133,20 +163,37 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   const host::SurrogateRow<R> surrogate_row =
       kernels_of(spec.loaded_surrogate.get())
           .surrogate_row<R>(arguments.surrogate, arguments.parameters->per_neuron != nullptr);
-  for_each_tile(launcher,
-                Tiling(active, arguments.parameters->per_neuron ? Tiling::at_rows : Tiling::anywhere,
-                       host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)}),
-                backward_weight * work_of(active),
-                [&](const Tile& tile) { kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tile); });
+  const Tiling tiling(active, arguments.parameters->per_neuron ? Tiling::at_rows : Tiling::anywhere,
+                      host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)});
+  const uint64_t bytes = bytes_of_rows<R>(spec);
+  const auto work = [&](int64_t begin, int64_t end, int64_t place) {
+    R* const rows = place_of<R>(op.host_rows, place, bytes);
+    for (int64_t tile = begin; tile < end; ++tile)
+      kernels.backward(spec.model->kernel_id(), surrogate_row, arguments, tiling[tile], rows);
+  };
+  launcher.for_each_placed_range(tiling.n_tiles(), is_shared(backward_work_of(active)), work);
 }
 
 }  // namespace
 
 bool wants_threads(const Forward& op) {
-  return work_of(op.layer->spec().extents) >= neuron_parallel_threshold;
+  return is_shared(work_of(op.layer->spec().extents));
 }
 bool wants_threads(const Backward& op) {
-  return backward_weight * work_of(op.layer->spec().extents) >= neuron_parallel_threshold;
+  return is_shared(backward_work_of(op.layer->spec().extents));
+}
+
+View forward_rows_of(const Device& device, const LayerSpec& spec) {
+  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64;
+  return places_for(device, most_tiles(spec.extents, host::forward_tile), is_shared(work_of(spec.extents)),
+                    f64 ? bytes_of_forward_rows<double>(spec) : bytes_of_forward_rows<float>(spec));
+}
+View backward_rows_of(const Device& device, const LayerSpec& spec) {
+  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64, shared = is_shared(backward_work_of(spec.extents));
+  return f64 ? places_for(device, most_tiles(spec.extents, host::backward_tile<double>), shared,
+                          bytes_of_rows<double>(spec))
+             : places_for(device, most_tiles(spec.extents, host::backward_tile<float>), shared,
+                          bytes_of_rows<float>(spec));
 }
 
 void run(const Forward& op, host::Launcher& launcher) {

@@ -16,7 +16,7 @@ namespace {
 using namespace synfire::model;
 using operations::BackwardArguments;
 using operations::ForwardArguments;
-static_assert(forward_tile <= max_tile);
+static_assert(forward_tile <= max_tile && backward_tile<float> * sizeof(float) == RowsOfBackward::wide_bytes);
 
 // Some of the constants of neuron i of a tile: shared by all, or one row per constant in memory.
 template <class R, int Count, bool PerNeuron>
@@ -221,14 +221,17 @@ class SpikeWriter {
 };
 
 template <class Model, class R, bool PerNeuron>
-void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile) {
+void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   constexpr int n_further = n_further_states<Model>;
   const Constants<R, first_model_constant + Model::n_constants, PerNeuron> source(*a.parameters, 0, a.extents.n_neurons,
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
   const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
-  alignas(64) R v[forward_tile], w[max_further_states][n_further > 0 ? forward_tile : 1];
-  alignas(64) R h[forward_tile], spikes[forward_tile], scratch[forward_tile];
+  // The layout of `rows` is that of RowsOfForward.
+  R *const v = rows, *const h = v + forward_tile, *const spikes = h + forward_tile,
+           *const scratch = spikes + forward_tile;
+  R* w[max_further_states] = {};
+  for (int k = 0; k < n_further; ++k) w[k] = scratch + (k + 1) * forward_tile;
   SpikeWriter<R> spike_writer(a, tile);
   copy_row(v, a.v_in + element, count);
   fill_row(v + count, R(0), lanes - count);
@@ -335,7 +338,8 @@ void advance_row(const Constants<R, first_model_constant + Model::n_constants, P
 template <class Model, class R, bool PerNeuron>
 class BackwardTile {
  public:
-  BackwardTile(const BackwardArguments<R>& a, SurrogateRow<R> surrogate_row, const Tile& tile)
+  // The layout of `rows` is that of RowsOfBackward.
+  BackwardTile(const BackwardArguments<R>& a, SurrogateRow<R> surrogate_row, const Tile& tile, R* rows)
       : a_(a),
         tile_(tile),
         surrogate_row_(surrogate_row),
@@ -345,7 +349,30 @@ class BackwardTile {
         count_(tile.count),
         lanes_(computed<R, PerNeuron>(tile)),
         // Sums of gradients need what a step carried back before the step before it is computed.
-        together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {}
+        together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {
+    constexpr int aligned = static_cast<int>(RowsOfBackward::alignment / sizeof(R));
+    const int row = (lanes_ + aligned - 1) / aligned * aligned;
+    const int steps =
+        a.extents.n_steps < checkpoint_interval ? static_cast<int>(a.extents.n_steps) : checkpoint_interval;
+    const auto take = [&](int count) {
+      R* const taken = rows;
+      rows += count;
+      return taken;
+    };
+    g_ = take(row_length);
+    unwanted_ = take(row_length);
+    x_ = take(row_length);
+    grad_spike_ = take(row_length);
+    grad_v_ = take(row_length);
+    for (int k = 0; k < n_further; ++k) grad_w_[k] = take(row_length);
+    carried_v_ = take(row);
+    h_ = take(steps * row);
+    v_before_ = take((steps + 1) * row);
+    for (int k = 0; k < n_further; ++k) {
+      carried_w_[k] = take(row);
+      w_before_[k] = take((steps + 1) * row);
+    }
+  }
 
   void run() {
     for (int q = 0; q < a_.gradients.count; ++q) fill_row(a_.gradient_partials + q * row_ + element_, 0.0, count_);
@@ -391,8 +418,6 @@ class BackwardTile {
   static constexpr int n_further = n_further_states<Model>;
   static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr int row_length = backward_tile<R>;
-  static constexpr int w_tile = n_further > 0 ? row_length : 1;
-  static constexpr int w_interval = n_further > 0 ? checkpoint_interval + 1 : 1;
 
   // The steps of one interval of one tile.
   struct Stretch {
@@ -563,11 +588,11 @@ class BackwardTile {
   const Constants<R, n_constants, PerNeuron> source_;
   const int64_t row_, element_;
   const int count_, lanes_, together_;
-  alignas(64) R carried_v_[row_length], carried_w_[rows_w][w_tile], g_[row_length], unwanted_[row_length];
-  alignas(64) R x_[row_length], grad_spike_[row_length], grad_v_[row_length], grad_w_[rows_w][w_tile];
-  alignas(64) R h_[checkpoint_interval * row_length];               // H of one interval, rows lanes_ apart
-  alignas(64) R v_before_[(checkpoint_interval + 1) * row_length];  // V before each of its steps, and after the last
-  alignas(64) R w_before_[rows_w][w_interval * w_tile];             // the further variables, likewise
+  R *carried_v_, *carried_w_[rows_w] = {}, *g_, *unwanted_;
+  R *x_, *grad_spike_, *grad_v_, *grad_w_[rows_w] = {};
+  R* h_;                      // H of one interval, rows lanes_ apart
+  R* v_before_;               // V before each of its steps, and after the last
+  R* w_before_[rows_w] = {};  // the further variables, likewise
 };
 
 // The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
@@ -636,13 +661,13 @@ class LinearBackwardTile {
 };
 
 template <class R>
-void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile) {
+void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
     if (a.parameters->per_neuron)
-      forward_tile_of<Model, R, true>(a, tile);
+      forward_tile_of<Model, R, true>(a, tile, rows);
     else
-      forward_tile_of<Model, R, false>(a, tile);
+      forward_tile_of<Model, R, false>(a, tile, rows);
   });
 }
 
@@ -657,7 +682,7 @@ SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) {
 }
 
 template <class R>
-void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArguments<R>& a, const Tile& tile) {
+void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArguments<R>& a, const Tile& tile, R* rows) {
   const bool per_neuron = a.parameters->per_neuron != nullptr;
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
@@ -671,9 +696,9 @@ void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArgume
       }
     }
     if (per_neuron)
-      BackwardTile<Model, R, true>(a, surrogate_row, tile).run();
+      BackwardTile<Model, R, true>(a, surrogate_row, tile, rows).run();
     else
-      BackwardTile<Model, R, false>(a, surrogate_row, tile).run();
+      BackwardTile<Model, R, false>(a, surrogate_row, tile, rows).run();
   });
 }
 

@@ -45,6 +45,7 @@ void Forward::operands(Forward& op, OperandVisitor visit) {
   say("the tape's spikes", op.tape_spikes, Access::write);
   const bool over_x = op.tape_h.data && op.tape_h.data == op.x.data;
   visit({over_x ? "desc.x" : "the tape's H", op.tape_h, Access::write, Transfer::staged, &op.x});
+  say("the rows of a forward", op.host_rows, Access::scratch);
 }
 
 void Backward::operands(Backward& op, OperandVisitor visit) {
@@ -66,6 +67,7 @@ void Backward::operands(Backward& op, OperandVisitor visit) {
   say("desc.grad_v_init", op.grad_v_init, Access::write);
   say_further("desc.grad_w_init", "desc.grad_state_init", op.grad_w_init, Access::write);
   say("the layer's sums of gradients", op.gradient_partials, Access::write);
+  say("the rows of a backward", op.host_rows, Access::scratch);
 }
 
 namespace {
@@ -307,6 +309,7 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
     for (int k = 0; k < n_further; ++k) op.w_in[k] = op.w_out[k] = layer.state_memory(k + 1);
   }
   op.parameters = layer.parameter_memory();
+  op.host_rows = forward_rows_of(layer.context()->device(), spec);
   // Invalid requests are refused before the tape allocates memory.
   if (request.in_place) op.tape_h = op.x;
   if (request.synapse) {
@@ -445,6 +448,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
     op.tape = tape.checkpoints();
     op.tape_h = tape.stored_h(shape, x);
     op.tape_spikes = tape.spikes(shape.mode);
+    op.host_rows = backward_rows_of(layer.context()->device(), spec);
   }
   check_fires(spec, request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");

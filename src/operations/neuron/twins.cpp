@@ -5,6 +5,8 @@
 #include <cuda/twin.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace synfire::cuda {
 namespace {
@@ -22,6 +24,33 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
     }
 }
 
+// Rows of the largest tile of any model.
+class TileRows {
+ public:
+  static TileRows of_forward() {
+    return TileRows(host::RowsOfForward::n_rows(model::max_further_states) * host::forward_tile *
+                    int64_t{sizeof(double)});
+  }
+  static TileRows of_backward() {
+    using Rows = host::RowsOfBackward;
+    return TileRows((Rows::n_wide(model::max_further_states) +
+                     Rows::n_rows(model::max_further_states, model::checkpoint_interval)) *
+                    Rows::wide_bytes);
+  }
+  template <class R>
+  R* as() noexcept {
+    return reinterpret_cast<R*>(lines_.data());
+  }
+
+ private:
+  struct alignas(host::RowsOfBackward::alignment) Line {
+    std::byte bytes[host::RowsOfBackward::alignment];
+  };
+  explicit TileRows(int64_t bytes) : lines_(static_cast<size_t>(bytes / host::RowsOfBackward::alignment)) {}
+
+  std::vector<Line> lines_;
+};
+
 const host::NeuronKernels& passes() {
   return SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
@@ -33,8 +62,11 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   using Launch = ForwardLaunch<Arithmetic<E>>;
   return twin<Launch>({model, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(outputs)},
                       [model](const Launch& launch) {
-                        for_each_tile(launch.arguments, host::forward_tile,
-                                      [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile); });
+                        TileRows memory = TileRows::of_forward();
+                        auto* const rows = memory.as<Arithmetic<E>>();
+                        for_each_tile(launch.arguments, host::forward_tile, [&](const host::Tile& tile) {
+                          passes().forward(model, launch.arguments, tile, rows);
+                        });
                       });
 }
 
@@ -47,8 +79,11 @@ const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownershi
       [model](const Launch& launch) {
         const host::SurrogateRow<R> surrogate_row =
             passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-        for_each_tile(launch.arguments, host::backward_tile<R>,
-                      [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile); });
+        TileRows memory = TileRows::of_backward();
+        R* const rows = memory.template as<R>();
+        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
+          passes().backward(model, surrogate_row, launch.arguments, tile, rows);
+        });
       });
 }
 

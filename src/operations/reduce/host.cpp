@@ -3,6 +3,7 @@
 
 #include <base/dtype.hpp>
 #include <host/launcher.hpp>
+#include <operations/host_places.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -133,8 +134,16 @@ ReduceColumns only(ReduceColumns in, int64_t entry) {
   return in;
 }
 
+// Of a place: of running sums, if the reduction has any.
+uint64_t bytes_of_lanes(const Reduce& op) {
+  const bool sums = op.reduction == Reduction::sum || op.reduction == Reduction::mean;
+  if (!sums || has_whole_numbers(op.source)) return 0;
+  const int64_t count = op.axis == Axis::steps ? op.extents.n_steps : op.extents.batch;
+  return static_cast<uint64_t>(host::reduce_lanes(count)) * sizeof(double);
+}
+
 template <class R>
-void reduce_tile(const Reduce& op, const host::ReduceKernels& kernels, const Tile& tile) {
+void reduce_tile(const Reduce& op, const host::ReduceKernels& kernels, const Tile& tile, double* lanes) {
   const Counting counting = counting_of(op.lengths, op.n_active);
   ReduceColumns in = columns_of(op.source, op.axis, op.extents, counting, tile);
   R* const to = result_at<R>(op.destination, op.axis, op.extents, tile);
@@ -155,7 +164,7 @@ void reduce_tile(const Reduce& op, const host::ReduceKernels& kernels, const Til
     kernels.sum_whole(in, whole);
     return store_sums(op, tile, whole, to);
   }
-  kernels.sum_numbers(in, numbers);
+  kernels.sum_numbers(in, numbers, lanes);
   return store_sums(op, tile, numbers, to);
 }
 
@@ -227,15 +236,22 @@ bool wants_threads(const ReduceBackward& op) {
   return element_count(op.extents) >= reduce_parallel_threshold;
 }
 
+View host_places_of(const Device& device, const Reduce& op) {
+  const uint64_t bytes = bytes_of_lanes(op);
+  return bytes > 0 ? places_for(device, Tiles(op.axis, op.extents).count(), wants_threads(op), bytes) : View{};
+}
+
 void run(const Reduce& op, Launcher& launcher) {
   const Tiles tiles(op.axis, op.extents);
   const host::ReduceKernels& kernels = SYNFIRE_SELECT_LEVEL(reduce_kernels);
-  launcher.for_each_range(tiles.count(), wants_threads(op), [&](int64_t begin, int64_t end) {
+  const uint64_t bytes = bytes_of_lanes(op);
+  launcher.for_each_placed_range(tiles.count(), wants_threads(op), [&](int64_t begin, int64_t end, int64_t place) {
+    double* const lanes = bytes > 0 ? place_of<double>(op.host_places, place, bytes) : nullptr;
     for (int64_t index = begin; index < end; ++index) {
       if (op.destination.dtype == SYNFIRE_DTYPE_F64)
-        reduce_tile<double>(op, kernels, tiles.at(index));
+        reduce_tile<double>(op, kernels, tiles.at(index), lanes);
       else
-        reduce_tile<float>(op, kernels, tiles.at(index));
+        reduce_tile<float>(op, kernels, tiles.at(index), lanes);
     }
   });
 }

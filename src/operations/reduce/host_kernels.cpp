@@ -53,68 +53,67 @@ bool counts(const ReduceColumns& in, int64_t r) {
 
 // ---- sums of numbers ------------------------------------------------------------------------------------------------
 
-struct Lanes {
-  double values[model::reduction_lanes][width];
-};
+// Running sums, `width` apart, as many as there are entries and reduction_lanes at most.
+using Lanes = double (*)[width];
 
 // The sum of `used` lanes; the others hold nothing.
-void join(Lanes& lanes, int used, int columns, double* __restrict sums) {
+void join(Lanes lanes, int used, int columns, double* __restrict sums) {
   for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
     for (int lane = 0; lane < half && lane + half < used; ++lane) {
-      double* __restrict const to = lanes.values[lane];
-      const double* __restrict const from = lanes.values[lane + half];
+      double* __restrict const to = lanes[lane];
+      const double* __restrict const from = lanes[lane + half];
       for (int i = 0; i < columns; ++i) to[i] += from[i];
     }
-  for (int i = 0; i < columns; ++i) sums[i] = lanes.values[0][i];
+  for (int i = 0; i < columns; ++i) sums[i] = lanes[0][i];
 }
 // Lanes as join() needs them: `used` of them, or more up to the half below, are zero.
-int clear(Lanes& lanes, int64_t count) {
+int clear(Lanes lanes, int64_t count) {
   const int used = count < model::reduction_lanes ? static_cast<int>(count) : model::reduction_lanes;
   for (int lane = 0; lane < (used > 0 ? used : 1); ++lane)
-    for (double& value : lanes.values[lane]) value = 0;
+    for (double& value : lanes[lane]) value = 0;
   return used;
 }
 
 template <class Read>
-void sum_chunk(const ReduceColumns& in, int64_t first, int64_t end, double* sums) {
-  Lanes lanes;
+void sum_chunk(const ReduceColumns& in, int64_t first, int64_t end, double* sums, Lanes lanes) {
   const int used = clear(lanes, end - first);
   typename Read::Value row[width];
   for (int64_t r = first; r < end; ++r) {
     if (!counts(in, r)) continue;
     Read::read(in, r, row);
-    double* __restrict const lane = lanes.values[r % model::reduction_lanes];
+    double* __restrict const lane = lanes[r % model::reduction_lanes];
     for (int i = 0; i < in.columns; ++i) lane[i] += static_cast<double>(row[i]);
   }
   join(lanes, used, in.columns, sums);
 }
 
 template <class Read>
-void sum_all(const ReduceColumns& in, double* sums) {
+void sum_all(const ReduceColumns& in, double* sums, Lanes of_chunk) {
   constexpr int64_t chunk = model::reduction_chunk;
-  if (in.count <= chunk) return sum_chunk<Read>(in, 0, in.count, sums);
+  if (in.count <= chunk) return sum_chunk<Read>(in, 0, in.count, sums, of_chunk);
   const int64_t n_chunks = (in.count + chunk - 1) / chunk;
-  Lanes lanes;
+  const Lanes lanes = of_chunk + model::reduction_lanes;
   const int used = clear(lanes, n_chunks);
   for (int64_t c = 0; c < n_chunks; ++c) {
     double part[width];
-    sum_chunk<Read>(in, c * chunk, (c + 1) * chunk < in.count ? (c + 1) * chunk : in.count, part);
-    double* __restrict const lane = lanes.values[c % model::reduction_lanes];
+    sum_chunk<Read>(in, c * chunk, (c + 1) * chunk < in.count ? (c + 1) * chunk : in.count, part, of_chunk);
+    double* __restrict const lane = lanes[c % model::reduction_lanes];
     for (int i = 0; i < in.columns; ++i) lane[i] += part[i];
   }
   join(lanes, used, in.columns, sums);
 }
 
-void sum_numbers(const ReduceColumns& in, double* sums) {
+void sum_numbers(const ReduceColumns& in, double* sums, double* memory) {
+  const auto lanes = reinterpret_cast<Lanes>(memory);
   switch (in.dtype) {
     case SYNFIRE_DTYPE_F64:
-      return sum_all<Dense<double, double>>(in, sums);
+      return sum_all<Dense<double, double>>(in, sums, lanes);
     case SYNFIRE_DTYPE_F16:
-      return sum_all<Dense<F16, float>>(in, sums);
+      return sum_all<Dense<F16, float>>(in, sums, lanes);
     case SYNFIRE_DTYPE_BF16:
-      return sum_all<Dense<Bf16, float>>(in, sums);
+      return sum_all<Dense<Bf16, float>>(in, sums, lanes);
     default:
-      return sum_all<Dense<float, float>>(in, sums);
+      return sum_all<Dense<float, float>>(in, sums, lanes);
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <host/level.hpp>
 
+#include <synfire/model/reduction.hpp>
+
 #include <cstdint>
 
 namespace synfire::host {
@@ -35,8 +37,8 @@ struct SpreadRow {
 };
 
 struct ReduceKernels {
-  // Sums of numbers in f64, in the order of model/reduction.hpp.
-  void (*sum_numbers)(const ReduceColumns& in, double* sums);
+  // Sums of numbers in f64, in the order of model/reduction.hpp. `lanes` has room for reduce_lanes() numbers.
+  void (*sum_numbers)(const ReduceColumns& in, double* sums, double* lanes);
   // Sums of whole numbers and of spikes.
   void (*sum_whole)(const ReduceColumns& in, uint64_t* sums);
   // The largest, as operations::order_of() orders them, and their indices unless null: -1 where no entry counts.
@@ -44,6 +46,14 @@ struct ReduceKernels {
   void (*spread)(const SpreadRow& row);
 };
 SYNFIRE_LEVEL_TABLES(ReduceKernels, reduce_kernels)
+
+// The running sums of one chunk of up to `count` entries and, with several chunks, those of the chunks behind them.
+constexpr int64_t reduce_lanes(int64_t count) {
+  constexpr int64_t chunk = model::reduction_chunk, lanes = model::reduction_lanes;
+  const int64_t n_chunks = (count + chunk - 1) / chunk;
+  const int64_t rows = (count < lanes ? count : lanes) + (n_chunks < 2 ? 0 : n_chunks < lanes ? n_chunks : lanes);
+  return (rows < 1 ? 1 : rows) * reduce_columns;
+}
 
 }  // namespace synfire::host
 

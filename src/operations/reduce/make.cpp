@@ -121,10 +121,17 @@ OperationList reduce(const ReduceRequest& request, bool on_host) {
   const int64_t length = request.axis == Axis::steps ? e.n_steps : e.batch;
   const int64_t n_chunks = (length + model::reduction_chunk - 1) / model::reduction_chunk;
   const bool in_parts = !on_host && n_chunks > 1 && request.reduction != Reduction::last;
-  OperationList operations = {
-      Reduce{request.reduction, request.axis, e, source, destination, lengths_view(request.lengths, e, on_host),
-             n_active_view(request.n_active, on_host),
-             scratch(in_parts, static_cast<uint64_t>(n_chunks) * columns_of(request.axis, e) * sizeof(uint64_t))}};
+  Reduce op = {request.reduction,
+               request.axis,
+               e,
+               source,
+               destination,
+               lengths_view(request.lengths, e, on_host),
+               n_active_view(request.n_active, on_host),
+               scratch(in_parts, static_cast<uint64_t>(n_chunks) * columns_of(request.axis, e) * sizeof(uint64_t)),
+               {}};
+  op.host_places = host_places_of(request.source->context()->device(), op);
+  OperationList operations = {op};
   check_overlap(operations);
   return operations;
 }

@@ -31,6 +31,7 @@ struct Reduce {
   View lengths;      // u32 [B]; may be absent
   View n_active;     // u32 [1]; may be absent
   View partials;     // 64 bits for each chunk and each element of the destination; absent for a single chunk
+  View host_places;  // scratch, on the host: running sums of numbers
 
   static constexpr const char* name = "reduce";
   static void operands(Reduce& op, OperandVisitor visit) {
@@ -39,8 +40,10 @@ struct Reduce {
     visit({"desc.n_active", op.n_active, Access::read});
     visit({"desc.destination", op.destination, Access::write});
     visit({"the partial results of a reduction", op.partials, Access::scratch});
+    visit({"the running sums of a reduction", op.host_places, Access::scratch});
   }
 };
+View host_places_of(const core::Device& device, const Reduce& op);
 OperationLabel label(const Reduce& op);
 bool wants_threads(const Reduce& op);
 void run(const Reduce& op, host::Launcher& launcher);

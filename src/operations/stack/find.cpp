@@ -115,8 +115,10 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
+// What follows are functions of their own, so that their copies of operations are not on the stack at the same time.
+
 // The longest stack that begins at an entry; none if its first layer does not fit.
-Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+[[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
   Stack stack;
   for (size_t at = first; const Forward* const pass = pass_behind(entries, at, gpu); at += 2) {
     const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
@@ -140,7 +142,8 @@ struct GradientLink {
   size_t n_entries() const { return size_t{1} + (weights ? 1 : 0) + (input ? 1 : 0); }
 };
 
-std::optional<GradientLink> gradient_link_at(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
+[[gnu::noinline]] std::optional<GradientLink> gradient_link_at(std::span<const Operation> entries, size_t at,
+                                                               const GpuShape& gpu) {
   const auto* const pass = entries[at].as<Backward>();
   if (!pass) return std::nullopt;
   GradientLink link = {*pass, {}, {}};
@@ -164,7 +167,8 @@ bool may_wait(const SynapseWeightGradient& gradient, const GradientLink& link) {
          !(link.input && conflict(gradient, *link.input, never));
 }
 
-std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
+[[gnu::noinline]] std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, size_t at,
+                                                              const GpuShape& gpu) {
   std::vector<GradientLink> links;
   size_t n_weights = 0;
   while (at < entries.size() && n_weights < cuda::most_held_gradients) {
@@ -181,7 +185,7 @@ std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, 
   return links;
 }
 
-StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_t)> allocate) {
+[[gnu::noinline]] StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_t)> allocate) {
   StackBackward stack;
   for (GradientLink& link : links) {
     if (link.weights && link.pass.grad_x.is_shared_scratch()) {
@@ -207,7 +211,7 @@ bool over_steps(Reduction reduction, Axis axis) {
 }
 
 // A block orders its threads, so that its parts may read what the ones before have written.
-std::optional<Readout> readout_at(std::span<const Operation> entries, size_t at) {
+[[gnu::noinline]] std::optional<Readout> readout_at(std::span<const Operation> entries, size_t at) {
   const auto* const reduce = entries[at].as<Reduce>();
   const auto* const loss = at + 1 < entries.size() ? entries[at + 1].as<Loss>() : nullptr;
   if (!reduce || !loss || !over_steps(reduce->reduction, reduce->axis) || reduce->partials.bytes > 0 ||

@@ -100,20 +100,46 @@ constexpr int64_t tiles_of_an_item = 4;
 // Fewer items than this are divided further, so that threads can share them.
 constexpr int64_t enough_items = 64;
 
+// What an item needs that is too large for a stack.
+constexpr int64_t most_listed = int64_t{32} * SpikeWords::most_words;
+struct ShortItem {
+  int32_t lists[listed_steps][most_listed];
+};
+struct LongItem {
+  double sums[32][product_tile];
+  int32_t list[most_listed];
+};
+
+// How a product is divided into items.
+struct ExactItems {
+  bool is_long;
+  int64_t of_item, across, count;  // tiles of an item, items of a block of steps, all items
+
+  explicit ExactItems(const SynapseForward& op) {
+    const SynapseSpec& spec = op.synapse->spec();
+    const int64_t n_blocks = pieces(op.extents.n_steps, 32) * op.extents.batch,
+                  n_tiles = pieces(spec.n_outputs, product_tile);
+    is_long = spec.n_inputs > most_listed;
+    of_item = is_long || n_blocks * pieces(n_tiles, tiles_of_an_item) < enough_items ? 1 : tiles_of_an_item;
+    across = pieces(n_tiles, of_item);
+    count = n_blocks * across;
+  }
+  uint64_t bytes_of_place() const { return is_long ? sizeof(LongItem) : sizeof(ShortItem); }
+};
+
 // Up to 1,024 inputs: each step is done at once.
 void run_item(const ExactTile& tiles, SpikeWords& words, int64_t step, int n_steps, int64_t b, int64_t first_tile,
-              int64_t end_tile) {
-  int32_t lists[listed_steps][32 * SpikeWords::most_words];
+              int64_t end_tile, ShortItem& item) {
   int counts[listed_steps];
   double sums[product_tile];
   words.read(step, b, 0);
   for (int t = 0; t < n_steps; t += listed_steps) {
     const int now = std::min(listed_steps, n_steps - t);
-    for (int i = 0; i < now; ++i) counts[i] = words.list(t + i, 0, lists[i]);
+    for (int i = 0; i < now; ++i) counts[i] = words.list(t + i, 0, item.lists[i]);
     for (int64_t tile = first_tile; tile < end_tile; ++tile)
       for (int i = 0; i < now; ++i) {
         tiles.clear(sums, tile);
-        tiles.add(sums, tile, lists[i], counts[i]);
+        tiles.add(sums, tile, item.lists[i], counts[i]);
         tiles.finish(sums, tile, step + t + i, b);
       }
   }
@@ -121,40 +147,37 @@ void run_item(const ExactTile& tiles, SpikeWords& words, int64_t step, int n_ste
 
 // Any number of inputs: the sums of all steps of a tile are held.
 void run_long_item(const ExactTile& tiles, SpikeWords& words, int64_t n_inputs, int64_t step, int n_steps, int64_t b,
-                   int64_t tile) {
-  double sums[32][product_tile];
-  int32_t list[32 * SpikeWords::most_words];
-  for (int t = 0; t < n_steps; ++t) tiles.clear(sums[t], tile);
-  for (int64_t k = 0; k < n_inputs; k += int64_t{32} * SpikeWords::most_words) {
+                   int64_t tile, LongItem& item) {
+  for (int t = 0; t < n_steps; ++t) tiles.clear(item.sums[t], tile);
+  for (int64_t k = 0; k < n_inputs; k += most_listed) {
     words.read(step, b, k);
-    for (int t = 0; t < n_steps; ++t) tiles.add(sums[t], tile, list, words.list(t, k, list));
+    for (int t = 0; t < n_steps; ++t) tiles.add(item.sums[t], tile, item.list, words.list(t, k, item.list));
   }
-  for (int t = 0; t < n_steps; ++t) tiles.finish(sums[t], tile, step + t, b);
+  for (int t = 0; t < n_steps; ++t) tiles.finish(item.sums[t], tile, step + t, b);
 }
 
 void run_exact(const SynapseForward& op, host::Launcher& launcher) {
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op), n_inputs = op.synapse->spec().n_inputs,
-                n_blocks = pieces(e.n_steps, 32) * e.batch;
+  const int64_t active = active_rows(op), n_inputs = op.synapse->spec().n_inputs;
   const KeptInputs<float> kept(op.kept, e);
   const ExactTile tiles(op, kept);
-  const bool is_long = n_inputs > int64_t{32} * SpikeWords::most_words;
-  const int64_t n_tiles = tiles.n_tiles(),
-                of_item = is_long || n_blocks * pieces(n_tiles, tiles_of_an_item) < enough_items ? 1 : tiles_of_an_item,
-                across = pieces(n_tiles, of_item);
-  launcher.for_each_range(n_blocks * across, wants_threads(op), [&](int64_t begin, int64_t end) {
+  const ExactItems items(op);
+  launcher.for_each_placed_range(items.count, wants_threads(op), [&](int64_t begin, int64_t end, int64_t place) {
     SpikeWords words(op.input, e, kept);
+    const uint64_t bytes = items.bytes_of_place();
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t first = item % across * of_item, last = std::min(first + of_item, n_tiles),
-                    b = item / across % e.batch, step = item / across / e.batch * 32;
+      const int64_t first = item % items.across * items.of_item,
+                    last = std::min(first + items.of_item, tiles.n_tiles()), b = item / items.across % e.batch,
+                    step = item / items.across / e.batch * 32;
       const int n_steps = static_cast<int>(std::min<int64_t>(32, e.n_steps - step));
       if (b >= active) {
         for (int t = 0; t < n_steps; ++t)
           for (int64_t tile = first; tile < last; ++tile) tiles.write_zeros(tile, step + t, b);
-      } else if (is_long) {
-        run_long_item(tiles, words, n_inputs, step, n_steps, b, first);
+      } else if (items.is_long) {
+        run_long_item(tiles, words, n_inputs, step, n_steps, b, first,
+                      *place_of<LongItem>(op.host_places, place, bytes));
       } else {
-        run_item(tiles, words, step, n_steps, b, first, last);
+        run_item(tiles, words, step, n_steps, b, first, last, *place_of<ShortItem>(op.host_places, place, bytes));
       }
     }
   });
@@ -277,6 +300,11 @@ bool wants_threads(const PrepareSynapse& op) {
 }
 bool wants_threads(const SynapseForward& op) {
   return is_long(op.extents, op.synapse->spec().n_outputs);
+}
+View host_places_of(const Device& device, const SynapseForward& op) {
+  if (!op.synapse->spec().is_exact()) return {};
+  const ExactItems items(op);
+  return places_for(device, items.count, wants_threads(op), items.bytes_of_place());
 }
 bool wants_threads(const SynapseWeightGradient& op) {
   return is_long(op.extents, op.synapse->spec().n_outputs);

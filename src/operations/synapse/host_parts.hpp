@@ -8,6 +8,7 @@
 
 #include <host/launcher.hpp>
 #include <host/storage.hpp>
+#include <operations/host_places.hpp>
 #include <operations/spikes/arrays_of.hpp>
 #include <operations/spikes/blocks.hpp>
 #include <operations/spikes/one_spike.hpp>

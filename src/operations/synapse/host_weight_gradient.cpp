@@ -34,8 +34,15 @@ void sum_biases(const SynapseWeightGradient& op, int64_t active) {
   }
 }
 
+// The inputs of a chain.
 template <class R>
-void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_output, int64_t first_input) {
+struct ChainInputs {
+  R values[chain_length][product_tile];
+};
+
+template <class R>
+void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_output, int64_t first_input,
+                 ChainInputs<R>& chain) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t n_rows = op.extents.n_steps * active;
   const KeptInputs<R> kept(op.kept, op.extents);
@@ -43,9 +50,11 @@ void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_
   const int n_inputs = static_cast<int>(std::min<int64_t>(product_tile, spec.n_inputs - first_input)),
             n_outputs = static_cast<int>(std::min<int64_t>(gradient_outputs, spec.n_outputs - first_output)),
             width = static_cast<int>(SynapseSpec::padded(n_inputs));
-  R inputs[chain_length][product_tile] = {};
   const R* rows[chain_length];
-  for (int l = 0; l < chain_length; ++l) rows[l] = inputs[l];
+  for (int l = 0; l < chain_length; ++l) {
+    std::fill_n(chain.values[l], product_tile, R(0));
+    rows[l] = chain.values[l];
+  }
   for (int at = 0; at < n_outputs; at += chain_rows) {
     const int now = std::min(chain_rows, n_outputs - at);
     ChainSums<R> sums(now, width);
@@ -54,7 +63,7 @@ void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_
       const int length = static_cast<int>(std::min<int64_t>(chain_length, n_rows - m));
       for (int l = 0; l < length; ++l) {
         const int64_t t = (m + l) / active, b = (m + l) % active;
-        input.read(t, b, first_input, n_inputs, inputs[l]);
+        input.read(t, b, first_input, n_inputs, chain.values[l]);
         const R* const gradients = row_of<const R>(op.grad_output, t, b, spec.n_outputs) + first_output + at;
         for (int r = 0; r < now; ++r) coefficients[r][l] = gradients[r];
       }
@@ -72,16 +81,21 @@ void sum_weights(const SynapseWeightGradient& op, int64_t active, int64_t first_
   }
 }
 
+int64_t chain_items(const SynapseWeightGradient& op) {
+  const SynapseSpec& spec = op.synapse->spec();
+  return pieces(spec.n_outputs, gradient_outputs) * pieces(spec.n_inputs, product_tile);
+}
+
 template <class R>
 void run_chains(const SynapseWeightGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();
   const int64_t active = active_rows(op);
   const int64_t n_tiles = pieces(spec.n_inputs, product_tile);
-  launcher.for_each_range(
-      pieces(spec.n_outputs, gradient_outputs) * n_tiles, wants_threads(op), [&](int64_t begin, int64_t end) {
-        for (int64_t item = begin; item < end; ++item)
-          sum_weights<R>(op, active, item / n_tiles * gradient_outputs, item % n_tiles * product_tile);
-      });
+  launcher.for_each_placed_range(chain_items(op), wants_threads(op), [&](int64_t begin, int64_t end, int64_t place) {
+    auto& chain = *place_of<ChainInputs<R>>(op.host_places, place, sizeof(ChainInputs<R>));
+    for (int64_t item = begin; item < end; ++item)
+      sum_weights<R>(op, active, item / n_tiles * gradient_outputs, item % n_tiles * product_tile, chain);
+  });
   if (op.bias_gradient) sum_biases<R>(op, active);
 }
 
@@ -232,6 +246,14 @@ class ExactGradient {
 };
 
 }  // namespace
+
+View host_places_of(const Device& device, const SynapseWeightGradient& op) {
+  const SynapseSpec& spec = op.synapse->spec();
+  if (spec.is_exact()) return {};
+  const bool wide = spec.dtype == SYNFIRE_DTYPE_F64;
+  return places_for(device, chain_items(op), wants_threads(op),
+                    wide ? sizeof(ChainInputs<double>) : sizeof(ChainInputs<float>));
+}
 
 void run(const SynapseWeightGradient& op, host::Launcher& launcher) {
   const SynapseSpec& spec = op.synapse->spec();

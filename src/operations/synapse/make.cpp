@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace synfire::operations {
 
@@ -82,6 +83,18 @@ void check_rows(const Extents& e) {
          static_cast<long long>(e.n_steps), static_cast<long long>(e.batch));
 }
 
+// A sum over this many outputs of products of numbers on 24-bit grids cannot overflow 64 bits.
+constexpr int64_t largest_product = int64_t{0x7F7F7F} * 0x7F7F7F;
+constexpr int64_t most_outputs = std::numeric_limits<int64_t>::max() / largest_product;
+static_assert(most_outputs == 132'106);
+
+void check_outputs(const SynapseSpec& spec) {
+  if (spec.has_grid() && spec.n_outputs > most_outputs)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-GRADIENT-OUTPUTS",
+         "the synapse has %lld outputs; gradients of inputs are computed over at most %lld, except in f64",
+         static_cast<long long>(spec.n_outputs), static_cast<long long>(most_outputs));
+}
+
 // ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
 
 // Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's, or of which some are
@@ -126,6 +139,7 @@ SynapseForward product(Synapse& synapse, const Extents& e, const View& input, co
                        {},
                        kept};
   if (!on_host) op.converted = converted_input(synapse.spec(), op.input, op.kept, e);
+  op.host_places = host_places_of(synapse.context()->device(), op);
   return op;
 }
 
@@ -153,6 +167,7 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const Extents& e, const 
     plan_scratch(op);
     return op;
   }
+  op.host_places = host_places_of(synapse.context()->device(), op);
   if (!spec.is_exact()) return op;
   const int64_t pitch = spec.table_pitch();
   op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * pitch);
@@ -164,6 +179,7 @@ SynapseWeightGradient weight_gradient(Synapse& synapse, const Extents& e, const 
 
 SynapseInputGradient input_gradient(Synapse& synapse, const Extents& e, const View& grad_output, const View& grad_input,
                                     const View& n_active, const Kept& kept, bool add, bool on_host) {
+  check_outputs(synapse.spec());
   SynapseInputGradient op = {
       &synapse, e,  grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), synapse.rows_planes(),
       add,      {}, {},          kept};
@@ -228,6 +244,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
                   "grad_input for that of the input");
   const Extents e = input_extents(spec, request.n_steps, request.batch);
   if (request.input) check_rows(e);
+  if (request.grad_input) check_outputs(spec);
   const Extents outputs = checked_extents({e.n_steps, e.batch, spec.n_outputs});
   const View grad_output = numbers(spec, *request.grad_output, "desc.grad_output", outputs, on_host);
   const View n_active = n_active_view(request.n_active, on_host);

@@ -53,6 +53,7 @@ struct SynapseForward {
                    // otherwise, or values are dropped
   Kept kept = {};
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
+  View host_places = {};   // scratch, on the host, of an exact synapse: lists of spikes, or sums
 
   static constexpr const char* name = "synapse";
   static void operands(SynapseForward& op, OperandVisitor visit) {
@@ -66,6 +67,7 @@ struct SynapseForward {
     visit({"the synapse's bias on its grid", op.bias_on_grid, Access::read});
     visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.converted, Access::scratch});
+    visit({"scratch memory", op.host_places, Access::scratch});
     visit({"desc.input_mask", op.kept.mask, Access::read});
     visit({"desc.input_scale", op.kept.scale, Access::read});
   }
@@ -89,6 +91,7 @@ struct SynapseWeightGradient {
   View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
   Kept kept = {};
   View layer_active = {};  // as in SynapseForward
+  View host_places = {};   // scratch, on the host, of a synapse that is not exact: inputs as numbers
 
   static constexpr const char* name = "synapse gradient";
   static void operands(SynapseWeightGradient& op, OperandVisitor visit) {
@@ -106,6 +109,7 @@ struct SynapseWeightGradient {
     visit({"scratch memory", op.gradient_grid, Access::scratch});
     visit({"scratch memory", op.converted, Access::scratch});
     visit({"scratch memory", op.packed, Access::scratch});
+    visit({"scratch memory", op.host_places, Access::scratch});
     visit({"desc.input_mask", op.kept.mask, Access::read});
     visit({"desc.input_scale", op.kept.scale, Access::read});
   }
@@ -149,6 +153,9 @@ struct SynapseInputGradient {
   void run(const Kind& op, host::Launcher& launcher);       \
   cuda::Hints hints(const Kind& op, const cuda::GpuShape&); \
   void enqueue(const Kind& op, cuda::Launcher& launcher)
+// On the host, once everything else is set.
+View host_places_of(const core::Device& device, const SynapseForward& op);
+View host_places_of(const core::Device& device, const SynapseWeightGradient& op);
 SYNFIRE_SYNAPSE_FUNCTIONS(PrepareSynapse);
 SYNFIRE_SYNAPSE_FUNCTIONS(SynapseForward);
 SYNFIRE_SYNAPSE_FUNCTIONS(SynapseWeightGradient);

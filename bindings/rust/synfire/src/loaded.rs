@@ -108,7 +108,7 @@ impl<'a> Text<'a> {
         self.no_cache = no_cache;
         self
     }
-    /// After which a compiler that is still at work is ended. Default: 60 seconds.
+    /// Processor time after which a compiler that is still at work is ended. Default: 60 seconds.
     pub fn time_out(mut self, time_out: Duration) -> Self {
         self.time_out = u64::try_from(time_out.as_nanos()).unwrap_or(u64::MAX).max(1);
         self
@@ -255,7 +255,7 @@ macro_rules! loaded {
                 }
             }
             /// Runs its functions on `n_samples` random states, inputs and parameters, and compares each derivative with a
-            /// central difference. The same seed gives the same report. On the host a compiler runs once more.
+            /// central difference. The same seed gives the same report.
             pub fn check(&self, seed: u64, n_samples: u64) -> Result<CheckReport> {
                 // SAFETY: zeros plus the size is how C initialises it; the text is null-terminated.
                 unsafe {

@@ -1,0 +1,33 @@
+// A thread for a compiler that is a library (NVRTC), with a stack of its own: the calling thread may have a small one.
+// compiler_thread_posix.cpp has it for POSIX, compiler_thread_windows.cpp for Windows.
+#ifndef SYNFIRE_JIT_COMPILER_THREAD_HPP
+#define SYNFIRE_JIT_COMPILER_THREAD_HPP
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace synfire::jit {
+
+class CompilerThread {
+ public:
+  // `main` must not throw. Throws std::bad_alloc if the system has no thread to give.
+  explicit CompilerThread(std::function<void()> main);
+  // After join() or detach().
+  ~CompilerThread();
+  CompilerThread(const CompilerThread&) = delete;
+  CompilerThread& operator=(const CompilerThread&) = delete;
+
+  void join() noexcept;
+  void detach() noexcept;
+  // That it has used so far; since it began, where the system does not say.
+  std::chrono::nanoseconds processor_time() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace synfire::jit
+
+#endif
