@@ -6,6 +6,7 @@
 
 #if SYNFIRE_HAVE_CUDA
 #include <cuda/cuda_device.hpp>
+#include <operations/machine_operations.hpp>
 #endif
 
 namespace synfire::capi {
@@ -17,6 +18,12 @@ std::unique_ptr<core::Device> host_device(const synfire_context_desc& desc) {
                         host::max_threads);
   return host::make_device(desc.n_threads, {desc.enqueue_task, desc.finish_task, desc.job_system});
 }
+
+#if SYNFIRE_HAVE_CUDA
+std::unique_ptr<core::Device> cuda_device(const synfire_context_desc& desc) {
+  return cuda::make_device(desc.device, desc.stream_priority, operations::machine_operations);
+}
+#endif
 
 }  // namespace
 
@@ -42,9 +49,9 @@ std::unique_ptr<core::Device> select_device(const synfire_context_desc& desc, in
     if (desc.device >= probe.n_devices)
       core::fail(SYNFIRE_ERROR_NO_DEVICE, "SYN-CONTEXT-DEVICE", "desc.device is %d; visible devices are 0 to %d",
                  desc.device, probe.n_devices - 1);
-    if (desc.backend == SYNFIRE_BACKEND_CUDA) return cuda::make_device(desc.device, desc.stream_priority);
+    if (desc.backend == SYNFIRE_BACKEND_CUDA) return cuda_device(desc);
     try {
-      return cuda::make_device(desc.device, desc.stream_priority);
+      return cuda_device(desc);
     } catch (const core::Failure&) {
       fallback_reason = SYNFIRE_FALLBACK_DEVICE_FAILED;
       return host_device(desc);

@@ -112,7 +112,7 @@ namespace {
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(int ordinal, int stream_priority) {
+  CudaDevice(int ordinal, int stream_priority, const MachineOperations& operations) : state_(operations) {
     start_ranges();
     if (!resolve_driver_calls())
       fail(SYNFIRE_ERROR_CUDA, "SYN-CUDA-DRIVER", "the driver lacks cuCtxGetCurrent or cuCtxSetCurrent");
@@ -300,8 +300,9 @@ Probe probe() noexcept {
   return {0, SYNFIRE_FALLBACK_DEVICE_FAILED, number, "the driver reports an error"};
 }
 
-std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority) {
-  return std::make_unique<CudaDevice>(ordinal, stream_priority);
+std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority,
+                                          const core::MachineOperations& operations) {
+  return std::make_unique<CudaDevice>(ordinal, stream_priority, operations);
 }
 
 }  // namespace synfire::cuda

@@ -3,6 +3,7 @@
 #define SYNFIRE_CUDA_CUDA_DEVICE_HPP
 
 #include <base/device.hpp>
+#include <graph/machine_operations.hpp>
 
 #include <memory>
 
@@ -18,7 +19,9 @@ struct Probe {
 
 Probe probe() noexcept;
 
-std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority);
+// `operations` outlives the device.
+std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority,
+                                          const core::MachineOperations& operations);
 
 }  // namespace synfire::cuda
 

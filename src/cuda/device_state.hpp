@@ -6,6 +6,7 @@
 #include "scope.hpp"
 
 #include <base/error.hpp>
+#include <graph/machine_operations.hpp>
 #include <graph/replay.hpp>
 
 #include <atomic>
@@ -13,6 +14,9 @@
 namespace synfire::cuda {
 
 struct DeviceState {
+  explicit DeviceState(const core::MachineOperations& given) noexcept : operations(given) {}
+
+  const core::MachineOperations& operations;
   std::atomic<bool> lost{false};
   int ordinal = 0;
   DriverContext* context = nullptr;

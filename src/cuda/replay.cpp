@@ -7,7 +7,6 @@
 
 #include <base/error.hpp>
 #include <base/wait_until.hpp>
-#include <graph/join.hpp>
 
 #include <algorithm>
 
@@ -29,7 +28,7 @@ struct Build {
   const Instance* current = nullptr;  // what launches replay, by slot: instances, or joined
   bool eager = false;
   std::vector<Instance> instances;
-  // The same with some entries joined (graph/join.hpp), and where every entry is in their lists; empty if none gains.
+  // The same with some entries joined (core::Join), and where every entry is in their lists; empty if none gains.
   // They run as long as all joined entries are active.
   std::vector<Instance> joined;
   std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
@@ -220,7 +219,7 @@ class CudaReplay final : public Replay {
     build.observer = plan.observer;
     build.enabled = std::move(plan.enabled);
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
-      const Staging staging(plan.slots[slot]);
+      const Staging staging(plan.slots[slot], device_.operations);
       if (slot == 0) {
         // Slots differ only in the addresses of pinned memory: they have the same copies and the same places in one
         // arena.
@@ -254,7 +253,7 @@ class CudaReplay final : public Replay {
   };
   JoinedList joined_list(Build& build, const OperationList& entries) {
     JoinedList list;
-    std::vector<Join> joins = find_joins(entries, device_.shape, [&](uint64_t bytes) {
+    std::vector<Join> joins = device_.operations.find_joins(entries, device_.shape, [&](uint64_t bytes) {
       build.joined_memory.push_back(nullptr);
       return build.joined_memory.back() = allocate(device_, SYNFIRE_MEMORY_DEVICE, bytes);
     });

@@ -19,7 +19,7 @@ void* offset_pointer(uint64_t offset) {
 
 }  // namespace
 
-Staging::Staging(const OperationList& operations) {
+Staging::Staging(const OperationList& operations, const MachineOperations& own) : make_copy_(own.copy) {
   for (const Operation& operation : operations) {
     add(operation);
     ++recorded_;
@@ -49,7 +49,7 @@ void Staging::read(View& array) {
   place.memory = memory_arena;
   if (!s.current) {
     s.copy_in = operations_.size();
-    append(make_copy(array, place));
+    append(make_copy_(array, place));
   } else if (serves_[s.copy_in].back() != recorded_) {
     serves_[s.copy_in].push_back(recorded_);
   }
@@ -93,9 +93,9 @@ void Staging::add(const Operation& original) {
       if (array.memory != SYNFIRE_MEMORY_PINNED) return;
       read(array);
       forget(host);
-      copies.push_back(make_copy(array, host));
+      copies.push_back(make_copy_(array, host));
     } else if (written_through_arena(array, operand.transfer == Transfer::staged)) {
-      copies.push_back(make_copy(array, host));
+      copies.push_back(make_copy_(array, host));
     }
   });
   append(std::move(op));

@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
-#include <graph/operation.hpp>
+#include <graph/machine_operations.hpp>
 
 namespace synfire::cuda {
 
@@ -19,7 +19,8 @@ class Staging {
   // 128 KiB of them take 161 us in place and 132 through the GPU's memory (`hear --population 512`).
   static constexpr uint64_t zero_copy_bytes_of_words = uint64_t{64} << 10;
 
-  explicit Staging(const core::OperationList& operations);
+  // `own` makes the copies.
+  Staging(const core::OperationList& operations, const core::MachineOperations& own);
 
   // For each entry of the list to run, the recorded entries that it serves: itself, or, for a copy, those that read or
   // write what it moves. The entry is needed while any of them is enabled.
@@ -46,6 +47,7 @@ class Staging {
   bool written_through_arena(core::View& array, bool in_place = true);
   void forget(const core::View& written);
 
+  core::Operation (*const make_copy_)(const core::View& source, const core::View& destination);
   core::OperationList operations_;
   std::vector<std::vector<uint32_t>> serves_;
   uint32_t recorded_ = 0;  // the entry being added

@@ -112,10 +112,6 @@ class Operation {
 
 using OperationList = std::vector<Operation>;
 
-// A copy between two views of the same size, with which a backend moves memory. It is a kind like the others
-// (operations/elementwise).
-Operation make_copy(const View& source, const View& destination);
-
 }  // namespace synfire::core
 
 #endif

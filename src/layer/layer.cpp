@@ -10,9 +10,10 @@
 namespace synfire::core {
 // ---- lifetime -------------------------------------------------------------------------------------------------------
 
-Layer::Layer(Context& context, const LayerSpec& spec)
+Layer::Layer(Context& context, const LayerSpec& spec, const ValueSender& sender)
     : Child(ObjectType::layer, context),
       spec_(spec),
+      sender_(sender),
       parameters_(*spec.model, *spec.surrogate, spec.extents.n_neurons, spec.undecayed_input),
       n_active_(spec.extents.batch) {
   try {
@@ -91,7 +92,7 @@ void Layer::upload_block(synfire_stream stream) {
   const auto lock = lock_parameters();
   if (master_) {
     const uint64_t version = version_.load(std::memory_order_acquire);
-    send_values(stream);
+    sender_.send(*this, stream);
     staging_->sent(staged());
     changed_ = 0;
     uploaded_version_.store(version, std::memory_order_relaxed);

@@ -28,9 +28,20 @@ struct ParameterValues {
   std::span<const double> values;
 };
 
+class Layer;
+
+// Brings parameter values that the host has set to the device. An operation does it, of which a layer knows no more.
+struct ValueSender {
+  // Loads what sending needs, so that nothing is loaded during a capture.
+  void (*load)(Layer& layer);
+  // In stream order, under Layer::lock_parameters().
+  void (*send)(Layer& layer, synfire_stream stream);
+};
+
 class Layer final : public Child {
  public:
-  Layer(Context& context, const LayerSpec& spec);
+  // `sender` outlives the layer.
+  Layer(Context& context, const LayerSpec& spec, const ValueSender& sender);
 
   const LayerSpec& spec() const noexcept { return spec_; }
   const void* block() const noexcept { return block_; }
@@ -205,9 +216,6 @@ class Layer final : public Child {
     static thread_local const char here = 0;
     return &here;
   }
-  // An operation moves values to the device; these two are defined beside it (operations/parameters).
-  void load_value_kernel();
-  void send_values(synfire_stream stream);
   void replace_tape(Tape* tape);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
@@ -226,6 +234,7 @@ class Layer final : public Child {
   std::atomic<uint32_t> n_forwards_{0};
 
   LayerSpec spec_;
+  const ValueSender& sender_;
   ParameterSet parameters_;
   mutable Mutex mutex_;                 // parameter values and references to tapes; never taken by an unchanged replay
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here

@@ -149,7 +149,7 @@ void Layer::begin_updates() {
   master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
   rewrite_block();  // the next refresh brings the values to the device
-  load_value_kernel();
+  sender_.load(*this);
 }
 
 void Layer::drop_update(uint32_t parameter) noexcept {

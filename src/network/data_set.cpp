@@ -115,7 +115,7 @@ void copy_rows(const View& source, Buffer& destination, Context& context) {
   // Host memory of any kind is copied by the processor.
   if (context.device().is_host() || source.memory != SYNFIRE_MEMORY_DEVICE)
     return destination.upload(0, source.data, source.bytes);
-  run_now(context, {make_copy(source, destination.view())}, nullptr);
+  run_now(context, {operations::Copy{source, destination.view()}}, nullptr);
   context.device().synchronize();
 }
 

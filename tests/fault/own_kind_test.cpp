@@ -12,6 +12,7 @@
 #include <host/job_system.hpp>
 #include <host/launcher.hpp>
 #include <operations/kind.hpp>
+#include <operations/machine_operations.hpp>
 
 #include <gtest/gtest.h>
 
@@ -90,7 +91,8 @@ class OwnKind : public testing::TestWithParam<bool> {
 
   void SetUp() override {
     fake::install();
-    context_ = taken(new core::Context(GetParam() ? cuda::make_device(0, 0) : host::make_device(1, {}), 0));
+    context_ = taken(new core::Context(
+        GetParam() ? cuda::make_device(0, 0, operations::machine_operations) : host::make_device(1, {}), 0));
     source_ = buffer(SYNFIRE_MEMORY_PINNED);
     destination_ = buffer(SYNFIRE_MEMORY_PINNED);
     std::iota(data(*source_), data(*source_) + n, 1.0f);
@@ -173,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, OwnKind, testing::Bool(),
 // Replays of the caller's graph can use the scratch memory as long as the context lives.
 TEST(OwnKindInACapture, KeepsItsScratch) {
   fake::install();
-  auto context = taken(new core::Context(cuda::make_device(0, 0), 0));
+  auto context = taken(new core::Context(cuda::make_device(0, 0, operations::machine_operations), 0));
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.n_elements = 3;
   auto from = taken(new core::Buffer(*context, desc)), to = taken(new core::Buffer(*context, desc));

@@ -5,8 +5,10 @@
 #include <graph/graph.hpp>
 #include <host/host_device.hpp>
 #include <host/job_system.hpp>
+#include <operations/machine_operations.hpp>
 #include <operations/neuron/backward.hpp>
 #include <operations/neuron/forward.hpp>
+#include <operations/parameters/set_parameters.hpp>
 #include <operations/synapse/synapse.hpp>
 
 #include <gtest/gtest.h>
@@ -32,7 +34,8 @@ class RewrittenWeights : public testing::TestWithParam<bool> {
 
   void SetUp() override {
     fake::install();
-    context_ = taken(new core::Context(GetParam() ? cuda::make_device(0, 0) : host::make_device(1, {}), 0));
+    context_ = taken(new core::Context(
+        GetParam() ? cuda::make_device(0, 0, operations::machine_operations) : host::make_device(1, {}), 0));
     synfire_synapse_desc described = SYNFIRE_SYNAPSE_DESC_INIT;
     described.n_inputs = n_inputs;
     described.n_outputs = n_neurons;
@@ -40,7 +43,7 @@ class RewrittenWeights : public testing::TestWithParam<bool> {
     synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
     desc.n_steps = n_steps;
     desc.n_neurons = n_neurons;
-    layer_ = taken(new core::Layer(*context_, core::LayerSpec(desc)));
+    layer_ = taken(new core::Layer(*context_, core::LayerSpec(desc), operations::value_sender));
     input_ = buffer(n_steps * n_inputs);
     v_final_ = buffer(n_neurons);
     grad_v_ = buffer(n_neurons);

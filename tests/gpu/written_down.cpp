@@ -3,6 +3,7 @@
 #include <base/context.hpp>
 #include <cuda/twin.hpp>
 #include <graph/replay.hpp>
+#include <operations/parameters/set_parameters.hpp>
 #include <operations/state/state.hpp>
 
 #include <memory>
@@ -110,7 +111,7 @@ Planned::Planned(const Given& given)
   desc.batch = given.batch;
   desc.n_neurons = given.n_neurons;
   desc.dtype = given.dtype;
-  layer = taken(new core::Layer(*context_, core::LayerSpec(desc)));
+  layer = taken(new core::Layer(*context_, core::LayerSpec(desc), operations::value_sender));
   const auto row = static_cast<uint64_t>(given.batch * given.n_neurons), steps = static_cast<uint64_t>(given.n_steps);
   x = buffer(given.dtype, steps * (row + given.padding), given.misaligned,
              given.padding == 0 ? 0 : row + given.padding);

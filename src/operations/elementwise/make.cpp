@@ -162,11 +162,3 @@ void record_scale_add(Graph& graph, const ScaleAddRequest& request) {
 }
 
 }  // namespace synfire::operations
-
-namespace synfire::core {
-
-Operation make_copy(const View& source, const View& destination) {
-  return operations::Copy{source, destination};
-}
-
-}  // namespace synfire::core

@@ -7,23 +7,19 @@
 #include <cmath>
 #include <limits>
 
-namespace synfire::core {
-
-void Layer::load_value_kernel() {
-  const Operation operation = operations::SetParameters{this, parameter_memory()};
-  device().load({&operation, 1});
-}
-
-void Layer::send_values(synfire_stream stream) {
-  const Operation operation = operations::SetParameters{this, parameter_memory()};
-  device().execute({&operation, 1}, stream);
-}
-
-}  // namespace synfire::core
-
 namespace synfire::operations {
 
 using namespace synfire::core;
+
+constinit const ValueSender value_sender = {
+    [](Layer& layer) {
+      const Operation operation = SetParameters{&layer, layer.parameter_memory()};
+      layer.context()->device().load({&operation, 1});
+    },
+    [](Layer& layer, synfire_stream stream) {
+      const Operation operation = SetParameters{&layer, layer.parameter_memory()};
+      layer.context()->device().execute({&operation, 1}, stream);
+    }};
 
 OperationLabel label(const UpdateParameter& op) {
   return {op.layer, op.layer->parameters().spec(op.parameter).name};

@@ -26,6 +26,9 @@ void run(const SetParameters& op, host::Launcher& launcher);
 cuda::Hints hints(const SetParameters& op, const cuda::GpuShape& gpu);
 void enqueue(const SetParameters& op, cuda::Launcher& launcher);
 
+// What every layer is made with.
+extern const core::ValueSender value_sender;
+
 }  // namespace synfire::operations
 
 SYNFIRE_DECLARE_KIND(SetParameters);

@@ -1,4 +1,5 @@
-// Which entries of a list become stacks, forward and backward.
+#include "find.hpp"
+
 #include "shared_memory.hpp"
 
 #include <cuda/hints.hpp>
@@ -231,12 +232,6 @@ bool over_steps(Reduction reduction, Axis axis) {
 
 }  // namespace
 
-}  // namespace synfire::operations
-
-namespace synfire::core {
-
-using namespace synfire::operations;
-
 std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu,
                              FunctionRef<void*(uint64_t)> allocate) {
   std::vector<Join> joins;
@@ -272,4 +267,4 @@ std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::Gpu
   return joins;
 }
 
-}  // namespace synfire::core
+}  // namespace synfire::operations

@@ -3,7 +3,6 @@
 #ifndef SYNFIRE_OPERATIONS_STACK_STACK_HPP
 #define SYNFIRE_OPERATIONS_STACK_STACK_HPP
 
-#include <graph/join.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/neuron/forward.hpp>
 #include <operations/reduce/reduce.hpp>

@@ -8,6 +8,7 @@
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <operations/elementwise/copy.hpp>
+#include <operations/parameters/set_parameters.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -170,7 +171,7 @@ std::array<unsigned char, 128> bytes_of(const SnapshotHeader& header) {
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 Layer* make_layer(Context& context, const LayerSpec& spec) {
-  auto* const layer = new Layer(context, spec);
+  auto* const layer = new Layer(context, spec, value_sender);
   try {
     run_now(context, reset_rows(*layer, {0, 0}, nullptr), nullptr);
     context.device().synchronize();

@@ -1,0 +1,15 @@
+// Which entries of a list become stacks, forward and backward.
+#ifndef SYNFIRE_OPERATIONS_STACK_FIND_HPP
+#define SYNFIRE_OPERATIONS_STACK_FIND_HPP
+
+#include <graph/machine_operations.hpp>
+
+namespace synfire::operations {
+
+// MachineOperations::find_joins.
+std::vector<core::Join> find_joins(std::span<const core::Operation> entries, const cuda::GpuShape& gpu,
+                                   core::FunctionRef<void*(uint64_t bytes)> allocate);
+
+}  // namespace synfire::operations
+
+#endif
