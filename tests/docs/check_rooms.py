@@ -1,57 +1,163 @@
 #!/usr/bin/env python3
-"""Checks the dependencies between folders: each includes only what it may, and no machine names a kind of operation.
+"""Checks the dependencies between rooms, the folders of src: each uses only what it may, and no machine names a kind of
+operation. Includes show what a file is written against, symbols of object files what it is linked against: a function may
+be declared in one room and defined in another, or declared by hand without any include.
 
-Usage: check_rooms.py SOURCE    the folder of the sources
+Usage: check_rooms.py SOURCE                    the folder of the sources: includes and names
+       check_rooms.py SOURCE BUILD OBJECTS NM   also what the object files, listed one per line in OBJECTS and built in
+                                                the folder BUILD, define and use, as NM lists it
 """
 
+import collections
 import pathlib
+import posixpath
 import re
+import subprocess
 import sys
 
-MAY_INCLUDE = {
-    "base": {"base"},
-    "layer": {"base", "synapse", "layer"},
-    "synapse": {"base", "synapse"},
-    "files": {"base", "files"},
-    "graph": {"base", "layer", "synapse", "graph"},
-    "host": {"base", "graph", "host"},
-    "cuda": {"base", "layer", "graph", "cuda"},
-    "operations": {"base", "layer", "synapse", "graph", "host", "cuda", "operations"},
-    "jit": {"base", "files", "layer", "host", "cuda", "operations", "jit"},
-    "network": {"base", "files", "layer", "synapse", "graph", "operations", "network"},
+MAY_USE = {
+    "base": set(),
+    "layer": {"base", "synapse"},
+    "synapse": {"base"},
+    "files": {"base"},
+    "graph": {"base", "layer", "synapse"},
+    "host": {"base", "graph"},
+    "cuda": {"base", "layer", "graph"},
+    "operations": {"base", "layer", "synapse", "graph", "host", "cuda"},
+    "jit": {"base", "files", "layer", "host", "cuda", "operations"},
+    "network": {"base", "files", "layer", "synapse", "graph", "operations"},
 }
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 KIND = re.compile(r"SYNFIRE_DECLARE_KIND\((\w+)\)")
+SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 
 
-def main():
-    source = pathlib.Path(sys.argv[1]) / "src"
+def files_of(source, room):
+    return [path for path in sorted((source / "src" / room).rglob("*")) if path.suffix in SOURCES]
+
+
+def check_kinds(source):
+    """The list of kinds is complete. Returns them and the problems."""
+    kinds = {name for path in source.glob("src/operations/*/*.hpp") for name in KIND.findall(path.read_text(encoding="utf-8"))}
+    listed = set(re.findall(r"KIND\((\w+)\)", (source / "src/operations/kinds.hpp").read_text(encoding="utf-8")))
+    return kinds, [f"src/operations/kinds.hpp: {name} is {'not in the list' if name in kinds else 'no kind'}"
+                   for name in sorted(kinds ^ listed)]
+
+
+def check_includes(source, kinds, may_use=None):
+    may_use = may_use or MAY_USE
     problems, n_files = [], 0
-    kinds = {name for path in source.glob("operations/*/*.hpp") for name in KIND.findall(path.read_text(encoding="utf-8"))}
-    listed = set(re.findall(r"KIND\((\w+)\)", (source / "operations/kinds.hpp").read_text(encoding="utf-8")))
-    for name in sorted(kinds ^ listed):
-        problems.append(f"operations/kinds.hpp: {name} is {'not in the list' if name in kinds else 'no kind'}")
-    for room in sorted(path.name for path in source.iterdir() if path.is_dir()):
-        if room not in MAY_INCLUDE:
+    for room in sorted(path.name for path in (source / "src").iterdir() if path.is_dir()):
+        if room not in may_use:
             problems.append(f"src/{room}: no such room; tests/docs/check_rooms.py lists them")
             continue
-        for path in sorted((source / room).rglob("*")):
-            if path.suffix not in {".hpp", ".cpp", ".cuh", ".cu"}:
-                continue
+        for path in files_of(source, room):
             n_files += 1
             text = path.read_text(encoding="utf-8")
             for name in INCLUDE.findall(text):
                 other = name.split("/")[0]
-                if other in MAY_INCLUDE and other not in MAY_INCLUDE[room]:
-                    problems.append(f"{path.relative_to(source.parent)} includes <{name}>: {room} may not use {other}")
+                if other in may_use and other != room and other not in may_use[room]:
+                    problems.append(f"{path.relative_to(source)} includes <{name}>: {room} may not use {other}")
             if room in {"host", "cuda"}:
                 for name in sorted(kinds):
                     if re.search(rf"\boperations::{name}\b", text):
-                        problems.append(f"{path.relative_to(source.parent)} names operations::{name}: machines know no kind")
+                        problems.append(f"{path.relative_to(source)} names operations::{name}: machines know no kind")
+    return n_files, problems
+
+
+# ---- symbols -------------------------------------------------------------------------------------------------------
+
+def room_of(obj, build):
+    """The room of an object file, by its place in the build: "graph" for both
+    src/CMakeFiles/synfire_core.dir/graph/slots.cpp.o and src/CMakeFiles/synfire_core.dir/Unity/unity_graph_cxx.cxx.o."""
+    folder, inside = re.fullmatch(r"(.*?)/?CMakeFiles/[^/]+\.dir/(.*)", posixpath.relpath(obj, build)).groups()
+    inside = re.sub(r"^Unity/unity_([a-z]+)_cxx\.cxx\.", r"\1/", inside)  # several rooms are one target
+    place = posixpath.normpath(posixpath.join(folder, inside.replace("__/", "../"))).split("/")
+    return place[1] if place[0] == "src" else place[0]
+
+
+def closure(room, may_use):
+    """What a room may use, and what that uses: inline functions of one room are compiled into others."""
+    found, new = set(), {room}
+    while new:
+        found |= new
+        new = {other for name in new for other in may_use[name]} - found
+    return found
+
+
+def last_name(symbol):
+    """"send" of "synfire::core::Layer::send(int) const"; of tables of a class, the name of the class."""
+    symbol = re.sub(r"^(vtable|typeinfo( name)?|VTT|construction vtable|guard variable) for ", "", symbol)
+    symbol = re.sub(r"\[abi:\w+\]| \[clone .*\]", "", symbol)
+    while "<" in symbol:
+        simpler = re.sub(r"<[^<>]*>", "", symbol)
+        if simpler == symbol:
+            break
+        symbol = simpler
+    name = symbol.split("(")[0].split("::")[-1].split()
+    return name[-1].lstrip("~") if name else ""
+
+
+def check_symbols(source, build, objects, nm, may_use=None):
+    may_use = may_use or MAY_USE
+    defined = collections.defaultdict(set)   # symbol: rooms
+    strongly = collections.defaultdict(set)  # without inline functions, which every user defines
+    used = collections.defaultdict(dict)     # symbol: room: an object
+    for obj in objects:
+        room = room_of(obj, build)
+        result = subprocess.run([nm, "-C", obj], check=True, capture_output=True, text=True)
+        for line in result.stdout.splitlines():
+            match = re.match(r"[0-9a-fA-F]* *([A-Za-z]) (.*)", line)
+            if not match:
+                continue
+            kind, symbol = match.groups()
+            if kind in "Uwv":
+                used[symbol].setdefault(room, obj)
+            elif kind in "TDBRGSCViWu":
+                defined[symbol].add(room)
+                if kind in "TDBRGSC":
+                    strongly[symbol].add(room)
+    everywhere = set(may_use)  # beside capi and other folders above the rooms
+    problems = []
+    for symbol, users in sorted(used.items()):
+        homes = defined.get(symbol)
+        if not homes:
+            continue  # of a system library
+        for room, obj in sorted(users.items()):
+            if room in everywhere and not homes & closure(room, may_use):
+                problems.append(f"{posixpath.relpath(obj, build)} uses {symbol}, which is defined in "
+                                f"{', '.join(sorted(homes))}: {room} may not use it")
+    # What one room defines for another is declared in a header of its own.
+    words = {room: set(re.findall(r"\w+", "".join(path.read_text(encoding="utf-8") for path in files_of(source, room)
+                                                    if path.suffix in {".hpp", ".cuh"})))
+             for room in everywhere if (source / "src" / room).is_dir()}
+    for symbol, homes in sorted(strongly.items()):
+        home = next(iter(homes))
+        abroad = sorted(set(used.get(symbol, {})) - homes)
+        if home in words and abroad and last_name(symbol) not in words[home]:
+            problems.append(f"{symbol} is defined in {home} and used in {', '.join(abroad)}, "
+                            f"but no header of {home} declares it")
+    return len(defined), problems
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    kinds, problems = check_kinds(source)
+    n_files, more = check_includes(source, kinds)
+    problems += more
+    text = f"{n_files} files, {len(kinds)} kinds"
+    nothing = n_files == 0
+    if len(sys.argv) > 2:
+        build, listed, nm = sys.argv[2:]
+        objects = pathlib.Path(listed).read_text(encoding="utf-8").split("\n")
+        n_symbols, more = check_symbols(source, build, [obj for obj in objects if obj], nm)
+        problems += more
+        text += f", {n_symbols} symbols"
+        nothing |= n_symbols == 0
     for problem in problems:
         print(problem)
-    print(f"{n_files} files, {len(kinds)} kinds, {len(problems)} problems")
-    return 1 if problems or n_files == 0 else 0
+    print(f"{text}, {len(problems)} problems")
+    return 1 if problems or nothing else 0
 
 
 if __name__ == "__main__":
