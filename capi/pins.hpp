@@ -6,6 +6,7 @@
 
 #include <graph/eager_calls.hpp>
 #include <graph/graph.hpp>
+#include <layer/layer.hpp>
 #include <synapse/synapse.hpp>
 
 namespace synfire::capi {

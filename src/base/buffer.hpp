@@ -1,16 +1,16 @@
-// A buffer: typed memory of a context, owned or borrowed.
+// A buffer: typed memory of a context, owned or borrowed. Its version counts what is written to it.
 #ifndef SYNFIRE_BASE_BUFFER_HPP
 #define SYNFIRE_BASE_BUFFER_HPP
 
 #include "context.hpp"
 #include "dtype.hpp"
 #include "shape.hpp"
+#include "versioned.hpp"
 #include "view.hpp"
-#include "write_count.hpp"
 
 namespace synfire::core {
 
-class Buffer final : public Child {
+class Buffer final : public Child, public Versioned {
  public:
   Buffer(Context& context, const synfire_buffer_desc& desc);
 
@@ -21,11 +21,8 @@ class Buffer final : public Child {
   // As its creator said; of rank 0 when it is not known.
   const Shape& shape() const noexcept { return shape_; }
 
-  // Counts every write that the library makes or is told of. A tape that was made from this buffer compares it.
-  uint64_t version() const noexcept { return writes_.value(); }
-  void mark_written() noexcept { writes_.add(); }
-  // The part of a writer that writes repeatedly.
-  WriteCount& writes() noexcept { return writes_; }
+  Versioned* versioned() noexcept override { return this; }
+  bool counts(const View&) const noexcept override { return true; }
 
   // Drops the release callback: borrowed memory stays the caller's. For a buffer that was never returned to the caller.
   void forget_release() noexcept {
@@ -50,7 +47,6 @@ class Buffer final : public Child {
   synfire_release_callback release_;
   void* release_user_;
   uint32_t* release_flag_;
-  WriteCount writes_;
 };
 
 }  // namespace synfire::core

@@ -12,6 +12,9 @@
 namespace synfire::core {
 
 class Context;
+class Replayed;
+class SharedObject;
+class Versioned;
 
 enum class ObjectType : uint8_t {
   context = 1,
@@ -34,6 +37,10 @@ class Object {
   ObjectType type() const noexcept { return type_; }
   // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
+  // As what those see it who use memory that it owns; null if it is none of these.
+  virtual Replayed* replayed() noexcept { return nullptr; }
+  virtual SharedObject* shared() noexcept { return nullptr; }
+  virtual Versioned* versioned() noexcept { return nullptr; }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   // Queues the object if this was the last reference.

@@ -76,6 +76,7 @@ class SharedOrder {
 // An object that replays share, such as a synapse.
 class SharedObject : public Child {
  public:
+  SharedObject* shared() noexcept final { return this; }
   SharedOrder& order() noexcept { return order_; }
 
  protected:

@@ -54,7 +54,7 @@ class CaptureLock {
 // One capture that is open on a stream.
 class Capturer {
  public:
-  Capturer(DeviceState& device, const OperationList& operations, const LayerNumbers& numbers, uint32_t slot,
+  Capturer(DeviceState& device, const OperationList& operations, const ReplayedNumbers& numbers, uint32_t slot,
            const SignalLaunch& signal, cudaStream_t stream)
       : device_(device), operations_(operations), numbers_(numbers), slot_(slot), signal_(signal), stream_(stream) {}
 
@@ -162,7 +162,7 @@ class Capturer {
 
   DeviceState& device_;
   const OperationList& operations_;
-  const LayerNumbers& numbers_;
+  const ReplayedNumbers& numbers_;
   const uint32_t slot_;
   const SignalLaunch signal_;
   const cudaStream_t stream_;
@@ -179,8 +179,8 @@ cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node) {
   return type;
 }
 
-CapturedGraph capture(DeviceState& device, const OperationList& operations, const LayerNumbers& numbers, uint32_t slot,
-                      const SignalLaunch& signal) {
+CapturedGraph capture(DeviceState& device, const OperationList& operations, const ReplayedNumbers& numbers,
+                      uint32_t slot, const SignalLaunch& signal) {
   const CaptureLock lock;
   CapturedGraph captured;
   // A separate stream of the same priority, so that the device's stream stays free for other threads' eager calls.

@@ -5,7 +5,7 @@
 #include "device_state.hpp"
 #include "machine_kernels.hpp"
 
-#include <graph/layer_numbers.hpp>
+#include <graph/replayed_numbers.hpp>
 
 #include <vector>
 
@@ -22,7 +22,7 @@ struct CapturedGraph {
 
 // Captures a list whose kernels are loaded, followed by the signal. Throws CALLBACK if a native node's callback fails
 // or breaks the capture, and CAPTURING inside such a callback. A failed capture leaves nothing behind.
-CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::LayerNumbers& numbers,
+CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::ReplayedNumbers& numbers,
                       uint32_t slot, const SignalLaunch& signal);
 
 cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node);

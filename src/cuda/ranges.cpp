@@ -1,6 +1,6 @@
 #include "ranges.hpp"
 
-#include <layer/layer.hpp>
+#include <base/replayed.hpp>
 
 #include <string>
 
@@ -41,14 +41,14 @@ void Range::pop() noexcept {
   nvtxDomainRangePop(domain());
 }
 
-Range::Range(const core::Operation& operation, const core::LayerNumbers* numbers) noexcept {
+Range::Range(const core::Operation& operation, const core::ReplayedNumbers* numbers) noexcept {
   if (!listened()) return;
   try {
     const core::OperationLabel label = operation.label();
     std::string text = operation.kind().name;
-    if (label.layer) {
-      text.append(" ").append(label.layer->spec().model->name);
-      if (numbers) text.append(" ").append(std::to_string(numbers->of(label.layer)));
+    if (label.object) {
+      text.append(" ").append(label.object->short_name());
+      if (numbers) text.append(" ").append(std::to_string(numbers->of(label.object)));
     }
     if (!label.known_as.empty()) text.append(" ").append(label.known_as);
     open_ = push(text.c_str());
@@ -63,7 +63,7 @@ bool Range::push(const char*) noexcept {
   return false;
 }
 void Range::pop() noexcept {}
-Range::Range(const core::Operation&, const core::LayerNumbers*) noexcept {}
+Range::Range(const core::Operation&, const core::ReplayedNumbers*) noexcept {}
 
 #endif
 

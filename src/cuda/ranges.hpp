@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_CUDA_RANGES_HPP
 #define SYNFIRE_CUDA_RANGES_HPP
 
-#include <graph/layer_numbers.hpp>
+#include <graph/replayed_numbers.hpp>
 
 #include <atomic>
 
@@ -20,7 +20,7 @@ class Range {
   // A constant text.
   explicit Range(const char* text) noexcept : open_(listened() && push(text)) {}
   // "forward lif", "backward plif", "copy" ...; with a graph's numbers "forward lif 0", "backward plif 1".
-  explicit Range(const core::Operation& operation, const core::LayerNumbers* numbers = nullptr) noexcept;
+  explicit Range(const core::Operation& operation, const core::ReplayedNumbers* numbers = nullptr) noexcept;
   ~Range() {
     if (open_) pop();
   }

@@ -37,7 +37,7 @@ struct Build {
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
   std::vector<uint8_t> enabled;               // recorded operations
   std::vector<uint8_t> active;                // entries
-  LayerNumbers numbers;                       // for ranges; of any slot's list, and of the recorded one
+  ReplayedNumbers numbers;                    // for ranges; of any slot's list, and of the recorded one
   void* arena = nullptr;
 
   static constexpr size_t joined_entry = SIZE_MAX;
@@ -231,7 +231,7 @@ class CudaReplay final : public Replay {
       }
       build.instances.push_back({nullptr, staging.place(build.arena), {}});
     }
-    build.numbers = LayerNumbers(build.instances.front().operations);
+    build.numbers = ReplayedNumbers(build.instances.front().operations);
     load(device_, build.instances.front().operations);
     if (!build.eager) {
       for (size_t slot = 0; slot < build.instances.size(); ++slot) {

@@ -3,9 +3,9 @@
 #include "operands.hpp"
 #include "scratch.hpp"
 
-#include <base/buffer.hpp>
-#include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
+#include <base/replayed.hpp>
+#include <base/shared_order.hpp>
+#include <base/versioned.hpp>
 
 namespace synfire::core {
 
@@ -31,34 +31,32 @@ bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> f
 
 bool EagerCall::run_placed(std::span<const Operation> operations, FunctionRef<void()> failed) const {
   Device& device = context_.device();
-  const auto for_each_layer = [&](auto f) {
+  const auto for_each_replayed = [&](auto f) {
     for_each_operand(operations, [&](const Operand<const View>& operand) {
-      if (Layer* const layer = layer_of(operand.view)) f(*layer);
+      if (Replayed* const object = replayed_of(operand.view)) f(*object);
     });
   };
   const auto note_written = [&] {
     for_each_operand(operations, [](const Operand<const View>& operand) {
-      Buffer* const buffer = buffer_of(operand.view);
-      if (buffer && operand.is_written()) buffer->mark_written();
-      Synapse* const synapse = synapse_of(operand.view);
-      if (synapse && operand.is_written() && synapse->holds_weights(operand.view)) synapse->mark_written();
+      if (!operand.is_written()) return;
+      if (Versioned* const object = versioned_of(operand.view)) object->mark_written();
     });
   };
   if (captured_) {
     // As in Graph::refresh_for_capture().
-    for_each_layer([](Layer& layer) { layer.settle(); });
-    for_each_layer([](Layer& layer) { layer.refresh(nullptr); });
+    for_each_replayed([](Replayed& object) { object.settle(); });
+    for_each_replayed([](Replayed& object) { object.refresh(nullptr); });
     device.synchronize();
     device.execute_captured(operations, stream_);
     note_written();
     return true;
   }
-  for_each_layer([&](Layer& layer) { layer.order_on(nullptr, stream_id(stream_)); });
+  for_each_replayed([&](Replayed& object) { object.order_on(nullptr, stream_id(stream_)); });
   for_each_operand(operations, [&](const Operand<const View>& operand) {
     if (SharedObject* const object = shared_of(operand.view))
       object->order().use_on(nullptr, stream_id(stream_), operand.is_written());
   });
-  for_each_layer([&](Layer& layer) { layer.refresh(stream_); });
+  for_each_replayed([&](Replayed& object) { object.refresh(stream_); });
   try {
     device.execute(operations, stream_);
   } catch (...) {

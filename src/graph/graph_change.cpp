@@ -43,7 +43,7 @@ void Graph::set_enabled(int32_t operation, bool enabled) {
   const bool instantiated = instantiated_.load(std::memory_order_relaxed);
   if (instantiated) replay_->set_enabled(static_cast<uint32_t>(operation), enabled);
   flag = enabled ? 1 : 0;
-  if (instantiated) plan_tapes();
+  if (instantiated) plan_launches();
 }
 
 namespace {
@@ -68,26 +68,7 @@ void Graph::rebind_indices(Buffer& before, Buffer& now) noexcept {
   buffers_at_.set(&before, AddressIndex::none);
   if (buffers_at_.find(&now) == AddressIndex::none) buffers_at_.set(&now, kept);
 
-  if (const uint32_t at = written_at_.find(&before); at != AddressIndex::none) {
-    if (written_[at].owned) before.writes().give_up();
-    written_at_.set(&before, AddressIndex::none);
-    if (written_at_.find(&now) == AddressIndex::none) {
-      written_[at] = {&now, instantiated_.load(std::memory_order_relaxed) && now.writes().claim(this)};
-      written_at_.set(&now, at);
-    } else {
-      written_[at] = written_.back();
-      if (at + 1 < written_.size()) written_at_.set(written_[at].buffer, at);
-      written_.pop_back();
-    }
-  }
-
-  const uint32_t newest = readers_at_.find(&before);
-  if (newest == AddressIndex::none) return;
-  uint32_t oldest = newest;
-  while (readers_[oldest].previous != AddressIndex::none) oldest = readers_[oldest].previous;
-  readers_[oldest].previous = readers_at_.find(&now);
-  readers_at_.set(&now, newest);
-  readers_at_.set(&before, AddressIndex::none);
+  writes_.rebind(before, now);
 }
 
 void Graph::rebind(Buffer& before, Buffer& now) {
@@ -129,7 +110,8 @@ void Graph::rebind(Buffer& before, Buffer& now) {
       array.owner = &now;
     });
   }
-  for (AddressIndex* const index : {&buffers_at_, &written_at_, &readers_at_}) index->make_room(1);
+  buffers_at_.make_room(1);
+  writes_.make_room(1);
   std::vector<Ref<Buffer>> buffers = buffers_;
   for (Ref<Buffer>& buffer : buffers)
     if (buffer.get() == &before) buffer = Ref<Buffer>(&now);
@@ -147,13 +129,8 @@ void Graph::rebind(Buffer& before, Buffer& now) {
   }
   operations_ = std::move(operations);
   rebind_indices(before, now);
-  for (RecordedForward& forward : forwards_) {
-    if (!forward.left.reads(&before)) continue;
-    forward.left.rebind(before, now);
-    if (forward.tape) forward.tape->expect(forward.left);
-  }
-  for (RecordedBackward& backward : backwards_) backward.shape.rebind(before, now);
-  if (instantiated_.load(std::memory_order_relaxed)) plan_tapes();
+  for (const auto& keeper : keepers_) keeper->rebind(before, now);
+  if (instantiated_.load(std::memory_order_relaxed)) plan_launches();
 }
 
 }  // namespace synfire::core

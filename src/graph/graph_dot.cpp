@@ -1,8 +1,8 @@
 // Writes the operation list in the DOT language, with an edge wherever an operation reads or overwrites the result of
 // another one. The list runs in order; edges show which operations cannot be swapped.
 #include "graph.hpp"
-#include "layer_numbers.hpp"
 #include "operands.hpp"
+#include "replayed_numbers.hpp"
 
 #include <algorithm>
 
@@ -16,12 +16,6 @@ struct Touch {
   bool read, written;
 };
 
-std::string numbers(std::initializer_list<int64_t> values) {
-  std::string text;
-  for (const int64_t value : values) text.append(text.empty() ? "[" : ", ").append(std::to_string(value));
-  return text.append("]");
-}
-
 std::string quoted(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -33,17 +27,16 @@ std::string quoted(const std::string& text) {
 
 class Drawing {
  public:
-  explicit Drawing(const OperationList& operations) : layers_(operations) {}
+  explicit Drawing(const OperationList& operations) : numbers_(operations) {}
 
-  std::string layer_name(const Layer* layer) {
-    const LayerSpec& spec = layer->spec();
-    return std::string(spec.model->name)
-        .append(" layer ")
-        .append(std::to_string(layers_.of(layer)))
-        .append("\\n")
-        .append(name_of_dtype(spec.dtype))
+  std::string name_of(const Replayed* object) {
+    return object->short_name()
         .append(" ")
-        .append(numbers({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons}));
+        .append(object->noun())
+        .append(" ")
+        .append(std::to_string(numbers_.of(object)))
+        .append("\\n")
+        .append(object->shape_text());
   }
 
   // "forward, lif layer 0\nf32 [16, 1, 128]".
@@ -51,13 +44,13 @@ class Drawing {
     const OperationLabel label = operation.label();
     std::string text = operation.kind().name;
     if (!label.known_as.empty()) text.append(", ").append(quoted(label.known_as));
-    if (label.layer) text.append(", ").append(layer_name(label.layer));
+    if (label.object) text.append(", ").append(name_of(label.object));
     if (!label.detail.empty()) text.append("\\n").append(quoted(label.detail));
     return text;
   }
 
  private:
-  LayerNumbers layers_;
+  ReplayedNumbers numbers_;
 };
 
 // Adds the ranges of one entry of a recorded operation, except those that earlier entries of the operation have
@@ -91,14 +84,14 @@ std::string Graph::dot() {
   // One node for each recorded operation, which may be several entries of the list.
   std::vector<std::vector<Touch>> touches(enabled_.size());
   std::vector<std::string> labels(enabled_.size());
-  std::vector<uint8_t> of_layer(enabled_.size());
+  std::vector<uint8_t> has_object(enabled_.size());
   for (size_t i = 0; i < operations_.size(); ++i) {
     const uint32_t owner = owners_[i];
     add_touches(operations_[i], touches[owner]);
-    // The first entry that belongs to a layer, or the first.
-    const bool has_layer = operations_[i].label().layer != nullptr;
-    if (labels[owner].empty() || (has_layer && !of_layer[owner])) labels[owner] = drawing.label(operations_[i]);
-    of_layer[owner] |= has_layer ? 1 : 0;
+    // The first entry that belongs to an object, or the first.
+    const bool belongs = operations_[i].label().object != nullptr;
+    if (labels[owner].empty() || (belongs && !has_object[owner])) labels[owner] = drawing.label(operations_[i]);
+    has_object[owner] |= belongs ? 1 : 0;
   }
   std::string text = "digraph synfire {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -17,102 +17,18 @@ namespace synfire::core {
 
 // ---- launching ------------------------------------------------------------------------------------------------------
 
-void Graph::check_tapes() const {
-  for (const TapeNeed& need : needs_) {
-    if (need.never)
-      fail(
-          SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
-          "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer, "
-          "or of its synapse, runs before it");
-    need.tape->check(*need.layer, need.shape, need.reads_input);
-  }
+inline void Graph::count_writes() const noexcept {
+  for (const CountedWrite& counted : counted_) counted.add();
 }
 
-inline void Graph::count_writes() noexcept {
-  for (const Written& written : written_) {
-    if (written.owned)
-      written.buffer->writes().add_as_owner();
-    else
-      written.buffer->mark_written();
-  }
-}
-
-namespace {
-
-// For a forward with or without a tape.
-TapeStamp stamp_of(const Layer& layer, const Tape* tape, const TapeShape& shape) noexcept {
-  return tape ? tape->stamp(layer, shape) : TapeStamp{0, 0, 0, 0, layer.n_forwards()};
-}
-
-}  // namespace
-
-// After the parameters have been brought up to date, before the list runs.
-inline void Graph::stamp_tapes() noexcept {
-  for (TapeLeft& left : leaves_) left.stamp = stamp_of(*left.layer, left.tape, left.shape);
-  if (observed_) [[unlikely]]
-    stamp_operations();
-}
-
-void Graph::stamp_operations() noexcept {
-  for (RecordedForward& forward : forwards_) forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
-  for (RecordedBackward& backward : backwards_) backward.stamp = backward.tape->stamp(*backward.layer, backward.shape);
-}
-
-// A callback of the replay may have set a parameter, run a layer or written an X since the forward.
+// A callback of the replay may have changed what tapes depend on.
 void Graph::before(uint32_t operation) {
-  for (RecordedForward& forward : forwards_) {
-    if (forward.operation != operation) continue;
-    forward.stamp = stamp_of(*forward.layer, forward.tape.get(), forward.left);
-    for (TapeLeft& left : leaves_)
-      if (&forwards_[left.forward] == &forward) left.stamp = forward.stamp;
-  }
-  for (const RecordedBackward& backward : backwards_) {
-    if (backward.operation != operation) continue;
-    const TapeStamp made_of = backward.from_before ? backward.stamp : forwards_[*backward.forward].stamp;
-    const TapeStamp now = backward.tape->stamp(*backward.layer, backward.shape);
-    const char* const what = now.n_left != made_of.n_left                 ? "ran the layer"
-                             : now.parameters != made_of.parameters       ? "set a parameter of the layer"
-                             : now.weights != made_of.weights             ? "wrote the weights of the synapse"
-                             : backward.reads_input && now.x != made_of.x ? "wrote x"
-                                                                          : nullptr;
-    if (what)
-      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-CALLBACK",
-           "a callback of this graph %s between the forward and operation %u, the backward that reads its tape", what,
-           operation);
-  }
-}
-
-inline void Graph::leave_tapes(bool captured) {
-  count_writes();
-  for (Synapse* const synapse : rewritten_) synapse->mark_written();
-  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
-  for (const TapeLeft& left : leaves_) {
-    TapeStamp stamp = left.stamp;
-    // Only now count what this replay itself writes and updates.
-    stamp.x += left.x_changes;
-    stamp.weights += left.weight_changes;
-    stamp.parameters += left.parameter_changes;
-    if (left.tape) left.tape->leave(left.shape, stamp);
-    if (left.last &&
-        left.layer->n_forwards() == stamp.n_forwards)  // otherwise a callback ran the layer, and its tape is newer
-      left.layer->leave_tape(left.tape);
-  }
-}
-
-// A failed replay may have run in part: its outputs may be written, earlier tapes overwritten and parameters updated.
-void Graph::leave_part() noexcept {
-  count_writes();
-  for (Synapse* const synapse : rewritten_) synapse->mark_written();
-  for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, false);
-  for (const TapeLeft& left : leaves_) {
-    if (left.tape) left.tape->spoil();
-    left.layer->leave_tape(nullptr);
-  }
+  for (const auto& keeper : keepers_) keeper->before(operation);
 }
 
 // Brings what changed since the last launch to the device, in stream order.
 void Graph::refresh(synfire_stream stream) {
-  for (const Ref<Layer>& layer : layers_) layer->refresh(stream);
+  for (const Ref<Replayed>& object : replayed_) object->refresh(stream);
   values_.refresh(stream);
 }
 
@@ -120,7 +36,7 @@ void Graph::refresh(synfire_stream stream) {
 // would write the current values. So the update goes to the context's own stream, which is not ordered with replays in
 // flight on other streams.
 void Graph::refresh_for_capture() {
-  for (const Ref<Layer>& layer : layers_) layer->settle();
+  for (const Ref<Replayed>& object : replayed_) object->settle();
   if (values_.has_changed()) finish();
   refresh(nullptr);
   device().synchronize();
@@ -128,18 +44,15 @@ void Graph::refresh_for_capture() {
 
 namespace {
 
-// Enters the layers and shared objects of a replay that runs on the launching thread, so that no other thread runs or
-// writes one of them meanwhile.
+// Enters the objects of a replay that runs on the launching thread, so that no other thread runs or writes one of them
+// meanwhile.
 class Entered {
  public:
-  Entered(std::span<const Ref<Layer>> layers, std::span<const UsedObject> shared) : layers_(layers), shared_(shared) {
-    for (; n_entered_ < layers_.size(); ++n_entered_)
-      if (!layers_[n_entered_]->enter())
-        give_up([] {
-          fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
-               "another thread runs a replay of another graph that uses a layer of this one, so that their order is "
-               "not defined; launch both on one thread, or wait until the other launch has returned");
-        });
+  Entered(std::span<const Ref<Replayed>> replayed, std::span<const UsedObject> shared)
+      : replayed_(replayed), shared_(shared) {
+    for (; n_entered_ < replayed_.size(); ++n_entered_)
+      if (const Ref<Replayed>& object = replayed_[n_entered_]; !object->enter())
+        give_up([&] { object->fail_entered(); });
     for (; n_shared_ < shared_.size(); ++n_shared_)
       if (const UsedObject& used = shared_[n_shared_]; !used.object->order().enter(used.written))
         give_up([&] { used.object->order().fail_entered(); });
@@ -155,10 +68,10 @@ class Entered {
   }
   void leave() noexcept {
     for (; n_shared_ > 0; --n_shared_) shared_[n_shared_ - 1].object->order().leave();
-    for (; n_entered_ > 0; --n_entered_) layers_[n_entered_ - 1]->leave();
+    for (; n_entered_ > 0; --n_entered_) replayed_[n_entered_ - 1]->leave();
   }
 
-  std::span<const Ref<Layer>> layers_;
+  std::span<const Ref<Replayed>> replayed_;
   std::span<const UsedObject> shared_;
   size_t n_entered_ = 0, n_shared_ = 0;
 };
@@ -187,7 +100,7 @@ void Graph::check_slot(uint64_t ticket) const {
 }
 
 Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
-  const Entered entered(layers_, shared_);
+  const Entered entered(replayed_, shared_);
   return launch_checked(stream, where);
 }
 
@@ -199,7 +112,8 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   // device, in the order of that stream.
   if (moved || captured || eager_) [[unlikely]]
     device().check_stream(stream);
-  if (!needs_.empty()) check_tapes();
+  for (const auto& keeper : keepers_)
+    if (keeper->checks()) keeper->check();
   if (captured) [[unlikely]] {
     launch_captured(stream);
     return {0, true};
@@ -210,22 +124,15 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   if (moved) [[unlikely]]
     check_idle();
   bool changed = values_.has_changed();
-  for (const Ref<Layer>& layer : layers_) {
-    layer->order_on(this, where);
-    changed |= layer->has_changed();
+  for (const Ref<Replayed>& object : replayed_) {
+    object->order_on(this, where);
+    changed |= object->has_changed();
   }
   for (const UsedObject& used : shared_) used.object->order().use_on(this, where, used.written);
   last_stream_.store(where, std::memory_order_relaxed);
   if (changed) [[unlikely]]
     refresh(stream);
-  stamp_tapes();
-  try {
-    replay_->launch(stream, slot_of(ticket));
-  } catch (...) {
-    leave_part();
-    throw;
-  }
-  leave_tapes(false);
+  Launching(*this, stream, slot_of(ticket), false).run();
   statistics_.launched(ticket, stamp);
   launched_.store(ticket, std::memory_order_release);
   return {ticket, false};
@@ -233,9 +140,27 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
 
 void Graph::launch_captured(synfire_stream stream) {
   refresh_for_capture();
-  stamp_tapes();
-  replay_->launch_captured(stream, 0);
-  leave_tapes(true);
+  Launching(*this, stream, 0, true).run();
+}
+
+// Counts what it writes. If it fails, it may have run in part, and its outputs may be written.
+inline void Graph::replay(synfire_stream stream, uint32_t slot, bool captured) {
+  if (captured) [[unlikely]] {
+    replay_->launch_captured(stream, slot);
+    return count_writes();
+  }
+  try {
+    replay_->launch(stream, slot);
+  } catch (...) {
+    count_writes();
+    throw;
+  }
+  count_writes();
+}
+
+[[gnu::hot]] void Launching::run() {
+  if (next_ < graph_.keepers_.size()) return graph_.keepers_[next_++]->launch(*this);
+  graph_.replay(stream_, slot_, captured_);
 }
 
 // ---- waiting --------------------------------------------------------------------------------------------------------

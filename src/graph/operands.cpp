@@ -2,8 +2,7 @@
 
 #include <base/buffer.hpp>
 #include <base/error.hpp>
-#include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
+#include <base/versioned.hpp>
 
 #include <algorithm>
 #include <string>
@@ -14,17 +13,9 @@ Buffer* buffer_of(const View& view) noexcept {
   return view.owner && view.owner->type() == ObjectType::buffer ? static_cast<Buffer*>(view.owner) : nullptr;
 }
 
-Layer* layer_of(const View& view) noexcept {
-  return view.owner && view.owner->type() == ObjectType::layer ? static_cast<Layer*>(view.owner) : nullptr;
-}
-
-Synapse* synapse_of(const View& view) noexcept {
-  return view.owner && view.owner->type() == ObjectType::synapse ? static_cast<Synapse*>(view.owner) : nullptr;
-}
-SharedObject* shared_of(const View& view) noexcept {
-  const bool is_shared =
-      view.owner && (view.owner->type() == ObjectType::synapse || view.owner->type() == ObjectType::optimizer);
-  return is_shared ? static_cast<SharedObject*>(view.owner) : nullptr;
+Versioned* versioned_of(const View& written) noexcept {
+  Versioned* const object = written.owner ? written.owner->versioned() : nullptr;
+  return object && object->counts(written) ? object : nullptr;
 }
 
 namespace {

@@ -4,14 +4,13 @@
 
 #include "operation.hpp"
 
+#include <base/object.hpp>
+
 #include <span>
 
 namespace synfire::core {
 
 class Buffer;
-class Layer;
-class SharedObject;
-class Synapse;
 
 // Calls visit(Operand<View>), or visit(Operand<const View>) where the operation is constant, for each operand that is
 // given.
@@ -38,11 +37,16 @@ inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_
   return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
 }
 
-// The buffer, layer or shared object that the memory belongs to; null when it belongs to another object or none.
+// The object that the memory belongs to, as what it is; null if it belongs to none of that sort.
 Buffer* buffer_of(const View& view) noexcept;
-Layer* layer_of(const View& view) noexcept;
-Synapse* synapse_of(const View& view) noexcept;
-SharedObject* shared_of(const View& view) noexcept;
+inline Replayed* replayed_of(const View& view) noexcept {
+  return view.owner ? view.owner->replayed() : nullptr;
+}
+inline SharedObject* shared_of(const View& view) noexcept {
+  return view.owner ? view.owner->shared() : nullptr;
+}
+// The object of which a write of this memory is a new version.
+Versioned* versioned_of(const View& written) noexcept;
 
 // For the entries of one recorded operation: throws INVALID_ARGUMENT if one writes a caller's memory that another
 // operand also uses, unless it may overwrite that operand.

@@ -24,13 +24,13 @@ struct Hints;
 
 namespace synfire::core {
 
-class Layer;
+class Replayed;
 
 // What DOT output and profilers show of an operation beside the name of its kind.
 struct OperationLabel {
-  const Layer* layer = nullptr;  // that it belongs to
-  std::string detail = {};       // of pictures: printable
-  std::string known_as = {};     // as the caller calls it, printable
+  const Replayed* object = nullptr;  // that it belongs to, such as a layer
+  std::string detail = {};           // of pictures: printable
+  std::string known_as = {};         // as the caller calls it, printable
 };
 
 // What went wrong in a capture, so that the kind can report the cause.

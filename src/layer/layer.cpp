@@ -11,7 +11,7 @@ namespace synfire::core {
 // ---- lifetime -------------------------------------------------------------------------------------------------------
 
 Layer::Layer(Context& context, const LayerSpec& spec, const ValueSender& sender)
-    : Child(ObjectType::layer, context),
+    : Replayed(ObjectType::layer, context, {"SYN-LAYER-SHARED", "layer"}),
       spec_(spec),
       sender_(sender),
       parameters_(*spec.model, *spec.surrogate, spec.extents.n_neurons, spec.undecayed_input),
@@ -64,7 +64,7 @@ void Layer::set_n_active(int64_t n_rows) {
   const auto lock = lock_parameters();
   if (n_active_ == n_rows) return;
   n_active_ = n_rows;
-  version_.fetch_add(1, std::memory_order_release);
+  count_change();
 }
 
 const int64_t* Layer::active() const noexcept {
@@ -87,15 +87,15 @@ void Layer::fill_block(void* bytes) const {
   std::memcpy(bytes, &block, sizeof block);
 }
 
-void Layer::upload_block(synfire_stream stream) {
+void Layer::upload_changes(synfire_stream stream) {
   device().check_stream(stream);
   const auto lock = lock_parameters();
   if (master_) {
-    const uint64_t version = version_.load(std::memory_order_acquire);
+    const uint64_t now = version();
     sender_.send(*this, stream);
     staging_->sent(staged());
     changed_ = 0;
-    uploaded_version_.store(version, std::memory_order_relaxed);
+    set_uploaded(now);
     return;
   }
   alignas(16) unsigned char block[sizeof(ParameterBlock<double>)];
@@ -103,9 +103,9 @@ void Layer::upload_block(synfire_stream stream) {
     fill_block<double>(block);
   else
     fill_block<float>(block);
-  const uint64_t version = version_.load(std::memory_order_acquire);
+  const uint64_t now = version();
   device().write_small(block_, block, spec_.block_bytes(), stream);
-  uploaded_version_.store(version, std::memory_order_relaxed);
+  set_uploaded(now);
 }
 
 // ---- tapes ----------------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@
 #include <base/buffer.hpp>
 #include <base/extents.hpp>
 #include <base/mutex.hpp>
-#include <base/replayer.hpp>
-#include <base/stream_id.hpp>
+#include <base/replayed.hpp>
 
 #include <memory>
 #include <mutex>
@@ -38,12 +37,14 @@ struct ValueSender {
   void (*send)(Layer& layer, synfire_stream stream);
 };
 
-class Layer final : public Child {
+class Layer final : public Replayed {
  public:
   // `sender` outlives the layer.
   Layer(Context& context, const LayerSpec& spec, const ValueSender& sender);
 
   const LayerSpec& spec() const noexcept { return spec_; }
+  std::string short_name() const override { return spec_.model->name; }
+  std::string shape_text() const override { return spec_.shape_text(true, spec_.dtype); }
   const void* block() const noexcept { return block_; }
   // The state variables, each [B, N]: 0 is V, 1 is W. Null for those that the model does not have.
   void* state(int variable) const noexcept;
@@ -77,27 +78,10 @@ class Layer final : public Child {
   // 1, or one for each neuron.
   size_t n_values(ParameterName name) const;
   // Grows with every change, by the host or by a replay. Tapes compare it.
-  uint64_t parameter_version() const noexcept {
-    return version_.load(std::memory_order_acquire) + updates_.load(std::memory_order_acquire);
-  }
+  uint64_t parameter_version() const noexcept { return version() + updates_.load(std::memory_order_acquire); }
   // The version of the parameters that work enqueued from here on uses: that of the last refresh, plus the updates of
   // replays launched so far.
-  uint64_t computing_version() const noexcept {
-    return (uploaded_version_.load(std::memory_order_relaxed) & ~rewrite_bit) +
-           updates_.load(std::memory_order_acquire);
-  }
-  // Whether a refresh has something to do.
-  bool has_changed() const noexcept {
-    return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
-  }
-  // Updates the device's parameter block in stream order. Does nothing if no parameter has changed.
-  void refresh(synfire_stream stream) {
-    if (has_changed()) upload_block(stream);
-  }
-  // Before a refresh that no stream orders after replays in flight: waits for them if a parameter has changed.
-  void settle() {
-    if (has_changed()) wait_for_replays();
-  }
+  uint64_t computing_version() const noexcept { return uploaded_version() + updates_.load(std::memory_order_acquire); }
 
   // ---- updates of parameters inside replays
   // Under lock_parameters(): counts an operation that updates the parameter.
@@ -119,33 +103,6 @@ class Layer final : public Child {
   // Arguments of the operations on parameters. Called under lock_parameters(), or while a replay is launched.
   ParameterTarget target() const noexcept;
   ParameterUpload upload() const;
-
-  // ---- replays
-  // Called before work on a stream. Throws WRONG_ORDER while a replay on another stream may be running or is being
-  // launched by another thread. Takes no lock as long as only one stream is used. A null replayer is an eager call,
-  // which is not in flight when it returns. A launch publishes its stream before it reads stream_ (Exclusive), and a
-  // move writes stream_ before it reads the launches, so of two threads at least one sees the other.
-  void order_on(const Replayer* replayer, StreamId stream) {
-    if (stream_.load(std::memory_order_seq_cst) != stream) [[unlikely]]
-      move_to(replayer, stream);
-  }
-  void add_replayer(Replayer& replayer);
-  // If a launch is the computation itself, only one thread at a time runs replays with the layer; a callback of one may
-  // launch others. Returns false if another thread is running one.
-  bool enter() noexcept {
-    const void* const here = this_thread();
-    if (owner_.load(std::memory_order_relaxed) != here) {
-      const void* nobody = nullptr;
-      if (!owner_.compare_exchange_strong(nobody, here, std::memory_order_acquire, std::memory_order_relaxed))
-        return false;
-    }
-    ++entered_;
-    return true;
-  }
-  void leave() noexcept {
-    if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
-  }
-  void remove_replayer(Replayer& replayer) noexcept;
 
   // ---- gradients of parameters
   // From the first gradient on, the slopes of the constants are stored beside the constants.
@@ -200,7 +157,8 @@ class Layer final : public Child {
  private:
   ~Layer() override;
   void release_memory() noexcept;
-  void upload_block(synfire_stream stream);
+  // Updates the device's parameter block.
+  void upload_changes(synfire_stream stream) override;
   template <class R>
   void fill_block(void* bytes) const;
   void check_list(std::span<const ParameterValues> list) const;
@@ -209,25 +167,10 @@ class Layer final : public Child {
   void prepare_values(uint32_t index, size_t count);
   void provide_slopes();
   uint32_t staged() const noexcept;
-  void move_to(const Replayer* replayer, StreamId stream);
-  void wait_for_replays();
-  // An address unique to the calling thread.
-  static const void* this_thread() noexcept {
-    static thread_local const char here = 0;
-    return &here;
-  }
   void replace_tape(Tape* tape);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
-  // Makes the next refresh write the block even if no parameter has changed.
-  void rewrite_block() noexcept { uploaded_version_.fetch_or(rewrite_bit, std::memory_order_relaxed); }
-  static constexpr uint64_t rewrite_bit = uint64_t{1} << 63;
-
-  // What every launch reads or writes, in one cache line.
-  alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // of all work in flight
-  std::atomic<uint64_t> version_{1};                                // of the parameters
-  std::atomic<uint64_t> uploaded_version_{
-      rewrite_bit};                         // what the device's block holds, and whether it must be rewritten
+  // What every launch reads or writes follows that of Replayed in one cache line.
   std::atomic<uint64_t> updates_{0};        // replays launched that update a parameter
   std::atomic<Tape*> left_now_{nullptr};    // left_ and latest_, to look at without a lock
   std::atomic<Tape*> latest_now_{nullptr};  // compared, never read
@@ -247,13 +190,6 @@ class Layer final : public Child {
   uint32_t changed_ = 0;                           // set by the host since the last refresh
   double* rows_[model::max_parameters] = {};       // [N] on the device, of parameters that are per neuron
   std::unique_ptr<ValueStaging> staging_;          // of values per neuron
-
-  Mutex replayers_mutex_;  // the list, and changes of stream_
-  std::vector<Replayer*> replayers_;
-  // If launches compute: the thread that is running replays with this layer, and how often it has entered. Only that
-  // thread reads the count.
-  std::atomic<const void*> owner_{nullptr};
-  int entered_ = 0;
 
   int64_t n_active_;
   void* state_ = nullptr;

@@ -98,7 +98,7 @@ void Layer::set_parameters(std::span<const ParameterValues> list) {
   }
   changed_ |= mask;
   on_device_.fetch_and(~mask, std::memory_order_relaxed);
-  version_.fetch_add(1, std::memory_order_release);
+  count_change();
 }
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ void Layer::begin_updates() {
   staging_ = std::make_unique<ValueStaging>(device(), spec_.extents.n_neurons);
   master_ = reinterpret_cast<ParameterMaster*>(static_cast<char*>(block_) + spec_.master_offset());
   changed_ = (uint32_t{1} << parameters_.size()) - 1;
-  rewrite_block();  // the next refresh brings the values to the device
+  upload_again();  // the next refresh brings the values to the device
   sender_.load(*this);
 }
 
@@ -169,42 +169,7 @@ void Layer::prepare_gradients() {
     wants_gradients_ = false;
     throw;
   }
-  rewrite_block();  // the block must name the slopes
-}
-
-// ---- users ----------------------------------------------------------------------------------------------------------
-
-void Layer::add_replayer(Replayer& replayer) {
-  const std::lock_guard lock(replayers_mutex_);
-  replayers_.push_back(&replayer);
-}
-
-void Layer::remove_replayer(Replayer& replayer) noexcept {
-  // If the lock is abandoned after a fork, nobody reads the list again.
-  if (const EnteredScope scope(replayers_mutex_); scope) std::erase(replayers_, &replayer);
-}
-
-void Layer::move_to(const Replayer* replayer, StreamId stream) {
-  static constexpr int nowhere = 0;  // a launch that starts meanwhile takes the lock
-  const std::lock_guard lock(replayers_mutex_);
-  const StreamId before = stream_.load(std::memory_order_relaxed);
-  if (before == stream) return;
-  stream_.store(&nowhere, std::memory_order_seq_cst);
-  for (const Replayer* const other : replayers_) {
-    const StreamId launching = other == replayer ? nullptr : other->launching_on();
-    if ((!launching || launching == stream) && other->finished() >= other->launched()) continue;
-    stream_.store(before, std::memory_order_seq_cst);
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-LAYER-SHARED",
-         "another graph that uses a layer of this one has a replay in flight on another stream, so that their order is "
-         "not defined; launch both on one stream, or wait for the other one first");
-  }
-  stream_.store(stream, std::memory_order_seq_cst);
-}
-
-// Waits until every replay that uses the layer and was launched before this call is done.
-void Layer::wait_for_replays() {
-  const std::lock_guard lock(replayers_mutex_);
-  for (Replayer* const replayer : replayers_) replayer->finish();
+  upload_again();  // the block must name the slopes
 }
 
 }  // namespace synfire::core

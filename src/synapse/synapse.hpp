@@ -7,13 +7,12 @@
 
 #include <base/context.hpp>
 #include <base/shared_order.hpp>
+#include <base/versioned.hpp>
 #include <base/view.hpp>
-
-#include <atomic>
 
 namespace synfire::core {
 
-class Synapse final : public SharedObject {
+class Synapse final : public SharedObject, public Versioned {
  public:
   // All weights are 0. `mask` has a byte for each weight, or is null.
   Synapse(Context& context, const SynapseSpec& spec, const uint8_t* mask);
@@ -38,13 +37,10 @@ class Synapse final : public SharedObject {
   View weight_gradient() noexcept { return own(weight_gradient_, spec_.weight_bytes(), spec_.dtype); }
   View bias_gradient() noexcept { return own(bias_gradient_, spec_.bias_bytes(), spec_.dtype); }
 
-  // Counts the changes of weights and bias, by the host and by launched work. A tape that was made with them compares
-  // it.
-  uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
-  void mark_written() noexcept { version_.fetch_add(1, std::memory_order_release); }
-  // Whether it is memory of the synapse that products read, not a gradient.
-  bool holds_weights(const View& view) const noexcept {
-    return view.data != weight_gradient_ && view.data != bias_gradient_;
+  // The version is that of weights and bias: of all memory that products read, and of no gradient.
+  Versioned* versioned() noexcept override { return this; }
+  bool counts(const View& memory) const noexcept override {
+    return memory.data != weight_gradient_ && memory.data != bias_gradient_;
   }
 
   // Allocates the gradients, which are 0 then. Throws WRONG_ORDER if the synapse is frozen.
@@ -70,7 +66,6 @@ class Synapse final : public SharedObject {
   }
 
   const SynapseSpec spec_;
-  std::atomic<uint64_t> version_{0};
   void *weights_ = nullptr, *bias_ = nullptr, *mask_ = nullptr;
   void *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
   void *table_planes_ = nullptr, *rows_planes_ = nullptr;

@@ -17,12 +17,12 @@ import sys
 
 MAY_USE = {
     "base": set(),
-    "layer": {"base", "synapse"},
+    "layer": {"base", "synapse", "graph"},
     "synapse": {"base"},
     "files": {"base"},
-    "graph": {"base", "layer", "synapse"},
+    "graph": {"base"},
     "host": {"base", "graph"},
-    "cuda": {"base", "layer", "graph"},
+    "cuda": {"base", "graph"},
     "operations": {"base", "layer", "synapse", "graph", "host", "cuda"},
     "jit": {"base", "files", "layer", "host", "cuda", "operations"},
     "network": {"base", "files", "layer", "synapse", "graph", "operations"},

@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_DROPOUT_DROPOUT_HPP
 #define SYNFIRE_OPERATIONS_DROPOUT_DROPOUT_HPP
 
+#include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 

@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 
+#include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 

@@ -6,9 +6,11 @@
 #include "forward.hpp"
 
 #include <graph/graph.hpp>
+#include <layer/layer.hpp>
 #include <operations/kind.hpp>
 
 #include <optional>
+#include <synapse/synapse.hpp>
 #include <vector>
 
 namespace synfire::operations {

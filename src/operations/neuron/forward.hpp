@@ -3,8 +3,10 @@
 #define SYNFIRE_OPERATIONS_NEURON_FORWARD_HPP
 
 #include <graph/graph.hpp>
+#include <layer/layer.hpp>
 #include <operations/kind.hpp>
 
+#include <synapse/synapse.hpp>
 #include <vector>
 
 namespace synfire::operations {

@@ -7,6 +7,7 @@
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
+#include <layer/graph_tapes.hpp>
 #include <operations/gradients/sum_gradient.hpp>
 #include <operations/synapse/synapse.hpp>
 
@@ -527,7 +528,7 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
 
 void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    Tape* const tape = recorder.leaves(layer, tape_left_by(layer.spec(), request));
+    Tape* const tape = GraphTapes::of(recorder).leaves(recorder, layer, tape_left_by(layer.spec(), request));
     const Forward pass = make_forward(layer, request, tape);
     return request.synapse ? with_product(layer, request, pass) : OperationList{pass};
   });
@@ -548,7 +549,7 @@ bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
 
 void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    Tape& tape = recorder.reads_tape(layer, request.forward, request.use());
+    Tape& tape = GraphTapes::of(recorder).reads(recorder, layer, request.forward, request.use());
     return make_backward(layer, request, tape, tape.expected().first);
   });
 }

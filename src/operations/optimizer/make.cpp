@@ -4,6 +4,7 @@
 #include <base/error.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
+#include <layer/graph_tapes.hpp>
 
 #include <cmath>
 
@@ -69,7 +70,7 @@ void record_optimizer_step(Graph& graph, Optimizer& optimizer, const OptimizerSt
     for (const OptimizerMember& member : optimizer.members()) {
       if (!member.layer) continue;
       const auto lock = member.layer->lock_parameters();
-      recorder.updates(*member.layer, member.parameter);
+      GraphTapes::of(recorder).updates(recorder, *member.layer, member.parameter);
     }
     return OperationList{make_step(optimizer, values)};
   });

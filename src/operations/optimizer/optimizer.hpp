@@ -6,6 +6,7 @@
 #include "arguments.hpp"
 
 #include <graph/graph.hpp>
+#include <layer/layer.hpp>
 #include <operations/kind.hpp>
 #include <synapse/synapse.hpp>
 

@@ -2,6 +2,7 @@
 
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
+#include <layer/graph_tapes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +75,7 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
   const auto lock = layer.lock_parameters();
   const model::Descent descent = checked_descent(layer, request, "desc.");
   const double* const rate = recorder.number("learning_rate", learning_rate);
-  recorder.updates(layer, request.parameter.index);
+  GraphTapes::of(recorder).updates(recorder, layer, request.parameter.index);
   return {&layer,
           request.parameter.index,
           descent,

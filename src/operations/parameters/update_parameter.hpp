@@ -3,6 +3,7 @@
 #define SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 
 #include <graph/graph.hpp>
+#include <layer/layer.hpp>
 #include <operations/kind.hpp>
 
 #include <synfire/model/layout.hpp>

@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_RATE_LOSS_RATE_LOSS_HPP
 #define SYNFIRE_OPERATIONS_RATE_LOSS_RATE_LOSS_HPP
 
+#include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 

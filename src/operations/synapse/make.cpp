@@ -370,7 +370,7 @@ void write_synapse(Synapse& synapse, const char* name, const void* values, uint6
   else
     check_finite<float>(name, values, bytes);
   synapse.order().wait();
-  if (synapse.holds_weights(found)) synapse.mark_written();
+  if (synapse.counts(found)) synapse.mark_written();
   synapse.context()->device().upload(found.data, values, bytes);
   prepare(synapse);
 }

@@ -5,6 +5,7 @@
 #ifndef SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 #define SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 
+#include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
 #include <synapse/synapse.hpp>

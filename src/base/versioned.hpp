@@ -1,0 +1,29 @@
+// An object whose contents have a version, which grows with every write that the library makes or is told of. What was
+// made from them, such as a tape, is stale when the version has changed.
+#ifndef SYNFIRE_BASE_VERSIONED_HPP
+#define SYNFIRE_BASE_VERSIONED_HPP
+
+#include "view.hpp"
+#include "write_count.hpp"
+
+namespace synfire::core {
+
+class Versioned {
+ public:
+  uint64_t version() const noexcept { return writes_.value(); }
+  void mark_written() noexcept { writes_.add(); }
+  // The part of a writer that writes repeatedly.
+  WriteCount& writes() noexcept { return writes_; }
+  // Whether a write of this memory of the object is a new version.
+  virtual bool counts(const View& memory) const noexcept = 0;
+
+ protected:
+  ~Versioned() = default;
+
+ private:
+  WriteCount writes_;
+};
+
+}  // namespace synfire::core
+
+#endif

@@ -1,0 +1,34 @@
+// Numbers the objects of a graph, such as layers, in the order in which they appear in its list, so that DOT output and
+// profiler ranges use the same names.
+#ifndef SYNFIRE_GRAPH_REPLAYED_NUMBERS_HPP
+#define SYNFIRE_GRAPH_REPLAYED_NUMBERS_HPP
+
+#include "operation.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace synfire::core {
+
+class ReplayedNumbers {
+ public:
+  ReplayedNumbers() = default;
+  // Copies may be added to the list without changing the numbers.
+  explicit ReplayedNumbers(std::span<const Operation> operations) {
+    for (const Operation& operation : operations)
+      if (const Replayed* const object = operation.label().object; object && of(object) == objects_.size())
+        objects_.push_back(object);
+  }
+
+  // Of an object in the list.
+  size_t of(const Replayed* object) const noexcept {
+    return static_cast<size_t>(std::find(objects_.begin(), objects_.end(), object) - objects_.begin());
+  }
+
+ private:
+  std::vector<const Replayed*> objects_;  // compared, never read
+};
+
+}  // namespace synfire::core
+
+#endif

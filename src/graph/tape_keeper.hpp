@@ -1,0 +1,99 @@
+// The interface of those who keep tapes of what a graph's operations compute, and refuse to use one that is stale. A
+// graph has a keeper for each room that has tapes; it is made with the first operation that needs it
+// (Recorder::keeper).
+#ifndef SYNFIRE_GRAPH_TAPE_KEEPER_HPP
+#define SYNFIRE_GRAPH_TAPE_KEEPER_HPP
+
+#include <synfire/synfire.h>
+
+#include <cstdint>
+#include <span>
+
+namespace synfire::core {
+
+class Buffer;
+class Graph;
+class Launching;
+
+class TapeKeeper {
+ public:
+  TapeKeeper() = default;
+  TapeKeeper(const TapeKeeper&) = delete;
+  TapeKeeper& operator=(const TapeKeeper&) = delete;
+  // Before the graph lets go of what it uses.
+  virtual ~TapeKeeper() = default;
+
+  // ---- recording
+  // What the keeper was told while an operation was made becomes part of the graph, within room that it has made then,
+  // or is dropped.
+  virtual void commit() noexcept = 0;
+  virtual void drop() noexcept = 0;
+
+  // ---- between replays
+  // Before the first plan, for which it makes room. Throws if replays of the graph could not use a tape.
+  virtual void instantiate() = 0;
+  // Computes what launches check, stamp and leave, given the operations that are enabled: when the graph is
+  // instantiated, and after every change.
+  virtual void plan(std::span<const uint8_t> enabled) noexcept = 0;
+  // Operations use `now` in the place of `before`. The graph plans after it.
+  virtual void rebind(Buffer& before, Buffer& now) noexcept = 0;
+
+  // ---- launches
+  // Whether a launch has something to check, as planned.
+  bool checks() const noexcept { return checks_; }
+  // Before a launch has done anything. Throws if a tape from before the replay is stale.
+  virtual void check() const = 0;
+  // Runs a launch, when what the host has changed is on its way to the device: see KeeperOf, which makes it one
+  // indirect call.
+  virtual void launch(Launching& launching) = 0;
+  // Before an operation of a replay that runs its list on the launching thread and calls back. Throws if a callback has
+  // made the tape stale that the operation reads.
+  virtual void before(uint32_t operation) = 0;
+
+ protected:
+  bool checks_ = false;
+};
+
+// A launch as its keepers see it.
+class Launching {
+ public:
+  // Runs the rest of it: other keepers, then the replay, whose writes are counted when it returns or throws.
+  void run();
+  // Whether it is part of the caller's capture, which replays nothing now.
+  bool captured() const noexcept { return captured_; }
+
+ private:
+  friend class Graph;
+  Launching(Graph& graph, synfire_stream stream, uint32_t slot, bool captured) noexcept
+      : graph_(graph), stream_(stream), slot_(slot), captured_(captured) {}
+
+  Graph& graph_;
+  const synfire_stream stream_;
+  const uint32_t slot_;
+  const bool captured_;
+  uint32_t next_ = 0;  // keeper
+};
+
+// A keeper, made of functions of Tapes:
+//   void stamp() noexcept             notes the versions that tapes will be made from
+//   void leave(bool captured)         the replay was launched, and its writes are counted: tapes are what it leaves
+//   void spoil() noexcept             the replay has failed and may have run in part: no tape is valid
+template <class Tapes>
+class KeeperOf : public TapeKeeper {
+ public:
+  void launch(Launching& launching) final {
+    Tapes& tapes = static_cast<Tapes&>(*this);
+    tapes.stamp();
+    try {
+      launching.run();
+    } catch (...) {
+      if (!launching.captured()) tapes.spoil();
+      throw;
+    }
+    tapes.leave(launching.captured());
+  }
+};
+
+}  // namespace synfire::core
+
+#endif
