@@ -293,6 +293,60 @@ TEST(LaunchPlan, WidthsOfShortSequences) {
   EXPECT_EQ(forward_of({4, 200000, 1}), Ownership{1}) << "wide tiles would be empty";
 }
 
+// Models other than LIF and those that share its kernels have two neurons a thread in f32 with packed spikes, whatever
+// the alignment and the length, and one elsewhere.
+TEST(LaunchPlan, WidthsOfModelsWithFewInstances) {
+  constexpr int64_t many = 1 << 22;
+  for (const int32_t model : {SYNFIRE_MODEL_QIF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH})
+    for (const int64_t n_steps : {1, 5, 100}) {
+      SCOPED_TRACE(testing::Message() << "model " << model << " steps " << n_steps);
+      const auto given = [&](int64_t n_neurons, int32_t dtype, int32_t spikes, int64_t batch = 1) {
+        Given of = {n_steps, batch, n_neurons, dtype, spikes};
+        of.model = model;
+        return of;
+      };
+      for (const int64_t n_neurons : {many, many + 1}) {
+        EXPECT_EQ(forward_of(given(n_neurons, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_BITS)), strided(2));
+        EXPECT_EQ(forward_of(given(n_neurons, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F32)), Ownership{1});
+        EXPECT_EQ(backward_of(given(n_neurons, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_BITS)), strided(2));
+        EXPECT_EQ(forward_of(given(n_neurons, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_TIME_BITS)), Ownership{1});
+        for (const int32_t dtype : {SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_F64}) {
+          EXPECT_EQ(forward_of(given(n_neurons, dtype, SYNFIRE_DTYPE_BITS)), Ownership{1});
+          EXPECT_EQ(backward_of(given(n_neurons, dtype, SYNFIRE_DTYPE_BITS)), Ownership{1});
+        }
+      }
+      EXPECT_EQ(forward_of(given(784, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_BITS, 5000)), strided(2)) << "by words";
+      EXPECT_EQ(forward_of(given(4096, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_BITS)), Ownership{1}) << "few neurons";
+    }
+}
+
+// A pass of any model, dtype, spike format and tape has a kernel.
+TEST(LaunchPlan, EveryPassHasAKernel) {
+  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_LI; ++model)
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
+      for (const int32_t surrogate : {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN, SYNFIRE_SURROGATE_ERF})
+        for (const int32_t spikes :
+             std::initializer_list<int32_t>{SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_DTYPE_U8, dtype})
+          for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE})
+            for (const int64_t n_neurons : {int64_t{97}, int64_t{1} << 22}) {
+              const bool fires = model != SYNFIRE_MODEL_LI;
+              if (!fires && (spikes != SYNFIRE_DTYPE_BITS || tape != SYNFIRE_TAPE_RECOMPUTE)) continue;
+              SCOPED_TRACE(testing::Message() << "model " << model << " dtype " << dtype << " surrogate " << surrogate
+                                              << " spikes " << spikes << " tape " << tape << " n " << n_neurons);
+              Given given = {5, 1, n_neurons, dtype, spikes};
+              given.model = model;
+              given.surrogate = fires ? surrogate : 0;
+              given.tape = tape;
+              Planned planned(given);
+              const operations::Forward forward = planned.forward();
+              EXPECT_NE(kernel_for(forward, plan_of(forward, h200)), nullptr);
+              operations::Backward backward = planned.backward();
+              EXPECT_NE(kernel_for(backward, plan_of(backward, h200)), nullptr);
+              backward.gradients.count = 1;
+              EXPECT_NE(kernel_for(backward, plan_of(backward, h200)), nullptr);
+            }
+}
+
 // Packed words end with their batch row, wherever that is.
 TEST(LaunchPlan, TilesOfPackedWords) {
   const std::tuple<int64_t, int64_t, Ownership, int> rows[] = {

@@ -13,7 +13,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
-using BuiltInModels = List<Entry<1, If>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>,
+using BuiltInModels = List<Entry<1, If, Lif>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>,
                            Entry<6, Izhikevich>, Entry<7, Li>>;
 using BuiltInSurrogates =
     List<Entry<1, Sigmoid>, Entry<2, Atan>, Entry<3, PiecewiseQuadratic>, Entry<4, PiecewiseExp>, Entry<5, SoftSign>,

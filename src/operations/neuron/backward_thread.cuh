@@ -8,16 +8,6 @@
 namespace synfire::cuda {
 namespace {
 
-// The type in which a reader sees an H of arithmetic R on a tape.
-template <class R>
-struct StoredAs {
-  using type = AnyStorage;
-};
-template <>
-struct StoredAs<double> {
-  using type = double;
-};
-
 // Where a step's row of shared memory is, [step][variable][thread]: neighbouring threads use neighbouring banks.
 template <class Model, class R, BackwardInputs Inputs>
 struct Kept {
@@ -259,7 +249,7 @@ class BackwardThread {
 #pragma unroll
       for (int w = 0; w < W; ++w) slopes[u].e[w] -= constants_[0][constant_v_threshold];
     }
-    const bool found = visit_rational(Surrogates{}, a_.surrogate, [&](auto surrogate) {
+    const bool found = visit_unrolled<Model>(Surrogates{}, a_.surrogate, [&](auto surrogate) {
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
         if (begins_part(u) && u > s) break;
@@ -325,7 +315,7 @@ class BackwardThread {
   // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
   // variables follow from H (models of which one follows X as well never store H).
   __device__ __forceinline__ void read_h(Walked& walked) {
-    using Stored = Reader<typename StoredAs<R>::type, O>;
+    using Stored = typename TapeReaderOf<E, O>::type;
     Further w_now = walked.w;
     u32 spikes[W];
 #pragma unroll
@@ -396,7 +386,9 @@ class BackwardThread {
     }
     if constexpr (reads_input) {
       Row row = {};
-      if constexpr (together == 1)
+      if constexpr (Inputs == BackwardInputs::parameters)
+        x_again_.take_if(static_cast<bool>(a_.x), row);  // absent where H is stored and no gradient is taken
+      else if constexpr (together == 1)
         row = x_again_.take();
       else
         x_again_.take_if(exists, row);

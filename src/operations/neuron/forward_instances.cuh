@@ -4,6 +4,7 @@
 
 #include "built.hpp"
 #include "forward.cuh"
+#include "storage.hpp"
 
 namespace synfire::cuda {
 namespace {
@@ -13,30 +14,38 @@ struct KnownOutputs {
   static constexpr ForwardOutputs value = Outputs;
 };
 
+// The instance of a model with storage E.
+template <class Model, class E, Instances Of>
+const void* forward_address(const Ownership& ownership, ForwardOutputs outputs) {
+  const void* found = nullptr;
+  const auto find = [&](auto kind) {
+    constexpr ForwardOutputs own = decltype(kind)::value;
+    if constexpr (has_forward<E>(Of, never_fires<Model>, own))
+      if (outputs == own)
+        visit_ownership<forward_widths<E>(Of, own)>(
+            ownership, [&](auto o) { found = address(forward<Model, E, decltype(o), own>); });
+  };
+  find(KnownOutputs<ForwardOutputs::potential>{});
+  find(KnownOutputs<ForwardOutputs::bits>{});
+  find(KnownOutputs<ForwardOutputs::time_bits>{});
+  find(KnownOutputs<ForwardOutputs::dense>{});
+  find(KnownOutputs<ForwardOutputs::bytes>{});
+  find(KnownOutputs<ForwardOutputs::any>{});
+  return found;
+}
+
 }  // namespace
 
 template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
-  constexpr bool any_type = is_same<E, AnyStorage> || is_same<E, double>;
-  constexpr bool one_type = !is_same<E, AnyStorage>;
   const void* found = nullptr;
   visit_built<E>(model, [&](auto entry) {
-    using Model = typename decltype(entry)::dynamics;
-    const auto find = [&](auto kind) {
-      constexpr ForwardOutputs own = decltype(kind)::value;
-      if (outputs == own)
-        visit_ownership<forward_widths<E>(own)>(ownership,
-                                                [&](auto o) { found = address(forward<Model, E, decltype(o), own>); });
-    };
-    if constexpr (one_type && never_fires<Model>) {
-      find(KnownOutputs<ForwardOutputs::potential>{});
-    } else if constexpr (one_type) {
-      find(KnownOutputs<ForwardOutputs::bits>{});
-      find(KnownOutputs<ForwardOutputs::time_bits>{});
-      find(KnownOutputs<ForwardOutputs::dense>{});
-      find(KnownOutputs<ForwardOutputs::bytes>{});
-    }
-    if constexpr (any_type) find(KnownOutputs<ForwardOutputs::any>{});
+    using Entry = decltype(entry);
+    using Model = typename Entry::dynamics;
+    if constexpr (instances_of(Entry::id, never_fires<Model>) == Instances::all)
+      found = forward_address<Model, E, Instances::all>(ownership, outputs);
+    else if constexpr (few_have<E>)
+      found = FewInstances<ModelsOfFile<Entry>>::forward(model, storage_of<E>, ownership, outputs);
   });
   return found;
 }

@@ -47,11 +47,57 @@ enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
 // layer's dtype, in place of `spikes`.
 enum class BackwardInputs { spikes, any, parameters, potential };
 
+// Which instances a model has. Kernel code has a budget (tests/gpu/code_size.cmake).
+//
+// `all`: LIF, IF and PLIF, which share kernels, and models that never fire, whose kernels are short; and whatever is
+// loaded at run time, of which each instance is compiled when it is needed.
+//
+// `few`: any other model. For f32 it has instances of its own with packed or dense spikes, forward, and with the
+// sigmoid, backward; in 16 bits, ones for packed spikes and dL/dX that know at run time how sequences are stored.
+// Everything else is computed by the instances that take any combination, backward with gradients of parameters, of
+// which there may be none. There, a thread has one neuron.
+enum class Instances { all, few };
+constexpr Instances instances_of(int32_t model, bool never_fires) {
+  return never_fires || model == SYNFIRE_MODEL_IF || model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF
+             ? Instances::all
+             : Instances::few;
+}
+
+// How the sequences of a pass are stored: in f32, f64, f16 or bf16, all alike, or in types that are known at run time
+// (f32 and 16 bits, with arithmetic in f32).
+enum class Storage { f32, f64, f16, bf16, any };
+
+// What a forward and a backward take that were asked for these outputs and inputs of a layer's own storage.
+struct ForwardInstance {
+  Storage storage;
+  ForwardOutputs outputs;
+};
+constexpr ForwardInstance instance_for(Instances instances, Storage storage, ForwardOutputs wanted) {
+  if (instances == Instances::few) {
+    const bool packed = wanted == ForwardOutputs::bits, dense = wanted == ForwardOutputs::dense;
+    if (storage == Storage::f64 || !(packed || (dense && storage == Storage::f32))) wanted = ForwardOutputs::any;
+    if (storage != Storage::f64 && storage != Storage::f32) storage = Storage::any;
+  }
+  return {wanted == ForwardOutputs::any && storage != Storage::f64 ? Storage::any : storage, wanted};
+}
+struct BackwardInstance {
+  Storage storage;
+  BackwardInputs inputs;
+};
+constexpr BackwardInstance instance_for(Instances instances, Storage storage, BackwardInputs wanted) {
+  if (instances == Instances::few) {
+    if (storage == Storage::f64 || wanted != BackwardInputs::spikes) wanted = BackwardInputs::parameters;
+    if (storage != Storage::f64 && storage != Storage::f32) storage = Storage::any;
+  }
+  const bool any = wanted == BackwardInputs::any || wanted == BackwardInputs::parameters;
+  return {any && storage != Storage::f64 ? Storage::any : storage, wanted};
+}
+
 // The surrogates with their own instances of the backward from spikes; the others share one, which selects the
 // surrogate at run time.
 inline constexpr int32_t any_surrogate = -1;
-constexpr bool has_own_backward(int32_t surrogate) {
-  return surrogate == SYNFIRE_SURROGATE_SIGMOID || surrogate == SYNFIRE_SURROGATE_ATAN;
+constexpr bool has_own_backward(Instances instances, int32_t surrogate) {
+  return surrogate == SYNFIRE_SURROGATE_SIGMOID || (surrogate == SYNFIRE_SURROGATE_ATAN && instances == Instances::all);
 }
 
 template <class R>
@@ -74,6 +120,19 @@ template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
+// The same of models with few instances, a list of entries (model/list.hpp); each such model's kernels have a file of
+// their own, and those of added models share one.
+template <class Entries>
+struct FewInstances {
+  static const void* forward(int32_t model, Storage storage, const Ownership& ownership, ForwardOutputs outputs);
+  static const void* backward(int32_t model, Storage storage, int32_t surrogate, const Ownership& ownership,
+                              BackwardInputs inputs);
+};
+
+template <class E>
+inline constexpr bool is_float = false;
+template <>
+inline constexpr bool is_float<float> = true;
 
 // How many neurons a thread has in the instances with several. 1: there is no such instance.
 struct Widths {
@@ -91,8 +150,9 @@ inline constexpr int short_steps = 4;
 // storage fewer, larger blocks matter more. Kernel code has a budget: where rows are loaded at once, adjacent neurons
 // do without an instance of their own, and so do spikes as bytes or time-packed.
 template <class E>
-constexpr Widths forward_widths(ForwardOutputs outputs) {
-  if (outputs == ForwardOutputs::any) return {sizeof(E) == 2 ? 4 : 2};
+constexpr Widths forward_widths(Instances instances, ForwardOutputs outputs) {
+  if (instances == Instances::few) return {is_float<E> && outputs == ForwardOutputs::bits ? 2 : 1};
+  if (outputs == ForwardOutputs::any) return {2};
   const bool at_once =
       outputs == ForwardOutputs::bits || outputs == ForwardOutputs::dense || outputs == ForwardOutputs::potential;
   const bool of_rows = outputs == ForwardOutputs::bits;
@@ -105,8 +165,9 @@ constexpr Widths forward_widths(ForwardOutputs outputs) {
 // instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). Rare surrogates, whose code is the longest, have no
 // instances that load rows at once.
 template <class E>
-constexpr Widths backward_widths(int32_t surrogate) {
-  const bool at_once = sizeof(E) == 2 ? surrogate == SYNFIRE_SURROGATE_SIGMOID : has_own_backward(surrogate);
+constexpr Widths backward_widths(Instances instances, int32_t surrogate) {
+  if (instances == Instances::few) return {is_float<E> && has_own_backward(instances, surrogate) ? 2 : 1};
+  const bool at_once = sizeof(E) == 2 ? surrogate == SYNFIRE_SURROGATE_SIGMOID : has_own_backward(instances, surrogate);
   if (is_double<E>) return {1, 1, at_once ? 2 : 1};
   return {2, 2, at_once ? 4 : 1, at_once ? 4 : 1};
 }
@@ -114,7 +175,7 @@ constexpr Widths backward_widths(int32_t surrogate) {
 // A pass of a model that never fires stores nothing between its steps.
 template <class E>
 constexpr Widths linear_backward_widths() {
-  const Widths widths = forward_widths<E>(ForwardOutputs::potential);
+  const Widths widths = forward_widths<E>(Instances::all, ForwardOutputs::potential);
   return {widths.strided, widths.adjacent};
 }
 

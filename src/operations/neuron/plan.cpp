@@ -1,5 +1,7 @@
 #include "plan.hpp"
 
+#include "storage.hpp"
+
 #include <base/dtype.hpp>
 #include <base/error.hpp>
 
@@ -47,17 +49,15 @@ bool any_given(const View (&arrays)[n]) {
   return std::any_of(arrays, arrays + n, [](const View& array) { return array.data != nullptr; });
 }
 
-// Calls f with a value of the storage type of an instance.
-template <class F>
-auto with_storage(const LayerSpec& spec, bool any, F f) {
-  if (spec.dtype == SYNFIRE_DTYPE_F64) return f(double{});
-  if (any) return f(AnyStorage{});
-  if (spec.dtype == SYNFIRE_DTYPE_F16) return f(F16{});
-  if (spec.dtype == SYNFIRE_DTYPE_BF16) return f(Bf16{});
-  return f(float{});
+// A forward does not depend on the surrogate.
+Instances instances_for(const LayerSpec& spec, const Forward&) {
+  return spec.loaded_model ? Instances::all : instances_of(spec.model->id, spec.model->never_fires);
+}
+Instances instances_for(const LayerSpec& spec, const Backward&) {
+  return spec.loaded() ? Instances::all : instances_of(spec.model->id, spec.model->never_fires);
 }
 
-ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
+ForwardOutputs wanted_of(const LayerSpec& spec, const Forward& op) {
   if (spec.model->never_fires)
     return op.h_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x, op.v_seq) ? ForwardOutputs::any
                                                                                        : ForwardOutputs::potential;
@@ -77,7 +77,7 @@ ForwardOutputs outputs_of(const LayerSpec& spec, const Forward& op) {
   return ForwardOutputs::any;
 }
 
-BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
+BackwardInputs wanted_of(const LayerSpec& spec, const Backward& op) {
   if (op.gradients.count > 0) return BackwardInputs::parameters;
   if (spec.model->never_fires)
     return all_of_type(spec.dtype, op.grad_v_seq, op.grad_x) ? BackwardInputs::potential : BackwardInputs::any;
@@ -85,6 +85,25 @@ BackwardInputs inputs_of(const LayerSpec& spec, const Backward& op) {
       all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
     return BackwardInputs::spikes;
   return BackwardInputs::any;
+}
+
+Storage storage_of_layer(const LayerSpec& spec) {
+  switch (spec.dtype) {
+    case SYNFIRE_DTYPE_F64:
+      return Storage::f64;
+    case SYNFIRE_DTYPE_F16:
+      return Storage::f16;
+    case SYNFIRE_DTYPE_BF16:
+      return Storage::bf16;
+    default:
+      return Storage::f32;
+  }
+}
+ForwardInstance instance_of(const LayerSpec& spec, const Forward& op) {
+  return instance_for(instances_for(spec, op), storage_of_layer(spec), wanted_of(spec, op));
+}
+BackwardInstance instance_of(const LayerSpec& spec, const Backward& op) {
+  return instance_for(instances_for(spec, op), storage_of_layer(spec), wanted_of(spec, op));
 }
 
 }  // namespace
@@ -259,9 +278,9 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const bool by_words = bits && e.batch > 1 && e.n_neurons % word_bits != 0;
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
   Plan plan = {{}, {}, 0, static_cast<uint32_t>(threads), 0};
-  const ForwardOutputs outputs = outputs_of(spec, op);
-  Widths widths =
-      with_storage(spec, outputs == ForwardOutputs::any, [&](auto s) { return forward_widths<decltype(s)>(outputs); });
+  const ForwardInstance instance = instance_of(spec, op);
+  Widths widths = with_storage(
+      instance.storage, [&](auto s) { return forward_widths<decltype(s)>(instances_for(spec, op), instance.outputs); });
   if (by_words) {
     // Adjacent neurons' words are not dealt out.
     if (tiles_by_words(e, widths.adjacent).multiplier == 0) widths.adjacent = 1;
@@ -281,23 +300,26 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
   const Extents& e = spec.extents;
-  const int variables = spec.model->slope_reads_w || op.gradients.count > 0 ? spec.model->n_states : 1;
+  const BackwardInstance instance = instance_of(spec, op);
+  const int variables =
+      spec.model->slope_reads_w || instance.inputs == BackwardInputs::parameters ? spec.model->n_states : 1;
   const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
   const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
   Plan plan = {{}, {}, 0, static_cast<uint32_t>(threads), 0};
   if (spec.model->never_fires && op.gradients.count == 0) {
-    if (inputs_of(spec, op) == BackwardInputs::potential)
-      plan.ownership =
-          ownership_of(e, gpu, with_storage(spec, false, [](auto s) { return linear_backward_widths<decltype(s)>(); }),
-                       op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
+    if (instance.inputs == BackwardInputs::potential)
+      plan.ownership = ownership_of(
+          e, gpu, with_storage(instance.storage, [](auto s) { return linear_backward_widths<decltype(s)>(); }),
+          op.grad_v_seq, op.grad_v_final, op.grad_x, op.grad_v_init);
     plan.tiles = tiles_by_elements(e, plan.ownership.width);
     plan.n_blocks = blocks_for(plan.tiles, threads, e);
     return plan;
   }
-  if (variables == 1 && inputs_of(spec, op) == BackwardInputs::spikes) {
+  if (variables == 1 && instance.inputs == BackwardInputs::spikes) {
     // A loaded surrogate has the instances of the common ones.
     const int32_t surrogate = spec.loaded() ? SYNFIRE_SURROGATE_SIGMOID : spec.surrogate->id;
-    Widths widths = with_storage(spec, false, [&](auto s) { return backward_widths<decltype(s)>(surrogate); });
+    Widths widths = with_storage(
+        instance.storage, [&](auto s) { return backward_widths<decltype(s)>(instances_for(spec, op), surrogate); });
     if (op.tape_h.data) widths.strided_at_once = widths.adjacent_at_once = 1;  // they recompute H
     plan.ownership =
         ownership_of(e, gpu, widths, op.x, op.tape_h, op.grad_spike, op.grad_v_final, op.grad_x, op.grad_v_init);
@@ -308,9 +330,9 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
       spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
   if (width > 1 && gains_by_full_waves(spec, gpu) &&
-      (spec.loaded() || has_own_backward(spec.surrogate->id) || spec.surrogate->rational))
+      (spec.loaded() || has_own_backward(Instances::all, spec.surrogate->id) || spec.surrogate->rational))
     fill_waves(plan, policy_of(gpu).wide_backward, gpu);
-  if (width == 1 && inputs_of(spec, op) == BackwardInputs::spikes) {
+  if (width == 1 && instance.inputs == BackwardInputs::spikes) {
     if (gains_by_spreading(spec, gpu)) spread(plan, gpu);
     const int64_t touched = e.n_steps * e.row() * 3 * static_cast<int64_t>(spec.element_bytes());
     if (gains_by_full_waves(spec, gpu) && touched <= policy_of(gpu).filled_bytes)
@@ -326,7 +348,7 @@ namespace {
 // The instance for a layer whose model or surrogate was loaded at run time.
 struct LoadedInstance {
   bool is_forward;
-  int storage;  // 0 to 4, as names of types below
+  Storage storage;
   Ownership ownership;
   int array;  // ForwardOutputs or BackwardInputs
 };
@@ -339,7 +361,7 @@ std::string text_of(const LoadedInstance& instance, bool never_fires) {
   constexpr const char* kinds[] = {"strided", "adjacent", "strided_at_once", "adjacent_at_once", "adjacent_of_rows"};
   const std::string model = "synfire::model::LoadedModelType";
   const std::string of = std::string(", ")
-                             .append(storage[instance.storage])
+                             .append(storage[static_cast<int>(instance.storage)])
                              .append(", synfire::cuda::Owns<")
                              .append(std::to_string(instance.ownership.width))
                              .append(", synfire::cuda::OwnershipKind::")
@@ -368,15 +390,6 @@ const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance)
        *spec.model, instance.is_forward || spec.model->never_fires ? nullptr : spec.surrogate});
 }
 
-template <class E>
-constexpr int storage_number = is_double<E> ? 1 : 0;
-template <>
-constexpr int storage_number<F16> = 2;
-template <>
-constexpr int storage_number<Bf16> = 3;
-template <>
-constexpr int storage_number<AnyStorage> = 4;
-
 void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
   const char* const dtype = name_of_dtype(spec.dtype);
   const bool has_dtype = built.have_dtype(dtype);
@@ -398,28 +411,23 @@ void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
 
 const void* kernel_for(const Forward& op, const Plan& plan, const BuiltKernels& built) {
   const LayerSpec& spec = op.layer->spec();
-  const ForwardOutputs outputs = outputs_of(spec, op);
-  // A forward does not depend on the surrogate.
+  const ForwardInstance instance = instance_of(spec, op);
   if (spec.loaded_model)
-    return with_storage(spec, outputs == ForwardOutputs::any, [&](auto e) {
-      return loaded_kernel(spec, {true, storage_number<decltype(e)>, plan.ownership, static_cast<int>(outputs)});
-    });
+    return loaded_kernel(spec, {true, instance.storage, plan.ownership, static_cast<int>(instance.outputs)});
   require_kernels(spec, built);
-  return with_storage(spec, outputs == ForwardOutputs::any,
-                      [&](auto e) { return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, outputs); });
+  return with_storage(instance.storage, [&](auto e) {
+    return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, instance.outputs);
+  });
 }
 
 const void* kernel_for(const Backward& op, const Plan& plan, const BuiltKernels& built) {
   const LayerSpec& spec = op.layer->spec();
-  const BackwardInputs inputs = inputs_of(spec, op);
-  const bool any = inputs == BackwardInputs::any || inputs == BackwardInputs::parameters;
+  const BackwardInstance instance = instance_of(spec, op);
   if (spec.loaded())
-    return with_storage(spec, any, [&](auto e) {
-      return loaded_kernel(spec, {false, storage_number<decltype(e)>, plan.ownership, static_cast<int>(inputs)});
-    });
+    return loaded_kernel(spec, {false, instance.storage, plan.ownership, static_cast<int>(instance.inputs)});
   require_kernels(spec, built);
-  return with_storage(spec, any, [&](auto e) {
-    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, inputs);
+  return with_storage(instance.storage, [&](auto e) {
+    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, instance.inputs);
   });
 }
 

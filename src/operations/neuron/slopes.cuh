@@ -46,13 +46,17 @@ template <class Surrogate>
     Surrogate::rational;
   }
 inline constexpr bool is_rational<Surrogate> = Surrogate::rational;
+// Also those that have instances of their own with models that have all of them, for a model with few.
+template <class Model, class Entry>
+inline constexpr bool is_unrolled = is_rational<typename Entry::type> || (!is_same<Model, Lif> && !is_same<Model, If> &&
+                                                                          has_own_backward(Instances::all, Entry::id));
 
-template <class F, class... Entries>
-__device__ __forceinline__ bool visit_rational(List<Entries...>, int32_t surrogate, F f) {
+template <class Model, class F, class... Entries>
+__device__ __forceinline__ bool visit_unrolled(List<Entries...>, int32_t surrogate, F f) {
   bool found = false;
   const auto visit_one = [&](auto entry) {
     using Entry = decltype(entry);
-    if constexpr (is_rational<typename Entry::type>)
+    if constexpr (is_unrolled<Model, Entry>)
       if (Entry::id == surrogate) {
         f(typename Entry::type{});
         found = true;

@@ -30,10 +30,11 @@ using OneNeuron = Owns<1, OwnershipKind::strided>;
 template <class O>
 inline constexpr int tile_elements = O::width* warp_lanes;
 
-// Calls f with the type of an ownership that has an instance.
-template <Widths Of, class F>
+// Calls f with the type of an ownership that has an instance; `WithOne`: one neuron a thread has.
+template <Widths Of, bool WithOne = true, class F>
 void visit_ownership(const Ownership& ownership, F f) {
-  if (ownership == Ownership{1}) f(OneNeuron{});
+  if constexpr (WithOne)
+    if (ownership == Ownership{1}) f(OneNeuron{});
   const auto visit_one = [&](auto owns, OwnershipKind kind) {
     using O = decltype(owns);
     if constexpr (O::width > 1)

@@ -66,8 +66,8 @@ class Writer {
   int64_t step_ = 0;
 };
 
-template <class O, bool Passing>
-class Writer<AnyStorage, O, Passing> {
+template <class O>
+class Writer<AnyStorage, O, false> {
  public:
   Writer() = default;
   __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
@@ -94,6 +94,47 @@ class Writer<AnyStorage, O, Passing> {
   char* next_ = nullptr;
   int64_t step_ = 0;
   int32_t dtype_ = SYNFIRE_DTYPE_F32;
+};
+
+// dL/dX, without branches, like the reader's loads.
+template <class O>
+class Writer<AnyStorage, O, true> {
+ public:
+  Writer() = default;
+  __device__ __forceinline__ Writer(const core::Sequence& sequence, int64_t first_step, int64_t element, int direction)
+      : bytes_(sequence.dtype == SYNFIRE_DTYPE_F32 ? 4 : 2), dtype_(sequence.dtype) {
+    next_ = static_cast<char*>(sequence.data) + (first_step * sequence.pitch + element) * bytes_;
+    step_ = direction * sequence.pitch * bytes_;
+  }
+
+  __device__ __forceinline__ void put(const Vector<float, O::width>& values, const Owned<O>& owned) {
+    const bool is_wide = dtype_ == SYNFIRE_DTYPE_F32;
+#pragma unroll
+    for (int w = 0; w < O::width; ++w) {
+      const uint16_t narrow =
+          dtype_ == SYNFIRE_DTYPE_F16 ? encode<F16>(values.e[w]).bits : encode<Bf16>(values.e[w]).bits;
+      store_either(next_ + O::offset(w) * bytes_, owned[w] && is_wide, __float_as_uint(values.e[w]),
+                   owned[w] && !is_wide, narrow);
+    }
+    next_ += step_;
+  }
+  __device__ __forceinline__ void skip(int64_t rows) {
+    next_ += rows * step_;
+  }
+
+ private:
+  static __device__ __forceinline__ void store_either(char* at, bool is_wide, u32 wide, bool is_narrow,
+                                                      uint16_t narrow) {
+    asm volatile(
+        "{ .reg .pred p, q; setp.ne.u32 p, %1, 0; setp.ne.u32 q, %2, 0; "
+        "@p st.global.u32 [%0], %3; @q st.global.u16 [%0], %4; }" ::"l"(at),
+        "r"(is_wide ? 1u : 0u), "r"(is_narrow ? 1u : 0u), "r"(wide), "h"(narrow)
+        : "memory");
+  }
+
+  char* next_ = nullptr;
+  int64_t step_ = 0;
+  int32_t bytes_ = 4, dtype_ = SYNFIRE_DTYPE_F32;
 };
 
 // Dense spikes in u8.

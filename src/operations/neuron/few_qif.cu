@@ -1,0 +1,5 @@
+// QIF's kernels.
+#include "few_instances.cuh"
+
+template struct synfire::cuda::FewInstances<
+    synfire::model::cuda::List<synfire::model::cuda::Entry<SYNFIRE_MODEL_QIF, synfire::model::cuda::Qif>>>;
