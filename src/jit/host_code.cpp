@@ -226,14 +226,18 @@ HostCode& HostCode::operator=(HostCode&& other) noexcept {
 namespace {
 
 struct Loop {
-  const char* function;  // its line in host_kernels.cpp is followed by the loop's
+  const char* path;      // of the file that has it
+  const char* function;  // its line there is followed by the loop's
   const char* known_as;
   int n_instances;  // f32 and f64, shared constants and one set per neuron
   TextKind kind;
 };
-constexpr Loop known_loops[] = {{"void forward_row(", "forward", 4, TextKind::model},
-                                {"void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
-                                {"void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
+constexpr const char* rows_path = "operations/neuron/host_rows.hpp";
+constexpr const char* backward_path = "operations/neuron/host_backward.cpp";
+constexpr Loop known_loops[] = {
+    {rows_path, "void forward_row(", "forward", 4, TextKind::model},
+    {backward_path, "void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
+    {backward_path, "void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
 
 // The line of the first `for` behind the function's name, in the file that the library contains.
 int line_of(std::string_view file, std::string_view function) {
@@ -276,20 +280,19 @@ int count_vectorized(const std::string& output, const std::string& place) {
   return count;
 }
 
-constexpr const char* kernels_path = "operations/neuron/host_kernels.cpp";
 using LoopCounts = std::array<int32_t, std::size(known_loops)>;
 
 // How many instances of each loop the compiler says that it has vectorised.
 LoopCounts count_loops(const std::string& output) {
-  std::string_view file;
-  for (const EmbeddedFile& each : embedded_files())
-    if (each.path == kernels_path) file = each.text;
   LoopCounts counts = {};
   for (size_t i = 0; i < counts.size(); ++i) {
     const Loop& loop = known_loops[i];
+    std::string_view file;
+    for (const EmbeddedFile& each : embedded_files())
+      if (each.path == loop.path) file = each.text;
     if (const int line = line_of(file, loop.function); line != 0)
       counts[i] = std::min(loop.n_instances,
-                           count_vectorized(output, std::string(kernels_path) + ":" + std::to_string(line) + ":"));
+                           count_vectorized(output, std::string(loop.path) + ":" + std::to_string(line) + ":"));
   }
   return counts;
 }

@@ -1,5 +1,5 @@
-// The host kernels, compiled once per instruction level from host_kernels.cpp and chosen at run time. All levels give
-// the same bits. A kernel works on one tile: a range of neighbouring neurons over all steps.
+// The host kernels, compiled once per instruction level from host_forward.cpp and host_backward.cpp and chosen at run
+// time. All levels give the same bits. A kernel works on one tile: a range of neighbouring neurons over all steps.
 #ifndef SYNFIRE_OPERATIONS_NEURON_HOST_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_HOST_KERNELS_HPP
 
