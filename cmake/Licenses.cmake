@@ -30,6 +30,10 @@ endfunction()
 
 if(SYNFIRE_HAVE_CUDA)
   get_filename_component(synfire_toolkit "${CUDAToolkit_BIN_DIR}" DIRECTORY)
+  synfire_add_license(cccl "NVIDIA's CCCL: of CUB, Thrust and libcu++, parts are compiled in"
+    "Apache 2.0 with LLVM exceptions, and others file by file"
+    "${synfire_toolkit}/dist-info/nvidia_cuda_cccl-*/licenses/License.txt" "/usr/share/doc/cuda-cccl-*/copyright"
+    /usr/share/doc/libcub-dev/copyright /usr/share/doc/libthrust-dev/copyright)
   find_path(SYNFIRE_NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH)
   mark_as_advanced(SYNFIRE_NVTX_INCLUDE_DIR)
   if(SYNFIRE_NVTX_INCLUDE_DIR)
@@ -56,13 +60,6 @@ if(BUILD_SHARED_LIBS)
       "/usr/share/doc/cuda-cudart-*/copyright" /usr/share/doc/nvidia-cuda-toolkit/copyright)
   endif()
 endif()
-if(SYNFIRE_HOST_THREADING STREQUAL "thrust")
-  synfire_add_license(thrust "Thrust, of which parts are compiled in" "Apache 2.0 with LLVM exceptions, and others file by file"
-    /usr/share/doc/libthrust-dev/copyright "${SYNFIRE_THRUST_INCLUDE_DIR}/../../LICENSE"
-    "${SYNFIRE_THRUST_INCLUDE_DIR}/../../../../dist-info/nvidia_cuda_cccl-*/licenses/License.txt"
-    "${SYNFIRE_THRUST_INCLUDE_DIR}/../../dist-info/nvidia_cuda_cccl-*/licenses/License.txt")
-endif()
-
 if(synfire_linked STREQUAL "")
   set(synfire_linked "\nNothing.\n")
 endif()

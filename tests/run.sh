@@ -35,7 +35,7 @@ declare -A step_text=(
   [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format, C and C++ code in every folder clang-tidy"
   [test]="g++ build; every test. With CUDA if a toolkit is found (and, in the default size, a GPU)"
   [dev]="the developers' build in build/dev, with warnings as errors; every test but the slow ones"
-  [threading]="the host backend on Thrust, on OpenMP and on one thread; the tests of what runs on threads"
+  [threading]="the host backend on OpenMP and on one thread; the tests of what runs on threads"
   [clang]="clang build, host only, each file by itself; the tests of what the compiler computes, texts compiled at run time, fuzzers"
   [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics, the C ABI's numbers"
   [windows]="cross-compiled for 64-bit Windows and run under Wine: the same bits, the C ABI, files, threads, synfire.hpp, hear"
@@ -194,7 +194,6 @@ step_setup() {
   need file command -v file
   need git command -v git
   if wanted test dev; then
-    if ! have_cuda_toolkit; then need libthrust-dev test -d /usr/include/thrust; fi
     need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
   fi
   if wanted bindings; then

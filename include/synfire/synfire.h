@@ -4456,7 +4456,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * without gaps. The graph of the data is recorded by the first call, and again if the number of rows or the arrays given
  * differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
  *
- * Every element is looked at before anything is copied. What cannot be meant is refused, with its row, its value and
+ * Every element is looked at before the data change. What cannot be meant is refused, with its row, its value and
  * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT, and the data are as before): a label that is no class, 0 to C - 1,
  * nor the ignored one; a dense spike that is neither 0 nor 1; a value that is not finite; a rate outside 0 to 1; a
  * target or a sample weight that is not finite. The values `"any_number"` of the input and of the loss allow all but the
@@ -4478,7 +4478,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
  *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched).
  * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
- * @enqueues copies, and waits for them. @capture legal (they do not become part of a capture).
+ * @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of a capture).
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(

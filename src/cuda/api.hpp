@@ -1,5 +1,6 @@
 // The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace any
-// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime directly.
+// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime directly. Libraries that are
+// compiled in do (Launcher::call_library()).
 #ifndef SYNFIRE_CUDA_API_HPP
 #define SYNFIRE_CUDA_API_HPP
 
@@ -28,6 +29,7 @@ struct Api {
   decltype(&cudaDriverGetVersion) driver_get_version = &cudaDriverGetVersion;
   decltype(&cudaSetDevice) set_device = &cudaSetDevice;
   decltype(&cudaGetLastError) get_last_error = &cudaGetLastError;
+  decltype(&cudaPeekAtLastError) peek_at_last_error = &cudaPeekAtLastError;
   decltype(&cudaMalloc) malloc = &cudaMalloc;
   decltype(&cudaFree) free = &cudaFree;
   decltype(&cudaHostAlloc) host_alloc = &cudaHostAlloc;

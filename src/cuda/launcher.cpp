@@ -3,10 +3,34 @@
 #include "machine_kernels.hpp"
 #include "scope.hpp"
 
+#include <base/error.hpp>
+
 #include <algorithm>
 #include <cstring>
+#include <system_error>
+#include <thread>
 
 namespace synfire::cuda {
+
+namespace {
+
+// Calls f on a thread without a pending error, in the context that is current here, and waits for it.
+template <class F>
+void on_other_thread(F& f) {
+  DriverContext* context = nullptr;
+  api().context_get_current(&context);
+  const auto main = [&] {
+    const CurrentContext current(context);
+    f();
+  };
+  try {
+    std::thread(main).join();
+  } catch (const std::system_error&) {
+    core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "the system has no thread for this call");
+  }
+}
+
+}  // namespace
 
 uint32_t Launcher::blocks(int64_t wanted) const noexcept {
   return static_cast<uint32_t>(std::clamp<int64_t>(wanted, 1, int64_t{16} * gpu_.n_multiprocessors));
@@ -78,6 +102,21 @@ void Launcher::call(core::FunctionRef<void(synfire_stream, uint32_t)> body) {
     body(place_.stream, place_.slot);
   }
   api().context_set_current(ours);
+}
+
+void Launcher::call_library(const char* name, core::FunctionRef<cudaError_t(cudaStream_t)> body) {
+  if (purpose_ == Purpose::load) return;
+  n_nodes_.reset();
+  cudaError_t error = cudaSuccess;
+  const auto call = [&] {
+    const RelaxedCapture relaxed;  // it may load kernels
+    error = body(place_.stream);
+  };
+  if (api().peek_at_last_error() == cudaSuccess)
+    call();
+  else
+    on_other_thread(call);
+  check(error, name);
 }
 
 void enqueue_write_small(void* destination, const void* source, uint64_t bytes, cudaStream_t stream) {

@@ -52,6 +52,11 @@ class Launcher {
   // Calls foreign code that enqueues work on a stream. Libraries load kernels and allocate workspace at their first
   // use, which does not affect the capture. Never called to load kernels.
   void call(core::FunctionRef<void(synfire_stream stream, uint32_t slot)> body);
+  // Calls a function of a library that is compiled in, such as CUB, to enqueue work on a stream; `name` is the
+  // function's, for error texts. Such a library takes an error that is pending on the thread, which may be the
+  // program's where both share a CUDA runtime, for its own, and clears it: then it is called on another thread. Throws
+  // OUT_OF_MEMORY if there is none to be had. Never called to load kernels.
+  void call_library(const char* name, core::FunctionRef<cudaError_t(cudaStream_t stream)> body);
 
   // How many graph nodes were enqueued so far; none if only foreign code knows.
   std::optional<size_t> n_nodes() const noexcept { return n_nodes_; }

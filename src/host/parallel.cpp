@@ -11,54 +11,8 @@
 #include <omp.h>
 #endif
 
-#if SYNFIRE_HOST_THRUST
-#include <thrust/execution_policy.h>
-#include <thrust/for_each.h>
-#include <thrust/iterator/counting_iterator.h>
-#endif
-
 namespace synfire::host {
 namespace {
-
-#if SYNFIRE_HOST_THRUST
-
-// With this policy, Thrust's algorithms that have an overload here run on the pool. All others run on the calling
-// thread, as with Thrust's own host policy.
-struct OnPool : thrust::host_execution_policy<OnPool> {
-  explicit OnPool(ThreadPool& p) : pool(&p) {}
-  ThreadPool* pool;
-};
-
-// Thrust finds it by argument-dependent lookup.
-template <class Iterator, class Size, class F>
-Iterator for_each_n(OnPool& policy, Iterator first, Size n, F f) {
-  struct Loop {
-    Iterator first;
-    F& f;
-  } loop{first, f};
-  policy.pool->run(
-      static_cast<int64_t>(n),
-      [](void* state, int64_t i) {
-        const Loop& all = *static_cast<const Loop*>(state);
-        all.f(*(all.first + static_cast<decltype(all.first - all.first)>(i)));
-      },
-      &loop);
-  return first + n;
-}
-
-void run_on(ThreadPool& pool, int64_t n_blocks, BlockBody body, void* state) {
-  OnPool policy(pool);
-  thrust::for_each_n(policy, thrust::counting_iterator<int64_t>(0), n_blocks,
-                     [=](int64_t block) { body(state, block); });
-}
-
-#elif SYNFIRE_HOST_POOL
-
-void run_on(ThreadPool& pool, int64_t n_blocks, BlockBody body, void* state) {
-  pool.run(n_blocks, body, state);
-}
-
-#endif
 
 int automatic_threads() noexcept {
 #if SYNFIRE_HOST_OPENMP
@@ -108,7 +62,7 @@ void Parallel::run(int64_t n_blocks, BlockBody body, void* state) const {
   if (n_blocks > 1 && n_threads_ > 1) {
     if (job_system_) return job_system_->run(n_blocks, body, state);
 #if SYNFIRE_HOST_POOL
-    return run_on(*pool_, n_blocks, body, state);
+    return pool_->run(n_blocks, body, state);
 #elif SYNFIRE_HOST_OPENMP
     // The runtime's threads do not survive fork(): a child that waited for them would hang.
     if (core::fork_generation() == 0 && !omp_in_parallel()) {

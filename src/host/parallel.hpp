@@ -1,6 +1,6 @@
-// Parallel: the only place where the host backend uses several threads: those of the context's own pool, directly or
-// through Thrust's algorithms, those of OpenMP, or only one, as configured (SYNFIRE_HOST_PARALLEL); or those of the
-// caller's job system. The results are the same.
+// Parallel: the only place where the host backend uses several threads: those of the context's own pool, those of
+// OpenMP, or only one, as configured (SYNFIRE_HOST_PARALLEL); or those of the caller's job system. The results are the
+// same.
 #ifndef SYNFIRE_HOST_PARALLEL_HPP
 #define SYNFIRE_HOST_PARALLEL_HPP
 
@@ -11,7 +11,7 @@
 
 namespace synfire::host {
 
-// "pool", "thrust", "openmp" or "serial".
+// "pool", "openmp" or "serial".
 const char* threading_name() noexcept;
 
 class Parallel {

@@ -1,4 +1,4 @@
-// What the arrays of a data set may hold: every element is looked at before anything is copied.
+// What the arrays of a data set may hold: every element is looked at before the network takes any.
 #ifndef SYNFIRE_NETWORK_DATA_CHECKS_HPP
 #define SYNFIRE_NETWORK_DATA_CHECKS_HPP
 
@@ -10,7 +10,7 @@ namespace synfire::network {
 // that are no class, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, as
 // far as the stages do not allow them. Steps beyond a row's length may hold anything. The arrays have their types, and
 // rows without gaps.
-void check_elements(const Design& design, int64_t n_rows, const DataArrays& arrays);
+void check_elements(core::Context& context, const Design& design, int64_t n_rows, const DataArrays& arrays);
 
 }  // namespace synfire::network
 

@@ -58,6 +58,7 @@ struct Array {
   const char* name;
   Buffer* source;
   RowShape row;
+  Buffer* DataArrays::*place;
   const Ref<Buffer>* before;
   Ref<Buffer>* after;
 };
@@ -126,19 +127,19 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
   check_given(design, arrays);
   DataSet after;
   after.n_rows = n_rows;
-  std::vector<Array> list = {{"inputs", arrays.inputs, input_row(design), &before.inputs, &after.inputs}};
-  if (arrays.labels) list.push_back({"labels", arrays.labels, label_row(design), &before.labels, &after.labels});
-  if (arrays.targets) list.push_back({"targets", arrays.targets, target_row(design), &before.targets, &after.targets});
-  if (arrays.lengths) list.push_back({"lengths", arrays.lengths, length_row(), &before.lengths, &after.lengths});
-  if (arrays.sample_weights)
-    list.push_back(
-        {"sample_weights", arrays.sample_weights, weight_row(), &before.sample_weights, &after.sample_weights});
+  std::vector<Array> list;
+  const auto add = [&](const char* name, Buffer* DataArrays::*place, const RowShape& row, Ref<Buffer> DataSet::*array) {
+    list.push_back({name, arrays.*place, row, place, &(before.*array), &(after.*array)});
+  };
+  add("inputs", &DataArrays::inputs, input_row(design), &DataSet::inputs);
+  if (arrays.labels) add("labels", &DataArrays::labels, label_row(design), &DataSet::labels);
+  if (arrays.targets) add("targets", &DataArrays::targets, target_row(design), &DataSet::targets);
+  if (arrays.lengths) add("lengths", &DataArrays::lengths, length_row(), &DataSet::lengths);
+  if (arrays.sample_weights) add("sample_weights", &DataArrays::sample_weights, weight_row(), &DataSet::sample_weights);
   for (const Array& array : list) check_rows(n_rows, array.row);
   std::vector<View> sources;
   sources.reserve(list.size());
   for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
-  check_elements(design, n_rows, arrays);
-  // Everything is allocated before anything is copied.
   const auto given = [](const Buffer* array, const Ref<Buffer>& known) {
     return (array != nullptr) == (known.get() != nullptr);
   };
@@ -146,9 +147,25 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
                        given(arrays.targets, before.targets) && given(arrays.lengths, before.lengths) &&
                        given(arrays.sample_weights, before.sample_weights);
   const int32_t memory = design.input().flag("pinned") ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
+  // A GPU looks at elements at the speed of its memory. So what comes from host memory is copied first, if nobody has
+  // the memory that it is copied to yet.
+  const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
+  if (!looks_at_copies) check_elements(context, design, n_rows, arrays);
+  // Everything is allocated before anything is copied.
   for (const Array& array : list)
     *array.after = is_same ? *array.before : make_rows(context, array.row, n_rows, memory);
-  for (size_t i = 0; i < list.size(); ++i) copy_rows(sources[i], **list[i].after, context);
+  const auto copy = [&](bool from_host) {
+    for (size_t i = 0; i < list.size(); ++i)
+      if ((sources[i].memory != SYNFIRE_MEMORY_DEVICE) == from_host) copy_rows(sources[i], **list[i].after, context);
+  };
+  copy(true);
+  if (looks_at_copies) {
+    DataArrays on_device = arrays;
+    for (size_t i = 0; i < list.size(); ++i)
+      if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) on_device.*list[i].place = list[i].after->get();
+    check_elements(context, design, n_rows, on_device);
+  }
+  copy(false);
   return after;
 }
 

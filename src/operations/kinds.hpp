@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_KINDS_HPP
 #define SYNFIRE_OPERATIONS_KINDS_HPP
 
+#include "check_elements/check_elements.hpp"
 #include "dropout/dropout.hpp"
 #include "elementwise/copy.hpp"
 #include "elementwise/fill.hpp"
@@ -53,6 +54,7 @@
   KIND(RateLoss)                      \
   KIND(Loss)                          \
   KIND(ReplaceNonfinite)              \
+  KIND(CheckElements)                 \
   KIND(ResetState)                    \
   KIND(WriteBytes)                    \
   KIND(GuardedCopy)                   \

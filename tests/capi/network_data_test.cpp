@@ -314,7 +314,7 @@ TEST_F(NetworkData, AnyNumberCanChangeLater) {
                synfire_network_set_value(network, "in", "any_number", 2));
 }
 
-// Larger than the pieces in which memory of the device is read.
+// At the ends of the blocks in which a processor looks at elements, and far behind them.
 TEST_F(NetworkData, EveryElementOfLargeDataIsLookedAt) {
   Plan plan;
   plan.n_steps = 7;
@@ -338,6 +338,229 @@ TEST_F(NetworkData, EveryElementOfLargeDataIsLookedAt) {
       wrong.lengths[at / plan.row()] = static_cast<double>(n_whole_steps);
       EXPECT_OK(give(context, network, plan, wrong, memory));
     }
+  }
+}
+
+// ---- Wherever the arrays lie ----------------------------------------------------------------------------------------
+
+constexpr int32_t memories[] = {SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_DEVICE};
+
+// Values in a type behind `lead` elements of memory that hold all ones.
+struct Placed {
+  Buffer owner, window;
+
+  Placed(synfire_context context, int32_t dtype, const std::vector<double>& values, int32_t memory, size_t lead) {
+    if (values.empty()) return;
+    const size_t element = element_bytes(dtype);
+    std::vector<unsigned char> bytes((lead + values.size() + 16) * element, 0xFF);
+    for (size_t i = 0; i < values.size(); ++i) store(&bytes[(lead + i) * element], dtype, values[i]);
+    owner = make_frame(context, bytes.size(), memory, SYNFIRE_DTYPE_U8);
+    EXPECT_OK(synfire_buffer_upload(owner, 0, bytes.data(), bytes.size()));
+    void* data = nullptr;
+    EXPECT_OK(synfire_buffer_get_data(owner, &data, nullptr));
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.memory = memory;
+    desc.dtype = dtype;
+    desc.n_elements = values.size();
+    desc.data = static_cast<char*>(data) + lead * element;
+    synfire_buffer made = nullptr;
+    EXPECT_OK(synfire_buffer_create(context, &desc, &made));
+    window = Buffer(made);
+  }
+};
+
+// What the library says to these arrays: "" where it takes them.
+std::string answer(synfire_context context, synfire_network network, const Plan& plan, const Arrays& arrays,
+                   int32_t memory, int32_t memory_of_lengths, size_t lead) {
+  const Placed inputs(context, plan.dtype, arrays.inputs, memory, lead),
+      labels(context, SYNFIRE_DTYPE_U32, arrays.labels, memory, lead),
+      targets(context, plan.arithmetic, arrays.targets, memory, lead),
+      lengths(context, SYNFIRE_DTYPE_U32, arrays.lengths, memory_of_lengths, lead),
+      weights(context, SYNFIRE_DTYPE_F32, arrays.weights, memory, lead);
+  const synfire_status status = synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, inputs.window,
+                                                         labels.window, targets.window, lengths.window, weights.window);
+  EXPECT_TRUE(status == SYNFIRE_OK || status == SYNFIRE_ERROR_INVALID_ARGUMENT) << last_error_text();
+  return status < 0 ? last_error_text() : std::string();
+}
+
+// Every array that can be refused, in every type: a value that is not allowed, which numbers of the array get.
+struct Refusable {
+  Plan plan;
+  std::vector<double> Arrays::*array;
+  double value;
+};
+std::vector<Refusable> refusables() {
+  std::vector<Refusable> all;
+  const auto add = [&](std::vector<double> Arrays::*array, double value) -> Plan& {
+    Refusable& one = all.emplace_back(Refusable{{}, array, value});
+    one.plan.n_steps = 3;
+    one.plan.width = 7;
+    one.plan.n_rows = 11;
+    return one.plan;
+  };
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_F64}) {
+    for (const double value : {nan_of_double, -infinity_of_double}) {
+      Plan& plan = add(&Arrays::inputs, value);
+      plan.dtype = dtype;
+      if (dtype == SYNFIRE_DTYPE_F64) plan.arithmetic = dtype;
+    }
+    for (const double value : {0.5, -1.0, nan_of_double}) {
+      Plan& plan = add(&Arrays::inputs, value);
+      plan.dtype = dtype;
+      plan.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+    }
+    if (dtype == SYNFIRE_DTYPE_F64) continue;
+    for (const double value : {1.5, -0.25, infinity_of_double}) {
+      Plan& plan = add(&Arrays::inputs, value);
+      plan.dtype = dtype;
+      plan.input = SYNFIRE_NETWORK_INPUT_RATES;
+      plan.rates_per_step = value > 0;
+      if (value == 1.5) plan.values = {{"in", "replace_nonfinite", 1}};
+    }
+  }
+  Plan& bytes = add(&Arrays::inputs, 255);
+  bytes.dtype = SYNFIRE_DTYPE_U8;
+  bytes.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+  for (const bool per_step : {false, true}) {
+    add(&Arrays::labels, 5).loss_per_step = per_step;
+    Plan& ignores = add(&Arrays::labels, 7);
+    ignores.loss_per_step = per_step;
+    ignores.values = {{"loss", "ignores_label", 1}, {"loss", "ignored_label", 6}};
+    for (const int32_t arithmetic : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
+      Plan& targets = add(&Arrays::targets, nan_of_double);
+      targets.loss = SYNFIRE_LOSS_MEAN_SQUARED_ERROR;
+      targets.loss_per_step = per_step;
+      targets.arithmetic = targets.dtype = arithmetic;
+    }
+  }
+  add(&Arrays::weights, infinity_of_double);
+  return all;
+}
+
+// Of several elements that are not allowed the first is found, at any place of an array at any address, in memory of
+// any kind, before the network has data and afterwards; and the text is that of a context on the host.
+TEST_F(NetworkData, TheSameElementIsFoundWhereverTheArraysLie) {
+  const Context host = make_context_on(SYNFIRE_BACKEND_HOST, 1);
+  Random random(3);
+  Sample sample;
+  for (const Refusable& one : refusables()) {
+    const Plan& plan = one.plan;
+    SCOPED_TRACE(testing::Message() << "input " << plan.input << " dtype " << plan.dtype << " loss " << plan.loss
+                                    << " arithmetic " << plan.arithmetic << " value " << one.value);
+    if (!sample.next()) continue;
+    Arrays right(plan);
+    right.weights.assign(plan.rows(), 1);
+    const Network reference = make_network(host, plan), network = make_network(context, plan);
+    const auto n = static_cast<int64_t>((right.*one.array).size());
+    const auto last = static_cast<size_t>(n - 1);
+    const std::vector<std::vector<size_t>> places = {{0}, {last}, {last, last - 1}, {3, 5, last}, {8, 9}, {last / 2}};
+    for (const bool has_data : {false, true}) {
+      for (const std::vector<size_t>& wrong : places) {
+        Arrays arrays = right;
+        for (const size_t at : wrong) (arrays.*one.array)[at] = one.value;
+        const size_t lead = static_cast<size_t>(random.whole(0, 17));
+        const std::string expected =
+            answer(host, reference, plan, arrays, SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_HOST, lead);
+        EXPECT_NE(expected.find(" in row "), std::string::npos) << expected;
+        for (const int32_t memory : memories)
+          EXPECT_EQ(answer(context, network, plan, arrays, memory, memory, lead), expected)
+              << "memory " << memory << " lead " << lead << " first " << wrong[0] << " has data " << has_data;
+      }
+      for (const int32_t memory : memories)
+        EXPECT_EQ(answer(context, network, plan, right, memory, memory, static_cast<size_t>(random.whole(0, 17))), "");
+      EXPECT_EQ(answer(host, reference, plan, right, SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_HOST, 0), "");
+    }
+  }
+}
+
+// Lengths of 0, of all steps and of more; and they need not lie where the arrays do.
+TEST_F(NetworkData, StepsBeyondTheLengthAreLeftOutWhereverTheyLie) {
+  const Context host = make_context_on(SYNFIRE_BACKEND_HOST, 1);
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_U8}) {
+    Plan plan;
+    plan.dtype = dtype;
+    if (dtype == SYNFIRE_DTYPE_U8) plan.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+    plan.n_steps = 5;
+    plan.loss_per_step = true;
+    const double wrong = dtype == SYNFIRE_DTYPE_U8 ? 2 : nan_of_double;
+    Arrays noise(plan);
+    noise.lengths = {0, 5, 1, 9, 4, 0};
+    for (size_t r = 0; r < plan.rows(); ++r)
+      for (size_t t = 0; t < plan.steps(); ++t) {
+        if (static_cast<double>(t) < noise.lengths[r]) continue;
+        noise.labels[r * 5 + t] = 77;
+        for (size_t k = 0; k < 3; ++k) noise.inputs[(r * 5 + t) * 3 + k] = wrong;
+      }
+    Arrays refused_inputs = noise, refused_labels = noise;
+    refused_inputs.inputs[(4 * 5 + 3) * 3 + 2] = refused_inputs.inputs[(4 * 5 + 3) * 3 + 1] = wrong;
+    refused_labels.labels[4 * 5 + 3] = 77;
+    const Network reference = make_network(host, plan);
+    for (const Arrays* const arrays : {&noise, &refused_inputs, &refused_labels}) {
+      const std::string expected = answer(host, reference, plan, *arrays, SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_HOST, 0);
+      EXPECT_EQ(expected.find("row 4, step 3") == std::string::npos, arrays == &noise) << expected;
+      for (const int32_t memory : memories)
+        for (const int32_t memory_of_lengths : memories) {
+          const Network network = make_network(context, plan);
+          for (int again = 0; again < 2; ++again)
+            EXPECT_EQ(answer(context, network, plan, *arrays, memory, memory_of_lengths, 1), expected)
+                << "memory " << memory << " lengths " << memory_of_lengths;
+        }
+    }
+  }
+}
+
+// More than a GPU searches at once, of which only the elements that are not allowed are written.
+TEST_F(NetworkData, ThePiecesOfASearchAreOne) {
+  if (on_host()) GTEST_SKIP() << "a processor has no pieces";
+  Plan plan;
+  plan.dtype = SYNFIRE_DTYPE_U8;
+  plan.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+  plan.n_steps = 1;
+  plan.width = 4099;
+  plan.n_rows = 65500;  // 256.05 MiB
+  const Network network = make_network(context, plan);
+  const Buffer inputs = make_buffer(context, plan.dtype, plan.rows() * plan.row()),
+               labels = make_buffer(context, SYNFIRE_DTYPE_U32, plan.rows());
+  const uint64_t piece = uint64_t{1} << 28;
+  const auto put = [&](uint64_t at, unsigned char value) { EXPECT_OK(synfire_buffer_upload(inputs, at, &value, 1)); };
+  const auto set_data = [&] {
+    return synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, inputs, labels, nullptr, nullptr,
+                                    nullptr);
+  };
+  const std::vector<uint64_t> places = {plan.rows() * plan.row() - 1, piece, piece - 1, 17};
+  for (size_t i = 0; i < places.size(); ++i) {  // each before all others
+    put(places[i], static_cast<unsigned char>(2 + i));
+    char place[96];
+    std::snprintf(place, sizeof place, "has %zu in row %llu, element %llu;", 2 + i,
+                  static_cast<unsigned long long>(places[i] / 4099), static_cast<unsigned long long>(places[i] % 4099));
+    EXPECT_FAILS(refused, WORDS("SYN-NETWORK-SPIKE", place), set_data());
+  }
+  for (const uint64_t at : places) put(at, 1);
+  EXPECT_OK(set_data());
+}
+
+// The threads of a host context look at parts of an array at the same time.
+TEST(NetworkDataOfThreads, TheFirstElementIsFound) {
+  const Context context = make_context_on(SYNFIRE_BACKEND_HOST, 4);
+  Plan plan;
+  plan.dtype = SYNFIRE_DTYPE_U8;
+  plan.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+  plan.n_steps = 5;
+  plan.width = 1001;
+  plan.n_rows = 256;  // 1.2 million elements
+  const Network network = make_network(context, plan);
+  std::vector<unsigned char> bytes(plan.rows() * plan.row());
+  const Buffer inputs = make_frame(context, bytes.size(), SYNFIRE_MEMORY_HOST, plan.dtype),
+               labels = make_buffer(context, SYNFIRE_DTYPE_U32, plan.rows());
+  for (const size_t first : {bytes.size() - 1, bytes.size() / 2, size_t{400000}, size_t{3}}) {
+    bytes[first] = 9;
+    EXPECT_OK(synfire_buffer_upload(inputs, 0, bytes.data(), bytes.size()));
+    char place[96];
+    std::snprintf(place, sizeof place, "row %zu, step %zu, element %zu;", first / 5005, first % 5005 / 1001,
+                  first % 1001);
+    EXPECT_FAILS(refused, WORDS("SYN-NETWORK-SPIKE", place),
+                 synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, inputs, labels, nullptr, nullptr,
+                                          nullptr));
   }
 }
 

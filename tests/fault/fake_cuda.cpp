@@ -168,6 +168,12 @@ void destroy_graph(cudaGraph_t graph) {
   delete of(graph);
   --state().live.graphs;
 }
+void set_last_error(cudaError_t error) {
+  last_error_of_thread = error;
+}
+cudaError_t last_error() {
+  return last_error_of_thread;
+}
 int current_device() {
   return device_of_thread;
 }

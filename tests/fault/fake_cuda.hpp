@@ -65,6 +65,9 @@ cudaError_t synchronize(cudaStream_t stream);
 cudaError_t launch_graph(cudaGraph_t graph, cudaStream_t stream);  // instantiates, launches, destroys the executable
 size_t count_nodes(cudaGraph_t graph);
 void destroy_graph(cudaGraph_t graph);
+// An error that is pending on this thread in the runtime, which the caller shares with the library.
+void set_last_error(cudaError_t error);
+cudaError_t last_error();
 int current_device();
 void set_device(int device);
 

@@ -16,6 +16,7 @@ State& state() {
 constinit thread_local int depth = 0;
 constinit thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 constinit thread_local int device_of_thread = -1;
+constinit thread_local cudaError_t last_error_of_thread = cudaSuccess;
 char contexts[16];
 
 size_t this_thread() {

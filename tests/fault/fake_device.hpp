@@ -101,7 +101,8 @@ State& state();
 extern thread_local int depth;  // how many calls of the fake this thread is inside
 extern thread_local cudaStreamCaptureMode thread_mode;
 extern thread_local int device_of_thread;  // -1: no device is current
-extern char contexts[16];                  // the address of each represents a device's context
+extern thread_local cudaError_t last_error_of_thread;
+extern char contexts[16];  // the address of each represents a device's context
 
 // Every thread has its own number.
 size_t this_thread();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace synfire_test::fake {
 
@@ -56,7 +57,11 @@ Api table() {
   };
   t.get_last_error = []() -> cudaError_t {
     const Call call("cudaGetLastError");
-    return cudaSuccess;
+    return std::exchange(last_error_of_thread, cudaSuccess);
+  };
+  t.peek_at_last_error = []() -> cudaError_t {
+    const Call call("cudaPeekAtLastError");
+    return last_error_of_thread;
   };
   t.malloc = [](void** data, size_t bytes) -> cudaError_t {
     FAKE_CALL("cudaMalloc");

@@ -55,7 +55,8 @@ FEW_WEIGHTS = "224e3323061ef367"
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
 # copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
 # stream of the caller's, destruction in flight, 16-bit storage, stored tapes, every spike format with conversions and
-# counts, filled waves, rows of the state, updates, values per neuron, disabled operations, products of synapses.
+# counts, filled waves, rows of the state, updates, values per neuron, disabled operations, products of synapses, checks
+# of data.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -81,6 +82,7 @@ SANITIZED = ":".join([
     "ChangesOfTapes.ABackwardIsOneOperationWithItsSums",
     "SynapseOnBothBackends.ManyRowsInEveryFormat",
     "SynapseOnBothBackends.OnceByWarpgroups",
+    "NetworkData.LabelsOfStepsNameTheStep",
 ])
 # Tests that measure run alone, judge their times, and have them recorded.
 MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicroseconds",

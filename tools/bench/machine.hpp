@@ -35,6 +35,7 @@ struct Destroy {
   void operator()(synfire_synapse synapse) const { synfire_synapse_destroy(synapse); }
   void operator()(synfire_model model) const { synfire_model_destroy(model); }
   void operator()(synfire_optimizer optimizer) const { synfire_optimizer_destroy(optimizer); }
+  void operator()(synfire_network network) const { synfire_network_destroy(network); }
 };
 template <typename Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;

@@ -32,6 +32,8 @@ void run(const Options& options) {
       return run_latency(options);
     case Command::context:
       return run_context(options);
+    case Command::data:
+      return run_data(options);
     case Command::network:
       return run_network(options);
     case Command::shapes:

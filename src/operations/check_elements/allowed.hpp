@@ -1,0 +1,58 @@
+// Which elements an array may have, for host code, kernel and twin. Elements are compared by their bits: comparing
+// numbers could trap on a NaN.
+#ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_ALLOWED_HPP
+#define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_ALLOWED_HPP
+
+#include <synfire/model/platform.hpp>
+
+#include <cstdint>
+
+namespace synfire::operations {
+
+// Bits are allowed if they pass one of three tests, which suffice for labels, spikes, rates and finite numbers.
+struct AllowedElements {
+  uint64_t mask, most;              // (bits & mask) <= most
+  uint64_t also[2];                 // bits is one of these
+  uint64_t magnitude, most_finite;  // (bits & magnitude) > most_finite: the number is not finite
+};
+
+// Whole numbers below n_classes, which is at least 1, and `ignored` where it is not null. Elements are u32.
+AllowedElements allowed_labels(uint64_t n_classes, const uint32_t* ignored);
+// 0 and 1, in any type of numbers or in u8. A zero may be negative. With or_not_finite, numbers that are not finite
+// too.
+AllowedElements allowed_spikes(int32_t dtype, bool or_not_finite);
+// Numbers from 0 to 1, likewise.
+AllowedElements allowed_rates(int32_t dtype, bool or_not_finite);
+// Numbers that are finite.
+AllowedElements allowed_finite(int32_t dtype);
+
+inline namespace SYNFIRE_MODEL_LEVEL {
+
+// The rule for words of one size. Without a branch, so that a loop over elements can be vectorised.
+template <class Word>
+struct AllowedWords {
+  Word mask, most, also0, also1, magnitude, most_finite;
+
+  SYNFIRE_MODEL_FN explicit AllowedWords(const AllowedElements& all)
+      : mask(static_cast<Word>(all.mask)),
+        most(static_cast<Word>(all.most)),
+        also0(static_cast<Word>(all.also[0])),
+        also1(static_cast<Word>(all.also[1])),
+        magnitude(static_cast<Word>(all.magnitude)),
+        most_finite(static_cast<Word>(all.most_finite)) {}
+
+  SYNFIRE_MODEL_FN bool is_within(Word bits) const { return static_cast<Word>(bits & mask) <= most; }
+  SYNFIRE_MODEL_FN bool is_other(Word bits) const {
+    return (bits == also0) | (bits == also1) | (static_cast<Word>(bits & magnitude) > most_finite);
+  }
+  SYNFIRE_MODEL_FN bool has(Word bits) const { return is_within(bits) | is_other(bits); }
+  // Whether only the first test allows anything.
+  SYNFIRE_MODEL_FN bool has_no_others() const {
+    return is_within(also0) && is_within(also1) && most_finite == static_cast<Word>(~Word{0});
+  }
+};
+
+}  // namespace SYNFIRE_MODEL_LEVEL
+}  // namespace synfire::operations
+
+#endif
