@@ -66,8 +66,8 @@ struct KindOf {
 
 class Operation {
  public:
-  // The largest kind is a forward, with 19 views.
-  static constexpr size_t capacity = 1920;
+  // The largest kind is a forward, with 20 views.
+  static constexpr size_t capacity = 1952;
 
   template <class K>
     requires requires {
