@@ -819,7 +819,7 @@ typedef struct synfire_load_desc {
    *  `"multi_gaussian"` of `struct MultiGaussian`. Needed with `text`. Default with `file`: its own. */
   const char *name SYNFIRE_NULLABLE;
   /** Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it waits for a
-   *  processor does not count, time in which it has nothing to do does. Default 0: 60 seconds. */
+   *  processor does not count, time in which it has nothing to do does. Default 0: 120 seconds. */
   uint64_t time_out;
   /** Folder of the cache. Default: the environment variable `SYNFIRE_CACHE`, else `synfire` in the user's cache folder
    *  (`XDG_CACHE_HOME`, else `.cache` in `HOME`). A folder that cannot be used is an error if this field names it; else
@@ -4457,11 +4457,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
  *
  * Every element is looked at before anything is copied. What cannot be meant is refused, with its row, its value and
- * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT, and the data are as before): a label that is no class, 0 to C - 1,
- * nor the ignored one; a dense spike that is neither 0 nor 1; a value that is not finite; a rate outside 0 to 1; a
- * target or a sample weight that is not finite. The values `"any_number"` of the input and of the loss allow all but the
- * first, and the input's `"replace_nonfinite"` allows numbers that are not finite. Steps beyond a row's length count for
- * nothing and may hold anything.
+ * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT): a label that is no class, 0 to C - 1, nor the ignored one; a dense
+ * spike that is neither 0 nor 1; a rate outside 0 to 1; a value, target or sample weight that is not finite. The values
+ * `"any_number"` of the input and of the loss allow all but the first, and the input's `"replace_nonfinite"` allows
+ * numbers that are not finite. Steps beyond a row's length count for nothing and may hold anything.
  *
  * @param network        A built network with a loss, and for training data with an optimiser.
  * @param set            One of `SYNFIRE_DATA_*`.
@@ -4476,7 +4475,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched).
+ *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched). The data are then as before, or, where
+ *         the text says so because a copy to a GPU into the same arrays failed, there are none until a call succeeds.
  * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
  * @enqueues copies, and waits for them. @capture legal (they do not become part of a capture).
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
