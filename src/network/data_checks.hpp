@@ -1,4 +1,4 @@
-// What the arrays of a data set may hold: every element is looked at before anything is copied.
+// Checks every element of the arrays of a data set before anything is copied.
 #ifndef SYNFIRE_NETWORK_DATA_CHECKS_HPP
 #define SYNFIRE_NETWORK_DATA_CHECKS_HPP
 
