@@ -50,7 +50,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BY_HAND = {"forward_desc", "backward_desc", "native_desc", "record_native"}
 # In the order of the header; the generated classes come before the last one.
 CLASSES_BY_HAND = ["context", "buffer", "layer", "graph"]
-# Those of them that make buffers in their context. An object that has such parts knows its context, and gives it to them.
+# These classes make buffers in their context. An object with such parts knows its context and passes it to them.
 CLASSES_WITH_CONTEXT = {"layer"}
 METHODS_BY_HAND = {
     "synfire_context_reclaim", "synfire_context_synchronize", "synfire_context_get_properties", "synfire_buffer_fill",

@@ -819,7 +819,7 @@ typedef struct synfire_load_desc {
    *  `"multi_gaussian"` of `struct MultiGaussian`. Needed with `text`. Default with `file`: its own. */
   const char *name SYNFIRE_NULLABLE;
   /** Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it waits for a
-   *  processor does not count, time in which it has nothing to do does. Default 0: 60 seconds. */
+   *  processor does not count, time in which it has nothing to do does. Default 0: 120 seconds. */
   uint64_t time_out;
   /** Folder of the cache. Default: the environment variable `SYNFIRE_CACHE`, else `synfire` in the user's cache folder
    *  (`XDG_CACHE_HOME`, else `.cache` in `HOME`). A folder that cannot be used is an error if this field names it; else
@@ -4476,7 +4476,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched).
+ *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched). The data are then as before, or, where
+ *         the text says so because a copy to a GPU into the same arrays failed, there are none until a call succeeds.
  * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
  * @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of a capture).
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2

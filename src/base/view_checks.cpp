@@ -6,6 +6,22 @@
 
 namespace synfire::core {
 
+void check_length(const char* rule, const char* name, int64_t value, Zero zero) {
+  const bool may_be_zero = zero == Zero::means_one;
+  if (value < (may_be_zero ? 0 : 1))
+    fail_argument(rule, "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
+                  may_be_zero ? " (0 means 1)" : "");
+}
+
+bool is_addressable(std::initializer_list<int64_t> lengths) {
+  // 2^59 elements of f64 are 2^62 bytes; 2^40 leaves room to round up to whole words and steps.
+  constexpr int64_t largest = (int64_t{1} << 59) - (int64_t{1} << 40);
+  int64_t elements = 1;
+  for (const int64_t length : lengths)
+    if (__builtin_mul_overflow(elements, length, &elements)) return false;
+  return elements <= largest;
+}
+
 void check_memory(const Buffer& buffer, const char* name, bool host_device) {
   if (!host_device && buffer.view().memory == SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-KIND",
@@ -57,6 +73,13 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
   view.bytes = bytes;
   view.pitch = static_cast<int64_t>(pitch);
   return view;
+}
+
+View array_view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, bool host_device) {
+  std::string text = name_of_dtype(buffer.dtype());
+  text.append(" ").append(lengths_text({lengths.begin(), lengths.size()}));
+  if (is_packed(buffer.dtype())) text.append(" words");
+  return stepped(buffer, name, lengths, text, host_device);
 }
 
 }  // namespace synfire::core

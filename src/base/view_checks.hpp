@@ -1,5 +1,6 @@
-// Checks that every operation makes of its buffers: a kind of memory that the device can compute on, the right shape,
-// and room for the rows at the buffer's pitch. Checks of overlap are in operands.hpp.
+// Checks that every operation makes of its lengths and buffers: lengths that can be addressed, a kind of memory that
+// the device can compute on, the right shape, and room for the rows at the buffer's pitch. Checks of overlap are in
+// operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -11,6 +12,14 @@
 
 namespace synfire::core {
 
+// Refuses a length "desc.NAME" below 1, under `rule`. Where 0 means 1, it is allowed.
+enum class Zero { refused, means_one };
+void check_length(const char* rule, const char* name, int64_t value, Zero zero = Zero::refused);
+
+// Whether an array of these lengths, each at least 1, has less than 2^62 bytes in every type, also when its steps or
+// elements are rounded up to whole words.
+bool is_addressable(std::initializer_list<int64_t> lengths);
+
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
@@ -21,6 +30,9 @@ void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t
 // steps, or 1 if there are none. `shape` is for the error text.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
+
+// stepped() for an array that is described by its type and lengths: "f32 [2, 3, 4]", "bits [2, 3, 1] words".
+View array_view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, bool host_device);
 
 // Packed spikes of this shape: "bits [2, 3, 4 words]", "time-packed bits [1 words, 3, 100]".
 std::string packed_text(int32_t dtype, const Extents& extents);

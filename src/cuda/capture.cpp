@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <unordered_set>
 
 namespace synfire::cuda {
 
@@ -79,7 +81,7 @@ class Capturer {
     }
     place.next_begins_early = false;
     enqueue_signal(signal_.count, signal_.published, place);
-    const Nodes signal = added_nodes();
+    const Nodes signal = joined_nodes(end_of_capture(nullptr));
     if (signal.size() != 1)
       fail(SYNFIRE_ERROR_INTERNAL, "SYN-GRAPH-NODES", "the count of replays became %zu nodes instead of 1",
            signal.size());
@@ -104,59 +106,86 @@ class Capturer {
     return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
   }
 
-  // The nodes that were added to the capture since the last call. Updates `known_`, which is sorted.
-  Nodes added_nodes() {
+  // What the next work in the stream depends on, and how many nodes the capture has.
+  struct End {
+    Nodes dependencies;
+    size_t n_nodes = 0;
+  };
+  // Throws if the capture was ended or broken, for which the operation is blamed if there is one.
+  End end_of_capture(const Operation* operation) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long now = 0;
     cudaGraph_t graph = nullptr;
-    device_.check(api().stream_get_capture_info(stream_, &status, nullptr, &graph, nullptr, nullptr),
-                  "cudaStreamGetCaptureInfo");
-    size_t count = 0;
-    if (graph) device_.check(api().graph_get_nodes(graph, nullptr, &count), "cudaGraphGetNodes");
-    Nodes all(count), added;
-    if (count > 0) device_.check(api().graph_get_nodes(graph, all.data(), &count), "cudaGraphGetNodes");
-    std::sort(all.begin(), all.end());
-    std::set_difference(all.begin(), all.end(), known_.begin(), known_.end(), std::back_inserter(added));
-    known_ = std::move(all);
+    const cudaGraphNode_t* dependencies = nullptr;
+    size_t n_dependencies = 0;
+    const cudaError_t error =
+        api().stream_get_capture_info(stream_, &status, &now, &graph, &dependencies, &n_dependencies);
+    const bool calls_back = operation && operation->kind().calls_back;
+    if (error != cudaSuccess && !calls_back) device_.check(error, "cudaStreamGetCaptureInfo");
+    if (error != cudaSuccess) api().get_last_error();
+    if (operation && (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id_))
+      fail_capture(*operation, CaptureFault::broken);
+    End end = {Nodes(dependencies, dependencies + n_dependencies), 0};
+    if (graph) device_.check(api().graph_get_nodes(graph, nullptr, &end.n_nodes), "cudaGraphGetNodes");
+    graph_ = graph;
+    return end;
+  }
+
+  // The nodes that were added to the capture since the last call and precede what follows in the stream. Walks back to
+  // the nodes that are known, so that a whole capture takes time in proportion to its nodes. Updates `known_`.
+  Nodes joined_nodes(const End& end) {
+    const size_t n_added = end.n_nodes - std::min(known_.size(), end.n_nodes);
+    Nodes added;
+    const auto visit = [&](cudaGraphNode_t node) {
+      if (known_.insert(node).second) added.push_back(node);
+    };
+    for (const cudaGraphNode_t node : end.dependencies) visit(node);
+    Nodes before(n_added + end.dependencies.size() + 16);
+    for (size_t i = 0; i < added.size(); ++i) {
+      size_t count = 0;
+      for (;;) {
+        count = before.size();
+        device_.check(api().graph_node_get_dependencies(added[i], before.data(), &count),
+                      "cudaGraphNodeGetDependencies");
+        if (count < before.size()) break;
+        before.resize(2 * count);  // there may have been more than had room
+      }
+      for (size_t k = 0; k < count; ++k) visit(before[k]);
+    }
+    std::sort(added.begin(), added.end());
     return added;
+  }
+
+  void check_types(const Operation& operation, const Nodes& nodes) {
+    for (const cudaGraphNode_t node : nodes) {
+      const cudaGraphNodeType type = type_of(device_, node);
+      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset)
+        fail_capture(operation, CaptureFault::node_type, std::to_string(static_cast<int>(type)).c_str());
+    }
+  }
+
+  // Nodes of the capture do not precede what follows in the stream, or a callback has removed nodes.
+  [[noreturn]] void fail_unjoined(const Operation& operation, size_t n_nodes) {
+    Nodes all(n_nodes), unjoined;
+    if (n_nodes > 0) device_.check(api().graph_get_nodes(graph_, all.data(), &n_nodes), "cudaGraphGetNodes");
+    std::copy_if(all.begin(), all.end(), std::back_inserter(unjoined),
+                 [this](cudaGraphNode_t node) { return !known_.contains(node); });
+    check_types(operation, unjoined);
+    fail_capture(operation, CaptureFault::not_joined);
   }
 
   // Checks the nodes of an operation: they must be of types that a replay may have, and all must precede what follows
   // in the stream. An operation may fork to other streams if it joins them.
   Nodes capture_nodes(const Operation& operation, std::optional<size_t> n_expected) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    unsigned long long now = 0;
-    const cudaGraphNode_t* dependencies = nullptr;
-    size_t n_dependencies = 0;
-    const cudaError_t error =
-        api().stream_get_capture_info(stream_, &status, &now, nullptr, &dependencies, &n_dependencies);
-    if (error != cudaSuccess && !operation.kind().calls_back) device_.check(error, "cudaStreamGetCaptureInfo");
-    if (error != cudaSuccess) api().get_last_error();
-    if (error != cudaSuccess || status != cudaStreamCaptureStatusActive || now != id_)
-      fail_capture(operation, CaptureFault::broken);
-    Nodes reached(dependencies, dependencies + n_dependencies);
-    last_ = reached.size() == 1 ? reached.front() : nullptr;
-    Nodes added = added_nodes();
-    if (added.empty()) fail_capture(operation, CaptureFault::empty);
-    if (n_expected && added.size() != *n_expected)
-      fail_capture(operation, CaptureFault::count, std::to_string(added.size()).c_str());
-    for (const cudaGraphNode_t node : added) {
-      const cudaGraphNodeType type = type_of(device_, node);
-      if (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy && type != cudaGraphNodeTypeMemset)
-        fail_capture(operation, CaptureFault::node_type, std::to_string(static_cast<int>(type)).c_str());
-    }
-    for (size_t i = 0; i < reached.size(); ++i) {
-      if (!std::binary_search(added.begin(), added.end(), reached[i])) continue;
-      Nodes before(known_.size());
-      size_t count = before.size();
-      device_.check(api().graph_node_get_dependencies(reached[i], before.data(), &count),
-                    "cudaGraphNodeGetDependencies");
-      before.resize(count);
-      for (const cudaGraphNode_t node : before)
-        if (std::find(reached.begin(), reached.end(), node) == reached.end()) reached.push_back(node);
-    }
-    for (const cudaGraphNode_t node : added)
-      if (std::find(reached.begin(), reached.end(), node) == reached.end())
-        fail_capture(operation, CaptureFault::not_joined);
+    const End end = end_of_capture(&operation);
+    last_ = end.dependencies.size() == 1 ? end.dependencies.front() : nullptr;
+    const size_t n_before = known_.size();
+    if (end.n_nodes == n_before) fail_capture(operation, CaptureFault::empty);
+    if (n_expected && end.n_nodes != n_before + *n_expected)
+      fail_capture(operation, CaptureFault::count, std::to_string(end.n_nodes - n_before).c_str());
+    Nodes added = joined_nodes(end);
+    check_types(operation, added);
+    if (known_.size() != end.n_nodes) fail_unjoined(operation, end.n_nodes);
     return added;
   }
 
@@ -168,7 +197,8 @@ class Capturer {
   const cudaStream_t stream_;
   unsigned long long id_ = 0;       // CUDA's number of the capture
   cudaGraphNode_t last_ = nullptr;  // the only node that the next work in the stream depends on; null if several
-  Nodes known_;
+  cudaGraph_t graph_ = nullptr;     // the graph that the capture makes
+  std::unordered_set<cudaGraphNode_t> known_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ void close_file(intptr_t file) noexcept {
   if (file >= 0) ::close(static_cast<int>(file));
 }
 
-// The path behind all symbolic links, also if there is nothing yet at the end of them.
+// Follows all symbolic links in the path. The file at the end of them need not exist yet.
 std::string without_links(const std::string& path) {
   std::string at = path;
   constexpr int most_links = 40;  // as Linux follows
@@ -85,7 +85,7 @@ class WithoutSizeSignal {
     sigset_t pending;
     ::sigemptyset(&pending);
     ::sigpending(&pending);
-    // That of the write is taken back; one from before is not ours.
+    // The write may have raised the signal, which is then discarded. A signal that was pending before stays pending.
     if (!was_pending_ && ::sigismember(&pending, SIGXFSZ) == 1) take();
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;

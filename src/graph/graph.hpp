@@ -165,11 +165,11 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     void set_value(int32_t operation, const char* name, double value) const {
       graph_->change_value(operation, name, value);
     }
-    // A whole number of any 64 bits, also one that replays advance. Does not allocate.
+    // Sets an integer of 64 bits. Replays may advance it. Does not allocate.
     void set_whole(int32_t operation, const char* name, uint64_t value) const {
       graph_->change_whole(operation, name, value);
     }
-    // A number that replays advance, after every replay that was launched before.
+    // Returns an integer that replays advance, once every replay that was launched before is done.
     uint64_t counted(int32_t operation, const char* name) const;
     // Waits for replays that were launched before.
     void finish() const { graph_->finish(); }

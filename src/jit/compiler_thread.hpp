@@ -20,8 +20,15 @@ class CompilerThread {
 
   void join() noexcept;
   void detach() noexcept;
-  // That it has used so far; since it began, where the system does not say.
-  std::chrono::nanoseconds processor_time() const noexcept;
+  // Its processor time so far, and the time in which it had nothing to do, as far as look() has seen. All its time
+  // where the system does not say.
+  struct Used {
+    std::chrono::nanoseconds processor{0}, idle{0};
+    bool is_idle = true;  // now
+    std::chrono::nanoseconds total() const noexcept { return processor + idle; }
+  };
+  // Called a few times a second, while the thread runs.
+  Used look() noexcept;
 
  private:
   struct State;

@@ -1,7 +1,13 @@
 #include "compiler_thread.hpp"
 
-#include <pthread.h>
+#include "process_stat.hpp"
 
+#include <pthread.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <new>
@@ -10,24 +16,38 @@
 namespace synfire::jit {
 namespace {
 
-// Of address space: pages are used as they are touched. As much as the main thread of a program usually has.
+// The usual size of a main thread. It is address space: only pages that are touched take memory.
 constexpr size_t stack_bytes = size_t{16} << 20;
 
+using Clock = std::chrono::steady_clock;
+
+// What the thread begins with. It may outlive the object.
+struct Start {
+  std::function<void()> main;
+  std::shared_ptr<std::atomic<long>> number;
+};
+
 void* run(void* argument) {
-  const std::unique_ptr<std::function<void()>> main(static_cast<std::function<void()>*>(argument));
-  (*main)();
+  const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+#if defined(__linux__)
+  start->number->store(::syscall(SYS_gettid));
+#endif
+  start->main();
   return nullptr;
 }
 
 }  // namespace
 
 struct CompilerThread::State {
-  pthread_t thread;
-  std::chrono::steady_clock::time_point begin;
+  pthread_t thread = {};
+  std::shared_ptr<std::atomic<long>> number;  // the system's, 0 if it is not known
+  Clock::time_point last;
+  Used used;
 };
 
-CompilerThread::CompilerThread(std::function<void()> main) : state_(new State{{}, std::chrono::steady_clock::now()}) {
-  auto argument = std::make_unique<std::function<void()>>(std::move(main));
+CompilerThread::CompilerThread(std::function<void()> main)
+    : state_(new State{{}, std::make_shared<std::atomic<long>>(0), Clock::now(), {}}) {
+  auto argument = std::make_unique<Start>(Start{std::move(main), state_->number});
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) throw std::bad_alloc();
   pthread_attr_setstacksize(&attributes, stack_bytes);
@@ -52,12 +72,21 @@ void CompilerThread::detach() noexcept {
   pthread_detach(state_->thread);
 }
 
-std::chrono::nanoseconds CompilerThread::processor_time() const noexcept {
+CompilerThread::Used CompilerThread::look() noexcept {
+  State& s = *state_;
+  const Clock::time_point now = Clock::now();
+  const long number = s.number->load();
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%ld/stat", number);
+  const std::optional<ProcessStat> stat = number != 0 ? stat_at(path) : std::nullopt;
   clockid_t clock = {};
   timespec time = {};
-  if (pthread_getcpuclockid(state_->thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
-    return std::chrono::steady_clock::now() - state_->begin;
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  if (stat && pthread_getcpuclockid(s.thread, &clock) == 0 && clock_gettime(clock, &time) == 0)
+    s.used.processor = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  s.used.is_idle = !stat || !stat->is_busy();
+  if (s.used.is_idle) s.used.idle += now - s.last;
+  s.last = now;
+  return s.used;
 }
 
 }  // namespace synfire::jit

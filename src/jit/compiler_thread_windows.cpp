@@ -30,8 +30,8 @@ void CompilerThread::detach() noexcept {
   state_->thread.detach();
 }
 
-std::chrono::nanoseconds CompilerThread::processor_time() const noexcept {
-  return std::chrono::steady_clock::now() - state_->begin;
+CompilerThread::Used CompilerThread::look() noexcept {
+  return {std::chrono::steady_clock::now() - state_->begin, {}, false};
 }
 
 }  // namespace synfire::jit

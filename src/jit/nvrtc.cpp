@@ -228,26 +228,30 @@ DeviceCode compile_for_gpu(const std::string& source, const std::vector<std::str
   const Nvrtc& n = nvrtc();
   const auto job = std::make_shared<Job>(n, source, expressions, target_of(n, compute_major, compute_minor));
   CompilerThread thread([job] { job->run(); });
+  CompilerThread::Used used;
   bool late = false, cancelled = false;
   {
     std::unique_lock lock(job->mutex);
     while (!job->done && !late && !cancelled) {
       job->ended.wait_for(lock, std::chrono::milliseconds(100));
-      late = !job->done && thread.processor_time() >= progress.left();
-      cancelled = !job->done && !late && progress.is_cancelled();
+      if (job->done) break;
+      used = thread.look();
+      late = used.total() >= progress.left();
+      cancelled = !late && progress.is_cancelled();
     }
   }
   if (late || cancelled) {
     job->cancelled.store(true);
-    // A compiler that hears of it ends soon; the late result of another is dropped.
-    if (n.set_flow_callback)
+    // A compiler that hears of it and is at work ends soon; the late result of another is dropped.
+    if (n.set_flow_callback && !used.is_idle)
       thread.join();
     else
       thread.detach();
-    if (late) progress.fail_late(Progress::Late::at_work);
+    if (late) progress.fail_late(used.idle > used.processor ? Progress::Late::idle : Progress::Late::at_work);
     Progress::fail_cancelled();
   }
   thread.join();
+  progress.use(used.total());
   if (job->error == 0) return std::move(job->code);
   const std::string errors = errors_in(job->log, known_as);
   if (job->log.empty())

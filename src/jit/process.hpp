@@ -17,8 +17,8 @@ struct ProcessResult {
   End end;
   int code;                            // the exit status, the signal, or errno
   std::string output;                  // standard output and error together, at most 256 KiB from the start
-  std::chrono::nanoseconds used = {};  // of the time
-  bool idle = false;                   // most of it was spent with nothing to do
+  std::chrono::nanoseconds used = {};  // processor time and idle time, as the limit counts them
+  bool idle = false;                   // most of it was idle time
 };
 
 // The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this

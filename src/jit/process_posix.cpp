@@ -1,5 +1,7 @@
 #include "process.hpp"
 
+#include "process_stat.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -109,31 +111,10 @@ bool read_output(int from, std::string& output) {
 
 // ---- the time of a program ------------------------------------------------------------------------------------------
 
-// What /proc/PID/stat says.
-struct ProcessStat {
-  char state = 0;
-  uint64_t ticks = 0;  // of processor time, with that of children that have ended
-};
-
 std::optional<ProcessStat> stat_of(pid_t process) {
-  char path[64], text[1024];
+  char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(process));
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  const ssize_t n = ::read(file, text, sizeof text - 1);
-  ::close(file);
-  if (n <= 0) return std::nullopt;
-  text[n] = 0;
-  // The second field is the program's name in parentheses, which may have any characters.
-  const char* const rest = std::strrchr(text, ')');
-  ProcessStat stat;
-  unsigned long long user = 0, system = 0;
-  long long user_of_children = 0, system_of_children = 0;
-  if (!rest || std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld", &stat.state,
-                           &user, &system, &user_of_children, &system_of_children) != 5)
-    return std::nullopt;
-  stat.ticks = user + system + static_cast<uint64_t>(user_of_children + system_of_children);
-  return stat;
+  return stat_at(path);
 }
 
 // The children of a process's main thread, which are all that a compiler has.
@@ -153,7 +134,7 @@ std::vector<pid_t> children_of(pid_t process) {
   }
 }
 
-// How much of its time a program has used.
+// The time of a program that counts towards its limit.
 class UsedTime {
  public:
   explicit UsedTime(pid_t process) noexcept : process_(process) {}
@@ -175,11 +156,12 @@ class UsedTime {
   bool is_mostly_idle() const { return idle_ > processor_time(); }
 
  private:
-  // Whether one is running, wants to run, waits for a disk, or was stopped.
+  // Adds the processor time of a process and of its children. Sets `busy` if one of them is. Returns false if the
+  // system does not say.
   static bool add(pid_t process, bool& busy, uint64_t& ticks, int depth) {
     const std::optional<ProcessStat> stat = stat_of(process);
     if (!stat) return false;
-    busy |= std::strchr("RDTt", stat->state) != nullptr;
+    busy |= stat->is_busy();
     ticks += stat->ticks;
     if (depth < 8)
       for (const pid_t child : children_of(process)) add(child, busy, ticks, depth + 1);

@@ -9,7 +9,7 @@
 namespace synfire::jit {
 namespace {
 
-constexpr uint64_t default_time_out = 60000000000u;
+constexpr uint64_t default_time_out = 120000000000u;
 
 }  // namespace
 

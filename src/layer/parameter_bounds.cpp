@@ -9,7 +9,7 @@ namespace synfire::core {
 
 namespace {
 
-// Of the stored value.
+// The bounds apply to the stored value.
 ParameterBounds default_bounds(const model::ParameterSpec& spec) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double most_steps = 1e4, factor = 1e3;

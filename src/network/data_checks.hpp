@@ -1,4 +1,4 @@
-// What the arrays of a data set may hold: every element is looked at before the network takes any.
+// Checks every element of the arrays of a data set before the network uses any.
 #ifndef SYNFIRE_NETWORK_DATA_CHECKS_HPP
 #define SYNFIRE_NETWORK_DATA_CHECKS_HPP
 

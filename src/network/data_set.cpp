@@ -7,6 +7,8 @@
 #include <graph/eager_calls.hpp>
 #include <operations/elementwise/copy.hpp>
 
+#include <new>
+
 namespace synfire::network {
 
 using namespace synfire::core;
@@ -25,7 +27,7 @@ RowShape input_row(const Design& design) {
 
 namespace {
 
-// Of a loss.
+// A row of labels or targets: one entry, or one for each step.
 RowShape loss_row(const Design& design, int32_t dtype, int64_t width) {
   const bool per_step = design.only(StageKind::loss)->flag("per_step");
   return {dtype, per_step ? design.rules().n_steps : 1, width, per_step};
@@ -92,10 +94,9 @@ View checked_rows(const Array& array, int64_t n_rows) {
   if (buffer.dtype() != array.row.dtype)
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", array.name, name_of_dtype(buffer.dtype()),
                   name_of_dtype(array.row.dtype));
-  const int64_t lengths[] = {n_rows, array.row.stored_steps(), array.row.stored_width()};
-  const std::string text = std::string(name_of_dtype(array.row.dtype)).append(" ").append(lengths_text(lengths));
   constexpr bool any_memory = true;
-  const View view = stepped(buffer, array.name, {lengths[0], lengths[1], lengths[2]}, text, any_memory);
+  const View view =
+      array_view(buffer, array.name, {n_rows, array.row.stored_steps(), array.row.stored_width()}, any_memory);
   if (view.is_padded())
     fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", array.name,
                   static_cast<unsigned long long>(buffer.row_pitch()));
@@ -122,8 +123,7 @@ void copy_rows(const View& source, Buffer& destination, Context& context) {
 
 }  // namespace
 
-DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const DataArrays& arrays,
-                  const DataSet& before) {
+DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const DataArrays& arrays, DataSet& before) {
   check_given(design, arrays);
   DataSet after;
   after.n_rows = n_rows;
@@ -158,14 +158,29 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
     for (size_t i = 0; i < list.size(); ++i)
       if ((sources[i].memory != SYNFIRE_MEMORY_DEVICE) == from_host) copy_rows(sources[i], **list[i].after, context);
   };
-  copy(true);
-  if (looks_at_copies) {
-    DataArrays on_device = arrays;
-    for (size_t i = 0; i < list.size(); ++i)
-      if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) on_device.*list[i].place = list[i].after->get();
-    check_elements(context, design, n_rows, on_device);
+  if (!is_same) {
+    copy(true);
+    if (looks_at_copies) {
+      DataArrays on_device = arrays;
+      for (size_t i = 0; i < list.size(); ++i)
+        if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) on_device.*list[i].place = list[i].after->get();
+      check_elements(context, design, n_rows, on_device);
+    }
+    copy(false);
+    return after;
   }
-  copy(false);
+  constexpr const char* consequence = "; the network has no such data until synfire_network_set_data succeeds";
+  before.is_mixed = true;
+  try {
+    copy(true);
+    copy(false);
+  } catch (Failure& failure) {
+    failure.text.append(consequence);
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "host memory is exhausted%s", consequence);
+  }
+  before.is_mixed = false;
   return after;
 }
 

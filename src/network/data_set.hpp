@@ -19,6 +19,7 @@ struct DataSet {
   Ref<Buffer> targets;         // [R, C] or [R, T, C]
   Ref<Buffer> lengths;         // u32 [R]
   Ref<Buffer> sample_weights;  // f32 [R]
+  bool is_mixed = false;       // some arrays hold new rows and others old ones, because a copy failed
 };
 
 // One row of an array: `n_steps` steps of `width` elements, which packed formats store in fewer words.
@@ -43,9 +44,10 @@ struct DataArrays {
   Buffer *inputs, *labels, *targets, *lengths, *sample_weights;
 };
 // Copies arrays into memory of the network: that of `before` where the number of rows and the arrays given are the
-// same, else new memory. Throws INVALID_ARGUMENT and OUT_OF_MEMORY, and has changed nothing then.
+// same, else new memory. If it throws, it has changed nothing, except that `before` is mixed if a copy into its memory
+// failed. The error then says so.
 DataSet copy_data(const Design& design, core::Context& context, int64_t n_rows, const DataArrays& arrays,
-                  const DataSet& before);
+                  DataSet& before);
 
 }  // namespace synfire::network
 

@@ -614,7 +614,7 @@ void Design::take_changes(const Design& from) {
   for (size_t i = 0; i < next.size(); ++i) {
     const std::span<const ValueSpec> specs = specs_of(next[i].kind);
     for (size_t k = 0; k < specs.size(); ++k)
-      // What the network accepts is the program's choice, not the file's.
+      // A value without an effect here says which data the network accepts. The program chooses that, not the file.
       if (specs[k].changes && specs[k].effect != on_none) next[i].values[k] = from.stages_[i].values[k];
     next[i].parameters = from.stages_[i].parameters;
     if (draws(next[i]) && !next[i].seed_is_set) next[i].seed = from.stages_[i].seed;

@@ -237,6 +237,11 @@ const RecordedGraph& Network::checked_graph(GraphKind kind) const {
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-NO-DATA",
          "the network has no %s data; call synfire_network_set_data first",
          kind == GraphKind::training ? "training" : "evaluation");
+  if ((kind == GraphKind::training && training_.is_mixed) || (kind == GraphKind::evaluation && evaluation_.is_mixed))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-NO-DATA",
+         "the %s data are incomplete, because the call that was to replace them failed; call synfire_network_set_data "
+         "again",
+         kind == GraphKind::training ? "training" : "evaluation");
   return recorded;
 }
 

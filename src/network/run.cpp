@@ -231,10 +231,8 @@ class Rows {
     if (buffer.dtype() != row.dtype)
       fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
                     name_of_dtype(row.dtype));
-    const int64_t lengths[] = {n_rows, row.stored_steps(), row.stored_width()};
     constexpr bool any_memory = true;
-    view_ = stepped(buffer, name, {lengths[0], lengths[1], lengths[2]},
-                    std::string(name_of_dtype(row.dtype)).append(" ").append(lengths_text(lengths)), any_memory);
+    view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, any_memory);
     if (view_.is_padded())
       fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", name,
                     static_cast<unsigned long long>(buffer.row_pitch()));

@@ -6,14 +6,8 @@
 #include <set>
 #include <thread>
 
+#include "heap.hpp"
 #include "support.hpp"
-
-#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
-#if __GLIBC_PREREQ(2, 33)
-#include <malloc.h>
-#define SYNFIRE_TEST_HAS_MALLINFO2 1
-#endif
-#endif
 
 namespace synfire_test {
 namespace {
@@ -326,12 +320,7 @@ TEST(Lifetime, ReclaimCountsWhatIsStillInUse) {
   EXPECT_EQ(still_queued(), 0u);
 }
 
-#if defined(SYNFIRE_TEST_HAS_MALLINFO2) && !defined(SYNFIRE_TEST_SANITIZED)
-uint64_t heap_in_use() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
+#if defined(SYNFIRE_TEST_KNOWS_HEAP)
 // A program that only launches and waits also gets memory back: in waits that may take any time.
 TEST(Lifetime, OnlyABlockingWaitWithoutATimeOutFrees) {
   const Context context = make_context();

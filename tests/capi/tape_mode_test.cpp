@@ -4,14 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "heap.hpp"
 #include "storage_rig.hpp"
-
-#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
-#if __GLIBC_PREREQ(2, 33)
-#include <malloc.h>
-#define SYNFIRE_TEST_HAS_MALLINFO2 1
-#endif
-#endif
 
 namespace synfire_test {
 namespace {
@@ -421,12 +415,7 @@ TEST(TapeMemory, TheQueryTellsWhatEachModeTakes) {
   }
 }
 
-#if defined(SYNFIRE_TEST_HAS_MALLINFO2) && !defined(SYNFIRE_TEST_SANITIZED)
-uint64_t heap_in_use() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
+#if defined(SYNFIRE_TEST_KNOWS_HEAP)
 // On the host, device memory is on the heap. The first forward of a mode adds what the query reported, plus one or two
 // pages that the allocator spends on each large block.
 TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
@@ -476,8 +465,8 @@ TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
     const uint64_t first = heap_in_use();
     EXPECT_GE(first - before, told);
     EXPECT_LE(first - before, told + 16384);
-    EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
-    EXPECT_EQ(heap_in_use(), first) << "a second forward uses the same";
+    for (int time = 0; time < 2; ++time) EXPECT_OK(synfire_layer_forward(layer, &forward, nullptr));
+    EXPECT_LE(heap_in_use(), first + most_cached()) << "later forwards use the same tape";
   }
 }
 #endif

@@ -135,6 +135,44 @@ TEST_F(Captures, ForkedWorkThatIsJoinedIsWelcome) {
   EXPECT_EQ(data_of(out)[5], 11);
 }
 
+// However many operations a graph has, instantiating it asks CUDA for each node a few times only.
+TEST_F(Captures, ALongGraphIsCapturedInProportionToItsLength) {
+  const auto nodes_of = [&](int n_operations) {
+    const Graph graph = make_graph(context);
+    for (int i = 0; i < n_operations; ++i) i % 2 == 0 ? record_copy(graph, x, out) : record_copy(graph, out, x);
+    fake::reset_calls();
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    return fake::nodes_returned();
+  };
+  const uint64_t few = nodes_of(100), many = nodes_of(800);
+  EXPECT_GT(few, 0u);
+  EXPECT_LE(many, 8 * few);
+}
+
+TEST_F(Captures, ManyForksThatAreJoinedAreWelcome) {
+  constexpr int n_sides = 60;
+  std::vector<cudaStream_t> sides;
+  for (int i = 0; i < n_sides; ++i) sides.push_back(fake::make_stream());
+  Callback callback = [&](const synfire_native_call& call) {
+    float* const data = static_cast<float*>(call.writes[0].data);
+    for (const cudaStream_t each : sides) {
+      fake::fork(call.stream, each);
+      fake::launch(each, [data] { data[5] += 1; });
+    }
+    const synfire_status status = add_one(call);
+    for (const cudaStream_t each : sides) fake::join(call.stream, each);
+    return status;
+  };
+  {
+    const Graph graph = record(callback);
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    wait(graph, launch(graph));
+    EXPECT_EQ(data_of(out)[5], n_sides + 1);
+  }
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  for (const cudaStream_t each : sides) fake::destroy_stream(each);
+}
+
 TEST_F(Captures, ACallbackThatFailsIsNamed) {
   expect_blamed([](const synfire_native_call&) { return -5; }, {"5"});
   expect_blamed([](const synfire_native_call& call) { return add_one(call) == SYNFIRE_OK ? -6 : 0; }, {"6"});

@@ -49,8 +49,13 @@ void reset_calls() {
   const Inside inside;
   for (auto& count : state().counts) count.second = 0;
   state().total = 0;
+  state().nodes_returned = 0;
   state().captured_kernels.clear();
   state().passes.clear();
+}
+uint64_t nodes_returned() {
+  const Inside inside;
+  return state().nodes_returned;
 }
 Live live() {
   const Inside inside;

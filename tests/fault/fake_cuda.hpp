@@ -22,6 +22,8 @@ void install(int n_devices = 1, int compute_major = 9, int driver_version = 1300
 uint64_t calls();                         // since the last reset_calls()
 uint64_t calls(const std::string& name);  // "cudaMalloc"
 void reset_calls();
+// How many nodes of graphs were returned since reset_calls(): by cudaGraphGetNodes and cudaGraphNodeGetDependencies.
+uint64_t nodes_returned();
 struct Live {
   int64_t allocations, streams, graphs, executables;
   bool operator==(const Live&) const = default;

@@ -84,6 +84,7 @@ struct State {
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
+  uint64_t nodes_returned = 0;
   std::map<std::string, std::pair<int, cudaError_t>> failures;
   std::vector<std::unique_ptr<Stream>> streams;
   Stream legacy_stream;

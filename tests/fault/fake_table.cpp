@@ -179,8 +179,9 @@ Api table() {
   t.graph_get_nodes = [](cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* n) -> cudaError_t {
     FAKE_CALL("cudaGraphGetNodes");
     *n = of(graph)->nodes.size();
-    if (nodes)
-      for (const auto& node : of(graph)->nodes) *nodes++ = handle(node.get());
+    if (!nodes) return cudaSuccess;
+    for (const auto& node : of(graph)->nodes) *nodes++ = handle(node.get());
+    state().nodes_returned += *n;
     return cudaSuccess;
   };
   t.graph_node_get_type = [](cudaGraphNode_t node, cudaGraphNodeType* type) -> cudaError_t {
@@ -190,9 +191,10 @@ Api table() {
   };
   t.graph_node_get_dependencies = [](cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n) -> cudaError_t {
     FAKE_CALL("cudaGraphNodeGetDependencies");
-    if (!dependencies || *n < of(node)->dependencies.size()) return static_cast<cudaError_t>(402);  // a lossy query
-    *n = of(node)->dependencies.size();
-    for (const Node* dependency : of(node)->dependencies) *dependencies++ = handle(dependency);
+    if (!dependencies) return static_cast<cudaError_t>(402);  // a lossy query
+    *n = std::min(*n, of(node)->dependencies.size());
+    for (size_t i = 0; i < *n; ++i) *dependencies++ = handle(of(node)->dependencies[i]);
+    state().nodes_returned += *n;
     return cudaSuccess;
   };
   t.graph_node_set_enabled = [](cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int enabled) -> cudaError_t {

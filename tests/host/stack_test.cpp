@@ -1,18 +1,24 @@
 // No call on a host context needs more than 32 KiB of stack, whatever the model, the type and the shape; nor does a
-// part of a task that a job system runs. Each call is made on a thread of its own whose stack was painted with a
-// pattern; how far down the pattern has changed is what the call took. call_watch.c does the same for other programs.
+// part of a task that a job system runs. Each call is made on a thread that has 32 KiB of stack, with protected memory
+// below. The stack is painted with a pattern, and how far down it has changed is what the call took. call_watch.c
+// measures the calls of other programs.
 #include <synfire/synfire.h>
 
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +26,7 @@
 namespace {
 
 constexpr size_t allowed = size_t{32} << 10;
-constexpr size_t stack_bytes = size_t{256} << 10, guard_bytes = 4096;
+constexpr size_t stack_bytes = size_t{256} << 10, page_bytes = 4096, signal_bytes = size_t{64} << 10;
 constexpr uint64_t pattern = 0x5AFE57ACC5AFE57Au;
 
 int n_failures = 0;
@@ -32,20 +38,30 @@ void raise_to(std::atomic<size_t>& most, size_t depth) {
   }
 }
 
-// Runs a function on a thread with a painted stack; returns how many bytes below the thread's first frame it changed.
-class PaintedThread {
+// What the thread does, for the text about a call that reaches the protected memory.
+thread_local const char* what_is_called = "";
+
+void say_overflow(int, siginfo_t*, void*) {
+  const char* const texts[] = {what_is_called, " reached the memory below its 32 KiB of stack\n"};
+  for (const char* text : texts)
+    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  _exit(1);
+}
+
+// Runs a function on a thread with a small painted stack.
+class SmallThread {
  public:
-  explicit PaintedThread(const std::function<void()>& function) : function_(function) {
+  SmallThread(const char* what, const std::function<void()>& function) : what_(what), function_(function) {
     stack_ = static_cast<char*>(
         mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (stack_ == MAP_FAILED || mprotect(stack_, guard_bytes, PROT_NONE) != 0) std::abort();
-    std::fill(begin(), end(), pattern);
+    if (stack_ == MAP_FAILED) std::abort();
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stack_, stack_bytes);
     if (pthread_create(&thread_, &attributes, run, this) != 0) std::abort();
     pthread_attr_destroy(&attributes);
   }
+  // How many bytes below the thread's first frame the function has changed.
   size_t depth() {
     pthread_join(thread_, nullptr);
     munmap(stack_, stack_bytes);
@@ -53,18 +69,41 @@ class PaintedThread {
   }
 
  private:
-  uint64_t* begin() const { return reinterpret_cast<uint64_t*>(stack_ + guard_bytes); }
-  uint64_t* end() const { return reinterpret_cast<uint64_t*>(stack_ + stack_bytes); }
   static void* run(void* argument) {
-    auto* const thread = static_cast<PaintedThread*>(argument);
-    const char* const frame = static_cast<const char*>(__builtin_frame_address(0));
-    thread->function_();
-    const uint64_t* lowest = thread->begin();
-    while (*lowest == pattern) ++lowest;
-    thread->depth_ = static_cast<size_t>(frame - reinterpret_cast<const char*>(lowest));
+    auto* const thread = static_cast<SmallThread*>(argument);
+    what_is_called = thread->what_;
+    stack_t alternative = {};
+    alternative.ss_sp = thread->stack_;
+    alternative.ss_size = signal_bytes;
+    sigaltstack(&alternative, nullptr);
+    // The stack that the function may use ends at a page.
+    char* const frame = static_cast<char*>(__builtin_frame_address(0));
+    const size_t unused = reinterpret_cast<uintptr_t>(frame - allowed) % page_bytes;
+    char* const first = frame - unused;
+    thread->work(first, static_cast<char*>(__builtin_alloca(unused)));
+    alternative.ss_flags = SS_DISABLE;
+    sigaltstack(&alternative, nullptr);
     return nullptr;
   }
+  // `unused` is on the stack above.
+  [[gnu::noinline]] void work(char* first, char* unused) {
+    asm volatile("" : : "r"(unused) : "memory");
+    auto* const lowest = reinterpret_cast<uint64_t*>(first - allowed);
+    paint(lowest, static_cast<const char*>(__builtin_frame_address(0)));
+    char* const below = stack_ + signal_bytes;
+    if (mprotect(below, static_cast<size_t>(first - allowed - below), PROT_NONE) != 0) std::abort();
+    function_();
+    const uint64_t* changed = lowest;
+    while (*changed == pattern) ++changed;
+    depth_ = static_cast<size_t>(first - reinterpret_cast<const char*>(changed));
+  }
+  // All but what its caller and it have on the stack.
+  [[gnu::noinline]] static void paint(uint64_t* from, const char* frame) {
+    const auto* const end = reinterpret_cast<const uint64_t*>(frame - 512);
+    for (volatile uint64_t* word = from; word < end; ++word) *word = pattern;
+  }
 
+  const char* const what_;
   const std::function<void()>& function_;
   char* stack_ = nullptr;
   pthread_t thread_ = {};
@@ -87,7 +126,7 @@ void call(const std::string& what, const std::function<synfire_status()>& make) 
     error.resize(1024);
     synfire_last_error(error.data(), error.size(), nullptr);
   };
-  const size_t depth = PaintedThread(function).depth();
+  const size_t depth = SmallThread(what.c_str(), function).depth();
   raise_to(deepest_call, depth);
   if (status < 0) {
     std::fprintf(stderr, "%s: %s\n", what.c_str(), error.c_str());
@@ -98,7 +137,7 @@ void call(const std::string& what, const std::function<synfire_status()>& make) 
 
 // ---- Job systems ----------------------------------------------------------------------------------------------------
 
-// Runs the parts of each task on threads with painted stacks.
+// Runs the parts of each task on threads with small stacks.
 struct Jobs {
   std::atomic<int> n_parts{0};
 };
@@ -107,7 +146,7 @@ void* SYNFIRE_CALL enqueue(void* user, synfire_task task, void* argument, int32_
   std::thread([=] {  // these threads are made on a stack that is no part of the call
     for (int32_t first = 0; first < n_items; first += 2) {
       const std::function<void()> part = [&] { task(argument, first, std::min(first + 2, n_items)); };
-      const size_t depth = PaintedThread(part).depth();
+      const size_t depth = SmallThread("a part of a task", part).depth();
       raise_to(deepest_part, depth);
       check_depth("a part of a task", depth);
       ++jobs->n_parts;
@@ -337,10 +376,36 @@ void test_networks() {
   synfire_context_destroy(context);
 }
 
+// ---- Texts ----------------------------------------------------------------------------------------------------------
+
+// A model of three variables that is compiled at run time.
+void test_loaded() {
+  const synfire_context context = make_context(nullptr);
+  synfire_load_desc desc = SYNFIRE_LOAD_DESC_INIT;
+  desc.cache = SYNFIRE_TEST_CACHE;
+  desc.time_out = 600000000000u;
+  desc.file = SYNFIRE_TEST_SOURCE "/docs/examples/models/conductance_based_lif.hpp";
+  synfire_model model = nullptr;
+  call("synfire_model_load", [&] { return synfire_model_load(context, &desc, &model); });
+  synfire_load_info info = SYNFIRE_LOAD_INFO_INIT;
+  call("synfire_model_get_info", [&] { return synfire_model_get_info(model, &info); });
+  synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
+  call("synfire_model_check", [&] { return synfire_model_check(model, 1, 100, &report); });
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
+    for (const Shape& shape : {Shape{1, 1, 1}, Shape{40, 2, 700}})
+      LayerCalls(context, {info.id, "the loaded model", "tau"}, dtype, shape, SYNFIRE_TAPE_RECOMPUTE);
+  NetworkCalls(context, {info.id, "the loaded model", "tau"}, SYNFIRE_DTYPE_F32, 8);
+  call("synfire_model_destroy", [&] {
+    synfire_model_destroy(model);
+    return SYNFIRE_OK;
+  });
+  synfire_context_destroy(context);
+}
+
 // ---- Sums of many numbers -------------------------------------------------------------------------------------------
 
 // Reductions over more than one chunk, losses over more than one block of classes, and synapses of many inputs.
-void test_large_operations() {
+void test_operations() {
   const synfire_context context = make_context(nullptr);
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
     const auto make = [&](int32_t type, uint64_t n_elements) {
@@ -408,13 +473,37 @@ void test_large_operations() {
   synfire_context_destroy(context);
 }
 
+// A call that takes more than it may, to show that this is noticed.
+void test_overflow() {
+  call("40000 bytes of its own", [] {
+    volatile char* const bytes = static_cast<char*>(__builtin_alloca(40000));
+    for (int i = 40000; i-- > 0;) bytes[i] = 1;
+    return SYNFIRE_OK;
+  });
+}
+
+struct Part {
+  const char* name;
+  void (*test)();
+};
+constexpr Part parts[] = {{"layers", test_layers},         {"jobs", test_job_system}, {"networks", test_networks},
+                          {"operations", test_operations}, {"loaded", test_loaded},   {"overflow", test_overflow}};
+
 }  // namespace
 
-int main() {
-  test_layers();
-  test_job_system();
-  test_networks();
-  test_large_operations();
+int main(int argc, char** argv) {
+  struct sigaction action = {};
+  action.sa_sigaction = say_overflow;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
+  const Part* const part = std::find_if(std::begin(parts), std::end(parts), [&](const Part& each) {
+    return argc == 2 && std::strcmp(each.name, argv[1]) == 0;
+  });
+  if (part == std::end(parts)) {
+    std::fprintf(stderr, "usage: synfire-stack-test layers|jobs|networks|operations|loaded|overflow\n");
+    return 2;
+  }
+  part->test();
   std::printf("the deepest call took %zu bytes of stack, the deepest part of a task %zu; %zu are allowed\n",
               deepest_call.load(), deepest_part.load(), allowed);
   return n_failures == 0 ? 0 : 1;

@@ -1,12 +1,17 @@
 // NVRTC reads what the library contains: kernels of every built-in model, in every storage type and both directions,
 // and those of texts, without a GPU and without a header. Skipped where there is no NVRTC.
 #include <gtest/gtest.h>
+#include <jit/compiler_thread.hpp>
 #include <jit/kernel_source.hpp>
 #include <jit/nvrtc.hpp>
 
 #include <base/error.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "texts.hpp"
 
@@ -175,6 +180,38 @@ TEST_F(Nvrtc, EndsAtTheTimeOut) {
   } catch (const core::Failure& failure) {
     EXPECT_STREQ(failure.rule, "SYN-MODEL-TIME");
   }
+}
+
+// What the time-out counts: processor time, and the time of a compiler that waits for something.
+CompilerThread::Used used_by(bool works) {
+  std::atomic<bool> is_over{false};
+  std::mutex asleep;
+  asleep.lock();
+  CompilerThread thread([&] {
+    if (works)
+      while (!is_over) {
+      }
+    else
+      const std::lock_guard waiting(asleep);
+  });
+  CompilerThread::Used used;
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    used = thread.look();
+  } while (used.total() < std::chrono::milliseconds(200));
+  is_over = true;
+  asleep.unlock();
+  thread.join();
+  return used;
+}
+
+TEST(CompilerThreads, CountWorkAndWaiting) {
+  const CompilerThread::Used working = used_by(true);
+  EXPECT_GT(working.processor, working.idle);
+  EXPECT_FALSE(working.is_idle);
+  const CompilerThread::Used waiting = used_by(false);
+  EXPECT_LT(waiting.processor, waiting.idle);
+  EXPECT_TRUE(waiting.is_idle);
 }
 
 // A GPU's kernels are compiled from what the library contains, which a model of a build's own is not part of.

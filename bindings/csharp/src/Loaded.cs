@@ -30,7 +30,7 @@ namespace Synfire
         /// <summary>Whether no compiled code is read from the cache or stored in it.</summary>
         public bool NoCache { get; set; }
 
-        /// <summary>Processor time after which a compiler that is still at work is ended. Zero (default): 60 seconds.</summary>
+        /// <summary>Processor time after which a compiler that is still at work is ended. Zero (default): 120 seconds.</summary>
         public TimeSpan TimeOut { get; set; }
 
         /// <summary>

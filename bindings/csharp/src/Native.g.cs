@@ -417,7 +417,7 @@ namespace Synfire.Raw
         public byte* name;
         /// <summary>
         /// Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it
-        /// waits for a processor does not count, time in which it has nothing to do does. Default 0: 60 seconds.
+        /// waits for a processor does not count, time in which it has nothing to do does. Default 0: 120 seconds.
         /// </summary>
         public ulong time_out;
         /// <summary>

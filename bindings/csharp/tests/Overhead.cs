@@ -20,7 +20,7 @@ namespace Synfire.Tests
             {
                 long measured = -1;
                 bool done = true;
-                // What the runtime compiles during the first rounds is not counted.
+                // The first rounds are not counted: the runtime still compiles methods then.
                 for (int i = 0; i < 3; ++i)
                 {
                     long before = GC.GetAllocatedBytesForCurrentThread();

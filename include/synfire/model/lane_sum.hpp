@@ -7,7 +7,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// Of numbers that come one after the other.
+// The sum of numbers that are given one after the other.
 class LaneSum {
  public:
   SYNFIRE_MODEL_FN void add(double value) { lanes_[n_added_++ % synfire::model::reduction_lanes] += value; }

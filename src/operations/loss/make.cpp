@@ -39,28 +39,23 @@ namespace {
 // ---- what is refused ------------------------------------------------------------------------------------------------
 
 Extents checked(Extents e) {
-  const auto at_least = [](int64_t value, const char* name, int64_t least, const char* note) {
-    if (value < least)
-      fail_argument("SYN-LOSS-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
-                    note);
-  };
-  at_least(e.n_steps, "n_steps", 0, " (0 means 1)");
-  at_least(e.batch, "batch", 0, " (0 means 1)");
-  at_least(e.n_neurons, "n_classes", 1, "");
+  constexpr const char* rule = "SYN-LOSS-SHAPE";
+  check_length(rule, "n_steps", e.n_steps, Zero::means_one);
+  check_length(rule, "batch", e.batch, Zero::means_one);
+  check_length(rule, "n_classes", e.n_neurons);
   if (e.n_steps == 0) e.n_steps = 1;
   if (e.batch == 0) e.batch = 1;
   constexpr int64_t most_classes = 0x7FFFFFFF, most_samples = 0xFFFFFFFF;
   if (e.n_neurons > most_classes)
-    fail_argument("SYN-LOSS-SHAPE", "desc.n_classes is %lld; at most 2^31 - 1 classes are allowed",
+    fail_argument(rule, "desc.n_classes is %lld; at most 2^31 - 1 classes are allowed",
                   static_cast<long long>(e.n_neurons));
   int64_t samples = 0;
   if (__builtin_mul_overflow(e.n_steps, e.batch, &samples) || samples > most_samples)
-    fail_argument("SYN-LOSS-SHAPE",
+    fail_argument(rule,
                   "desc.n_steps is %lld and desc.batch %lld; at most 2^32 - 1 samples are allowed, so that u32 can "
                   "count them",
                   static_cast<long long>(e.n_steps), static_cast<long long>(e.batch));
-  int64_t elements = 0;
-  if (__builtin_mul_overflow(samples, e.n_neurons, &elements) || elements > int64_t{1} << 58)
+  if (!is_addressable({samples, e.n_neurons}))
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-LOSS-OVERFLOW",
          "desc.n_steps %lld times desc.batch %lld times desc.n_classes %lld elements cannot be addressed",
          static_cast<long long>(e.n_steps), static_cast<long long>(e.batch), static_cast<long long>(e.n_neurons));
@@ -127,9 +122,7 @@ class Views {
 
  private:
   View view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths) const {
-    const std::string text =
-        std::string(name_of_dtype(buffer.dtype())).append(" ").append(lengths_text({lengths.begin(), lengths.size()}));
-    return stepped(buffer, name, lengths, text, on_host_);
+    return array_view(buffer, name, lengths, on_host_);
   }
 
   const Extents& e_;

@@ -106,7 +106,7 @@ int64_t backward_work_of(const Extents& extents) {
   return backward_weight * work_of(extents);
 }
 
-// Those of the lists at the processor's level, or those that were compiled at run time.
+// Returns the built-in kernels at the processor's level, or those that were compiled at run time.
 const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
   return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels
                 : SYNFIRE_SELECT_LEVEL(neuron_kernels);

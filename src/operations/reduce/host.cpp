@@ -134,7 +134,7 @@ ReduceColumns only(ReduceColumns in, int64_t entry) {
   return in;
 }
 
-// Of a place: of running sums, if the reduction has any.
+// The bytes of a place: its running sums, if the reduction has any.
 uint64_t bytes_of_lanes(const Reduce& op) {
   const bool sums = op.reduction == Reduction::sum || op.reduction == Reduction::mean;
   if (!sums || has_whole_numbers(op.source)) return 0;

@@ -13,21 +13,14 @@ using namespace synfire::core;
 namespace {
 
 void check_lengths(const ReplaceNonfiniteRequest& request) {
-  const auto check = [](int64_t value, const char* name, int64_t least, const char* note) {
-    if (value < least)
-      fail_argument("SYN-REPLACE-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
-                    note);
-  };
-  check(request.n_steps, "n_steps", 0, " (0 means 1)");
-  check(request.n_elements, "n_elements", 1, "");
-  check(request.batch, "batch", 0, " (0 means 1)");
+  constexpr const char* rule = "SYN-REPLACE-SHAPE";
+  check_length(rule, "n_steps", request.n_steps, Zero::means_one);
+  check_length(rule, "n_elements", request.n_elements);
+  check_length(rule, "batch", request.batch, Zero::means_one);
 }
 
 void check_size(int64_t n_steps, int64_t batch, int64_t n_elements) {
-  constexpr int64_t largest = int64_t{1} << 58;  // 2^61 bytes of f64
-  int64_t elements = 0;
-  if (__builtin_mul_overflow(n_steps, batch, &elements) || __builtin_mul_overflow(elements, n_elements, &elements) ||
-      elements > largest)
+  if (!is_addressable({n_steps, batch, n_elements}))
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-REPLACE-OVERFLOW",
          "desc.n_steps %lld times desc.batch %lld times desc.n_elements %lld elements cannot be addressed",
          static_cast<long long>(n_steps), static_cast<long long>(batch), static_cast<long long>(n_elements));
@@ -51,12 +44,6 @@ void check_types(const ReplaceNonfiniteRequest& request) {
     fail_argument("SYN-BUFFER-TYPE", "desc.count holds %s; u64 is needed", name_of_dtype(request.count->dtype()));
 }
 
-View dense(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, bool on_host) {
-  const std::string text =
-      std::string(name_of_dtype(buffer.dtype())).append(" ").append(lengths_text({lengths.begin(), lengths.size()}));
-  return stepped(buffer, name, lengths, text, on_host);
-}
-
 }  // namespace
 
 OperationLabel label(const ReplaceNonfinite& op) {
@@ -73,9 +60,9 @@ OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request, bool on_
   check_size(n_steps, batch, request.n_elements);
   check_types(request);
   OperationList operations = {ReplaceNonfinite{
-      request.accumulate, dense(*request.source, "desc.source", {n_steps, batch, request.n_elements}, on_host),
-      dense(*request.count, "desc.count", {1}, on_host),
-      dense(*request.destination, "desc.destination", {n_steps, batch, request.n_elements}, on_host)}};
+      request.accumulate, array_view(*request.source, "desc.source", {n_steps, batch, request.n_elements}, on_host),
+      array_view(*request.count, "desc.count", {1}, on_host),
+      array_view(*request.destination, "desc.destination", {n_steps, batch, request.n_elements}, on_host)}};
   check_overlap(operations);
   return operations;
 }

@@ -10,20 +10,12 @@ namespace synfire::operations {
 using namespace synfire::core;
 
 Extents checked_extents(Extents extents) {
-  const auto check = [](int64_t value, const char* name, int64_t least, const char* note) {
-    if (value < least)
-      fail_argument("SYN-SPIKES-SHAPE", "desc.%s is %lld; at least 1 is needed%s", name, static_cast<long long>(value),
-                    note);
-  };
-  check(extents.n_steps, "n_steps", 1, "");
-  check(extents.n_neurons, "n_neurons", 1, "");
-  check(extents.batch, "batch", 0, " (0 means 1)");
+  constexpr const char* rule = "SYN-SPIKES-SHAPE";
+  check_length(rule, "n_steps", extents.n_steps);
+  check_length(rule, "n_neurons", extents.n_neurons);
+  check_length(rule, "batch", extents.batch, Zero::means_one);
   if (extents.batch == 0) extents.batch = 1;
-  // 2^59 elements of f64 are 2^62 bytes; 2^40 leaves room to round up to whole words and steps.
-  constexpr int64_t largest = (int64_t{1} << 59) - (int64_t{1} << 40);
-  int64_t elements = 0;
-  if (__builtin_mul_overflow(extents.n_steps, extents.batch, &elements) ||
-      __builtin_mul_overflow(elements, extents.n_neurons, &elements) || elements > largest)
+  if (!is_addressable({extents.n_steps, extents.batch, extents.n_neurons}))
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SPIKES-OVERFLOW",
          "desc.n_steps %lld times desc.batch %lld times desc.n_neurons %lld elements cannot be addressed",
          static_cast<long long>(extents.n_steps), static_cast<long long>(extents.batch),

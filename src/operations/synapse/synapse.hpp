@@ -154,7 +154,7 @@ struct SynapseInputGradient {
   void run(const Kind& op, host::Launcher& launcher);       \
   cuda::Hints hints(const Kind& op, const cuda::GpuShape&); \
   void enqueue(const Kind& op, cuda::Launcher& launcher)
-// On the host, once everything else is set.
+// Scratch memory on the host. Called once all other members are set.
 View host_places_of(const core::Device& device, const SynapseForward& op);
 View host_places_of(const core::Device& device, const SynapseWeightGradient& op);
 SYNFIRE_SYNAPSE_FUNCTIONS(PrepareSynapse);

@@ -108,7 +108,7 @@ impl<'a> Text<'a> {
         self.no_cache = no_cache;
         self
     }
-    /// Processor time after which a compiler that is still at work is ended. Default: 60 seconds.
+    /// Processor time after which a compiler that is still at work is ended. Default: 120 seconds.
     pub fn time_out(mut self, time_out: Duration) -> Self {
         self.time_out = u64::try_from(time_out.as_nanos()).unwrap_or(u64::MAX).max(1);
         self
