@@ -88,6 +88,15 @@ bool RecordedWrites::any_after(const Versioned* object, uint32_t operation) cons
   return of && writes_[of->newest].operation > operation;
 }
 
+bool RecordedWrites::any_between(const Versioned* object, uint32_t after, uint32_t before,
+                                 std::span<const uint8_t> enabled) const noexcept {
+  const OfObject* const of = find(object);
+  uint32_t at = of ? of->newest : AddressIndex::none;
+  for (; at != AddressIndex::none && writes_[at].operation > after; at = writes_[at].previous)
+    if (writes_[at].operation < before && enabled[writes_[at].operation] != 0) return true;
+  return false;
+}
+
 std::optional<uint32_t> RecordedWrites::first(const Versioned* object, std::optional<uint32_t> after) const noexcept {
   const OfObject* const of = find(object);
   std::optional<uint32_t> found;

@@ -58,6 +58,9 @@ class RecordedWrites {
   // ---- seeing what was recorded. An object may be null.
   bool any(const Versioned* object) const noexcept { return find(object) != nullptr; }
   bool any_after(const Versioned* object, uint32_t operation) const noexcept;
+  // Whether one of those between two operations writes it and is enabled.
+  bool any_between(const Versioned* object, uint32_t after, uint32_t before,
+                   std::span<const uint8_t> enabled) const noexcept;
   // The first operation that writes the object, or the first one after another.
   std::optional<uint32_t> first(const Versioned* object, std::optional<uint32_t> after) const noexcept;
   // The operations that are enabled and write an object that is not always counted.

@@ -205,10 +205,20 @@ void GraphTapes::plan(std::span<const uint8_t> enabled) noexcept {
   for (Backward& backward : backwards_) {
     if (!runs(backward.operation)) continue;
     backward.from_before = !backward.forward || !runs(forwards_[*backward.forward].operation);
-    if (!backward.from_before) continue;
-    const bool changed = of_layers_[backward.layer_number].updates.before(backward.operation) ||
+    if (!backward.from_before) {
+      const uint32_t forward = forwards_[*backward.forward].operation;
+      const auto overwritten = [&](const Buffer* buffer) {
+        return writes.any_between(buffer, forward, backward.operation, enabled);
+      };
+      if (backward.reads_input && (overwritten(backward.shape.x) || overwritten(backward.shape.n_active)))
+        needs_.push_back(
+            {backward.layer, backward.tape.get(), backward.shape, backward.reads_input, Need::Stale::overwritten});
+      continue;
+    }
+    const bool updated = of_layers_[backward.layer_number].updates.before(backward.operation) ||
                          writes.enabled(backward.shape.synapse).before(backward.operation);
-    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input, changed});
+    needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input,
+                      updated ? Need::Stale::updated : Need::Stale::no});
   }
   for (const Forward& forward : forwards_) {
     if (!runs(forward.operation)) continue;
@@ -239,7 +249,13 @@ void GraphTapes::rebind(Buffer& before, Buffer& now) noexcept {
 
 void GraphTapes::check() const {
   for (const Need& need : needs_) {
-    if (need.never)
+    if (need.stale == Need::Stale::overwritten)
+      fail(
+          SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
+          "an operation of this graph writes %s between the forward and a backward that reads it again; rebind it to a "
+          "buffer that no operation in between writes, or disable that operation",
+          need.shape.synapse ? "the synapse's input, or n_active," : "x");
+    if (need.stale == Need::Stale::updated)
       fail(
           SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-DISABLED",
           "an operation that is enabled reads the tape of a forward that is disabled, and an update of the same layer, "

@@ -87,7 +87,9 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     Tape* tape;
     TapeShape shape;
     bool reads_input;
-    bool never;  // its forward is disabled, and a parameter is updated before the tape is read
+    // Why the replay itself makes the tape stale before it is read: its forward is disabled and a parameter or the
+    // weights are updated; or it was rebound to an X that an operation in between writes.
+    enum class Stale { no, updated, overwritten } stale;
   };
   struct Left {
     Layer* layer;

@@ -197,6 +197,72 @@ TEST_F(GraphTape, ABackwardAloneTakesAReboundX) {
   }
 }
 
+// Rebinding may make X of a forward a buffer that a later operation writes.
+TEST_F(GraphTape, IsStaleWhenXIsReboundToWhatALaterOperationWrites) {
+  const Buffer other = make_buffer_of(context, another_x());
+  for (const bool instantiated : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "instantiated before it is rebound: " << instantiated);
+    graph = make_graph(context);
+    record_forward();
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = other;
+    EXPECT_OK(synfire_graph_record_fill(graph, &fill));
+    if (instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      replay(graph);
+    }
+    EXPECT_OK(synfire_graph_rebind(graph, rig.x, other));
+    if (!instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+    }
+    replay(graph);
+    const synfire_backward_desc backward = rig.backward_desc();
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN", "x"),
+                 synfire_layer_backward(rig.layer, &backward, nullptr));
+    EXPECT_OK(synfire_graph_rebind(graph, other, rig.x));
+    // Both are one buffer from then on, for the fill too.
+    replay(graph);
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN", "x"),
+                 synfire_layer_backward(rig.layer, &backward, nullptr));
+    rig.load(inputs);
+  }
+}
+
+// The same with a backward in the graph, which would compute with what was written in between.
+TEST_F(GraphTape, ABackwardInTheGraphIsRefusedWhenItsXIsReboundToWhatIsWrittenBeforeIt) {
+  const BackwardOutputs<float> expected = reference(another_x());
+  for (const bool instantiated : {false, true}) {
+    SCOPED_TRACE(testing::Message() << "instantiated before it is rebound: " << instantiated);
+    const Buffer other = make_buffer_of(context, another_x()), third = make_buffer_of(context, another_x());
+    graph = make_graph(context);
+    record_forward();
+    synfire_fill_desc fill = SYNFIRE_FILL_DESC_INIT;
+    fill.buffer = other;
+    EXPECT_OK(synfire_graph_record_fill(graph, &fill));
+    const int32_t writer = last_operation(graph);
+    record_backward();
+    if (instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+      replay(graph);
+    }
+    EXPECT_OK(synfire_graph_rebind(graph, rig.x, other));
+    if (!instantiated) {
+      EXPECT_OK(synfire_graph_instantiate(graph));
+    }
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN", "x"),
+                 synfire_graph_launch(graph, nullptr, nullptr));
+    // It is not written while that operation is disabled.
+    EXPECT_OK(synfire_graph_set_enabled(graph, writer, 0));
+    EXPECT_OK(synfire_graph_rebind(graph, other, third));
+    rig.poison();
+    replay(graph);
+    EXPECT_TRUE(same_bits(rig.backward_outputs(), expected));
+    EXPECT_OK(synfire_graph_set_enabled(graph, writer, 1));
+    EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-WRITTEN", "x"),
+                 synfire_graph_launch(graph, nullptr, nullptr));
+  }
+}
+
 // A destroyed graph may have been rebound to another X for its next forward. The tape stays as it was left: backwards
 // that use it run and can be recorded while the layer keeps its X.
 TEST_F(GraphTape, ATapeOutlivesTheXThatItsGraphWasBoundToLast) {
