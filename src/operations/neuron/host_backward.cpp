@@ -431,8 +431,6 @@ class LinearBackwardTile {
   alignas(64) R carried_[backward_tile<R>], grad_v_[backward_tile<R>], grad_x_[backward_tile<R>];
 };
 
-}  // namespace
-
 template <class R>
 SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) {
   SurrogateRow<R> found = nullptr;
@@ -464,9 +462,21 @@ void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArgume
   });
 }
 
-template SurrogateRow<float> surrogate_row<float>(int32_t, bool);
-template SurrogateRow<double> surrogate_row<double>(int32_t, bool);
-template void backward<float>(int32_t, SurrogateRow<float>, const BackwardArguments<float>&, const Tile&, float*);
-template void backward<double>(int32_t, SurrogateRow<double>, const BackwardArguments<double>&, const Tile&, double*);
+}  // namespace
+
+SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron) {
+  return surrogate_row<float>(surrogate, per_neuron);
+}
+SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron) {
+  return surrogate_row<double>(surrogate, per_neuron);
+}
+void backward_f32(int32_t model, SurrogateRow<float> surrogate_row, const BackwardArguments<float>& a, const Tile& tile,
+                  float* rows) {
+  backward(model, surrogate_row, a, tile, rows);
+}
+void backward_f64(int32_t model, SurrogateRow<double> surrogate_row, const BackwardArguments<double>& a,
+                  const Tile& tile, double* rows) {
+  backward(model, surrogate_row, a, tile, rows);
+}
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

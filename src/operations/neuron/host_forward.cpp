@@ -140,8 +140,6 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   }
 }
 
-}  // namespace
-
 template <class R>
 void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   visit(Models{}, model, [&](auto entry) {
@@ -153,7 +151,13 @@ void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* r
   });
 }
 
-template void forward<float>(int32_t, const ForwardArguments<float>&, const Tile&, float*);
-template void forward<double>(int32_t, const ForwardArguments<double>&, const Tile&, double*);
+}  // namespace
+
+void forward_f32(int32_t model, const ForwardArguments<float>& a, const Tile& tile, float* rows) {
+  forward(model, a, tile, rows);
+}
+void forward_f64(int32_t model, const ForwardArguments<double>& a, const Tile& tile, double* rows) {
+  forward(model, a, tile, rows);
+}
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

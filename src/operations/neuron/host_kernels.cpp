@@ -9,7 +9,7 @@
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 
-extern const NeuronKernels neuron_kernels = {forward<float>,   forward<double>,      backward<float>,
-                                             backward<double>, surrogate_row<float>, surrogate_row<double>};
+extern const NeuronKernels neuron_kernels = {forward_f32,  forward_f64,   backward_f32,
+                                             backward_f64, surrogate_f32, surrogate_f64};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

@@ -11,13 +11,14 @@
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 
 // The passes of one level, for the table of its kernels (host_kernels.cpp).
-template <class R>
-void forward(int32_t model, const operations::ForwardArguments<R>& a, const Tile& tile, R* rows);
-template <class R>
-SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron);
-template <class R>
-void backward(int32_t model, SurrogateRow<R> surrogate_row, const operations::BackwardArguments<R>& a, const Tile& tile,
-              R* rows);
+void forward_f32(int32_t model, const operations::ForwardArguments<float>& a, const Tile& tile, float* rows);
+void forward_f64(int32_t model, const operations::ForwardArguments<double>& a, const Tile& tile, double* rows);
+void backward_f32(int32_t model, SurrogateRow<float> surrogate_row, const operations::BackwardArguments<float>& a,
+                  const Tile& tile, float* rows);
+void backward_f64(int32_t model, SurrogateRow<double> surrogate_row, const operations::BackwardArguments<double>& a,
+                  const Tile& tile, double* rows);
+SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron);
+SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron);
 
 namespace {
 

@@ -117,9 +117,10 @@ case_learn() {
   streamed=$(sed -n 's/^streamed  *\([0-9]*\) of 80 right: .* missed, 0 invented$/\1/p' "$work/out")
   [ "${streamed:-0}" -ge 66 ] || fail "names only $streamed of 80 digits of a stream; the floor is 66"
   grep -q '>seven</text>' "$work/first/picture.svg" || fail "no words in the picture"
-  grep -v '^learnt ' "$work/out" >"$work/numbers"
+  # The time is another, and the memory of graphs is as large as the threads are many.
+  grep -v '^learnt \|^synapses ' "$work/out" >"$work/numbers"
   run_well --data "$data" --output "$work/second" --backend host --epochs 17 --threads 1
-  grep -v '^learnt ' "$work/out" | cmp - "$work/numbers" || fail "other numbers on one thread"
+  grep -v '^learnt \|^synapses ' "$work/out" | cmp - "$work/numbers" || fail "other numbers on one thread"
   cmp "$work/first/digits.safetensors" "$work/second/digits.safetensors" || fail "another file on one thread"
 }
 
