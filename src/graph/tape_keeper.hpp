@@ -81,7 +81,7 @@ class Launching {
 template <class Tapes>
 class KeeperOf : public TapeKeeper {
  public:
-  void launch(Launching& launching) final {
+  [[gnu::hot]] void launch(Launching& launching) final {
     Tapes& tapes = static_cast<Tapes&>(*this);
     tapes.stamp();
     try {
