@@ -58,7 +58,7 @@ void Graph::instantiate() {
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
   observed_ = std::any_of(operations_.begin(), operations_.end(),
                           [](const Operation& operation) { return operation.kind().calls_back; });
-  for (const auto& keeper : keepers_) keeper->instantiate();
+  for (TapeKeeper& keeper : keepers_) keeper.instantiate();
   counted_.reserve(writes_.n_objects());
   const char* const value = std::getenv("SYNFIRE_GRAPH");
   eager_ = value && std::string_view(value) == "0";
@@ -84,7 +84,7 @@ void Graph::instantiate() {
 // the capacity that instantiate() reserved.
 void Graph::plan_launches() noexcept {
   writes_.plan(enabled_, counted_);
-  for (const auto& keeper : keepers_) keeper->plan(enabled_);
+  for (TapeKeeper& keeper : keepers_) keeper.plan(enabled_);
 }
 
 }  // namespace synfire::core

@@ -255,7 +255,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::unique_ptr<Replay> replay_;
   std::vector<Ref<Replayed>> replayed_;
   std::vector<UsedObject> shared_;
-  std::vector<std::unique_ptr<TapeKeeper>> keepers_;
+  TapeKeepers keepers_;
   std::vector<CountedWrite> counted_;
   GraphValues values_;
   GraphStatistics statistics_;
@@ -275,11 +275,11 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
 
 template <class Keeper>
 Keeper& Recorder::keeper() {
-  for (const std::unique_ptr<TapeKeeper>& keeper : graph_.keepers_)
-    if (auto* const found = dynamic_cast<Keeper*>(keeper.get())) return *found;
+  for (TapeKeeper& keeper : graph_.keepers_)
+    if (auto* const found = dynamic_cast<Keeper*>(&keeper)) return *found;
   auto made = std::make_unique<Keeper>(graph_);
   Keeper& keeper = *made;
-  graph_.keepers_.push_back(std::move(made));
+  graph_.keepers_.add(std::move(made));
   return keeper;
 }
 

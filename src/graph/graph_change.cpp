@@ -129,7 +129,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
   }
   operations_ = std::move(operations);
   rebind_indices(before, now);
-  for (const auto& keeper : keepers_) keeper->rebind(before, now);
+  for (TapeKeeper& keeper : keepers_) keeper.rebind(before, now);
   if (instantiated_.load(std::memory_order_relaxed)) plan_launches();
 }
 

@@ -76,12 +76,12 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   std::move(operations.begin(), operations.end(), std::back_inserter(operations_));
   owners_.resize(operations_.size(), recorder.number());
   enabled_.push_back(1);
-  for (const auto& keeper : keepers_) keeper->commit();
+  for (TapeKeeper& keeper : keepers_) keeper.commit();
 }
 
 void Graph::give_up(const Recorder& recorder) noexcept {
   values_.drop_from(recorder.number());
-  for (const auto& keeper : keepers_) keeper->drop();
+  for (TapeKeeper& keeper : keepers_) keeper.drop();
 }
 
 void Graph::record(FunctionRef<OperationList(Recorder&)> make) {

@@ -23,7 +23,7 @@ inline void Graph::count_writes() const noexcept {
 
 // A callback of the replay may have changed what tapes depend on.
 void Graph::before(uint32_t operation) {
-  for (const auto& keeper : keepers_) keeper->before(operation);
+  for (TapeKeeper& keeper : keepers_) keeper.before(operation);
 }
 
 // Brings what changed since the last launch to the device, in stream order.
@@ -112,8 +112,8 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   // device, in the order of that stream.
   if (moved || captured || eager_) [[unlikely]]
     device().check_stream(stream);
-  for (const auto& keeper : keepers_)
-    if (keeper->checks()) keeper->check();
+  for (const TapeKeeper& keeper : keepers_)
+    if (keeper.checks()) keeper.check();
   if (captured) [[unlikely]] {
     launch_captured(stream);
     return {0, true};
@@ -132,7 +132,7 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   last_stream_.store(where, std::memory_order_relaxed);
   if (changed) [[unlikely]]
     refresh(stream);
-  Launching(*this, stream, slot_of(ticket), false).run();
+  Launching(*this, keepers_.first(), stream, slot_of(ticket), false).run();
   statistics_.launched(ticket, stamp);
   launched_.store(ticket, std::memory_order_release);
   return {ticket, false};
@@ -140,7 +140,7 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
 
 void Graph::launch_captured(synfire_stream stream) {
   refresh_for_capture();
-  Launching(*this, stream, 0, true).run();
+  Launching(*this, keepers_.first(), stream, 0, true).run();
 }
 
 // Counts what it writes. If it fails, it may have run in part, and its outputs may be written.
@@ -159,7 +159,10 @@ inline void Graph::replay(synfire_stream stream, uint32_t slot, bool captured) {
 }
 
 [[gnu::hot]] void Launching::run() {
-  if (next_ < graph_.keepers_.size()) return graph_.keepers_[next_++]->launch(*this);
+  if (TapeKeeper* const keeper = next_) {
+    next_ = keeper->next_.get();
+    return keeper->launch(*this);
+  }
   graph_.replay(stream_, slot_, captured_);
 }
 

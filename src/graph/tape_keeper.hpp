@@ -7,7 +7,9 @@
 #include <synfire/synfire.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 
 namespace synfire::core {
 
@@ -52,6 +54,43 @@ class TapeKeeper {
 
  protected:
   bool checks_ = false;
+
+ private:
+  friend class TapeKeepers;
+  friend class Launching;
+  std::unique_ptr<TapeKeeper> next_;
+};
+
+// The keepers of a graph, in the order in which they were added. A list without an array, so that a launch reads no
+// memory but theirs.
+class TapeKeepers {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(TapeKeeper* at) noexcept : at_(at) {}
+    TapeKeeper& operator*() const noexcept { return *at_; }
+    Iterator& operator++() noexcept {
+      at_ = at_->next_.get();
+      return *this;
+    }
+    friend bool operator==(Iterator, Iterator) = default;
+
+   private:
+    TapeKeeper* at_;
+  };
+
+  Iterator begin() const noexcept { return Iterator(first_.get()); }
+  Iterator end() const noexcept { return Iterator(nullptr); }
+  TapeKeeper* first() const noexcept { return first_.get(); }
+  void add(std::unique_ptr<TapeKeeper> keeper) noexcept {
+    std::unique_ptr<TapeKeeper>* last = &first_;
+    while (*last) last = &(*last)->next_;
+    *last = std::move(keeper);
+  }
+  void clear() noexcept { first_.reset(); }
+
+ private:
+  std::unique_ptr<TapeKeeper> first_;
 };
 
 // A launch as its keepers see it.
@@ -64,14 +103,14 @@ class Launching {
 
  private:
   friend class Graph;
-  Launching(Graph& graph, synfire_stream stream, uint32_t slot, bool captured) noexcept
-      : graph_(graph), stream_(stream), slot_(slot), captured_(captured) {}
+  Launching(Graph& graph, TapeKeeper* first, synfire_stream stream, uint32_t slot, bool captured) noexcept
+      : graph_(graph), next_(first), stream_(stream), slot_(slot), captured_(captured) {}
 
   Graph& graph_;
+  TapeKeeper* next_;
   const synfire_stream stream_;
   const uint32_t slot_;
   const bool captured_;
-  uint32_t next_ = 0;  // keeper
 };
 
 // A keeper, made of functions of Tapes:
