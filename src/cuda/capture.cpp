@@ -141,12 +141,12 @@ class Capturer {
     };
     for (const cudaGraphNode_t node : end.dependencies) visit(node);
     Nodes before(n_added + end.dependencies.size() + 16);
-    for (size_t i = 0; i < added.size(); ++i) {
+    for (size_t next = 0; next < added.size();) {
+      const cudaGraphNode_t node = added[next++];
       size_t count = 0;
       for (;;) {
         count = before.size();
-        device_.check(api().graph_node_get_dependencies(added[i], before.data(), &count),
-                      "cudaGraphNodeGetDependencies");
+        device_.check(api().graph_node_get_dependencies(node, before.data(), &count), "cudaGraphNodeGetDependencies");
         if (count < before.size()) break;
         before.resize(2 * count);  // there may have been more than had room
       }

@@ -11,7 +11,8 @@ class PlanningDevice final : public core::Device {
  public:
   // In place of this one: operations on the host, on some of its threads, and on a GPU need different memory.
   explicit PlanningDevice(const core::Device& device) noexcept
-      : is_host_(device.is_host()), most_at_once_(device.most_at_once()) {}
+      : PlanningDevice(device.is_host(), device.most_at_once()) {}
+  PlanningDevice(bool is_host, int most_at_once) noexcept : is_host_(is_host), most_at_once_(most_at_once) {}
 
   // Allocated so far: of page-locked memory, or of the device's.
   uint64_t pinned_bytes() const noexcept { return pinned_bytes_; }

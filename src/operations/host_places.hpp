@@ -27,9 +27,8 @@ inline core::View places_for(const core::Device& device, int64_t count, bool sha
 }
 
 template <class T>
-T* place_of(const core::View& places, int64_t number, uint64_t bytes_of_place) {
-  return reinterpret_cast<T*>(static_cast<char*>(places.data) +
-                              static_cast<uint64_t>(number) * place_stride(bytes_of_place));
+T* place_of(const core::View& places, int64_t place, uint64_t bytes) {
+  return reinterpret_cast<T*>(static_cast<char*>(places.data) + static_cast<uint64_t>(place) * place_stride(bytes));
 }
 
 }  // namespace synfire::operations

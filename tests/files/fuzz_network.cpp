@@ -112,7 +112,7 @@ std::string metadata_text(const network::SavedNetwork& saved) {
 // One without models of its own, on a device that only counts.
 const core::Context& empty_context() {
   static const core::Ref<core::Context> context = core::Ref<core::Context>::adopt(
-      new core::Context(std::make_unique<network::PlanningDevice>(true), SYNFIRE_FALLBACK_NONE));
+      new core::Context(std::make_unique<network::PlanningDevice>(true, 1), SYNFIRE_FALLBACK_NONE));
   return *context;
 }
 
@@ -132,7 +132,8 @@ void require_soundness(const std::vector<std::byte>& bytes) {
   if (metadata_text(again) != text) report("the metadata change when they are written and read:\n" + text);
   network::check_same(saved->design, again.design);
   network::check_same(again.design, saved->design);
-  for (const bool on_host : {true, false}) accepted([&] { network::plan(saved->design, on_host); });
+  for (const bool on_host : {true, false})
+    accepted([&] { network::plan(saved->design, network::PlanningDevice(on_host, 4)); });
 }
 
 }  // namespace

@@ -194,9 +194,7 @@ class LayerCalls {
       : context_(context),
         name_(std::string(model.name) + ", dtype " + std::to_string(dtype) + ", T " + std::to_string(shape.n_steps) +
               ", N " + std::to_string(shape.n_neurons) + ", tape " + std::to_string(tape) + ": "),
-        dtype_(dtype),
-        arithmetic_(dtype == SYNFIRE_DTYPE_F64 ? dtype : SYNFIRE_DTYPE_F32),
-        shape_(shape) {
+        arithmetic_(dtype == SYNFIRE_DTYPE_F64 ? dtype : SYNFIRE_DTYPE_F32) {
     const uint64_t row = static_cast<uint64_t>(shape.batch * shape.n_neurons),
                    sequence = row * static_cast<uint64_t>(shape.n_steps);
     const bool fires = model.id != SYNFIRE_MODEL_LI;
@@ -224,7 +222,7 @@ class LayerCalls {
     backward.parameter_gradients = &gradient;
     synfire_graph graph = nullptr;
     call(name_ + "synfire_graph_create", [&] { return synfire_graph_create(context, nullptr, &graph); });
-    for (const uint64_t n_gradients : {0, 1}) {
+    for (const uint64_t n_gradients : {uint64_t{0}, uint64_t{1}}) {
       backward.n_parameter_gradients = n_gradients;
       call(name_ + "synfire_layer_forward", [&] { return synfire_layer_forward(layer, &forward, nullptr); });
       call(name_ + "synfire_layer_backward", [&] { return synfire_layer_backward(layer, &backward, nullptr); });
@@ -263,8 +261,7 @@ class LayerCalls {
 
   const synfire_context context_;
   const std::string name_;
-  const int32_t dtype_, arithmetic_;
-  const Shape shape_;
+  const int32_t arithmetic_;
   std::vector<synfire_buffer> buffers_;
 };
 
@@ -274,8 +271,9 @@ void test_layers() {
     for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
       const bool narrow = dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
       for (const Shape& shape : {Shape{1, 1, 1}, Shape{8, 3, 37}, Shape{40, 2, 700}}) {
-        LayerCalls(context, model, dtype, shape, SYNFIRE_TAPE_RECOMPUTE);
-        LayerCalls(context, model, dtype, shape, narrow ? SYNFIRE_TAPE_STORE_NARROW : SYNFIRE_TAPE_STORE);
+        for (const int32_t tape : {static_cast<int32_t>(SYNFIRE_TAPE_RECOMPUTE),
+                                   static_cast<int32_t>(narrow ? SYNFIRE_TAPE_STORE_NARROW : SYNFIRE_TAPE_STORE)})
+          LayerCalls(context, model, dtype, shape, tape);
       }
     }
   synfire_context_destroy(context);
@@ -394,7 +392,7 @@ void test_loaded() {
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
     for (const Shape& shape : {Shape{1, 1, 1}, Shape{40, 2, 700}})
       LayerCalls(context, {info.id, "the loaded model", "tau"}, dtype, shape, SYNFIRE_TAPE_RECOMPUTE);
-  NetworkCalls(context, {info.id, "the loaded model", "tau"}, SYNFIRE_DTYPE_F32, 8);
+  const NetworkCalls of_network(context, {info.id, "the loaded model", "tau"}, SYNFIRE_DTYPE_F32, 8);
   call("synfire_model_destroy", [&] {
     synfire_model_destroy(model);
     return SYNFIRE_OK;

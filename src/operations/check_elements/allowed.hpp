@@ -45,7 +45,9 @@ struct AllowedWords {
   SYNFIRE_MODEL_FN bool is_other(Word bits) const {
     return (bits == also0) | (bits == also1) | (static_cast<Word>(bits & magnitude) > most_finite);
   }
-  SYNFIRE_MODEL_FN bool has(Word bits) const { return is_within(bits) | is_other(bits); }
+  SYNFIRE_MODEL_FN bool has(Word bits) const {
+    return (static_cast<int>(is_within(bits)) | static_cast<int>(is_other(bits))) != 0;
+  }
   // Whether only the first test allows anything.
   SYNFIRE_MODEL_FN bool has_no_others() const {
     return is_within(also0) && is_within(also1) && most_finite == static_cast<Word>(~Word{0});
