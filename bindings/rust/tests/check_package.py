@@ -55,8 +55,10 @@ def pack(work, cargo):
     run(sys.executable, WORKSPACE / "pack.py", workspace)
     answer = run(sys.executable, WORKSPACE / "pack.py", workspace, fails=True)
     expect("is there already" in answer, "packed over another folder")
-    # The sources are compiled below, from the package, so cargo verifies the crates without them.
-    run(cargo, "package", "--workspace", "--offline", "--features", "load-dynamic", cwd=workspace, CARGO_TARGET_DIR=str(target))
+    # The sources are compiled below, from the package, so cargo verifies the crates without them. It unpacks synfire-sys into its
+    # home, and takes what was unpacked there for the same version and folder before.
+    run(cargo, "package", "--workspace", "--offline", "--features", "load-dynamic", cwd=workspace,
+        CARGO_TARGET_DIR=str(target), CARGO_HOME=str(work / "cargo"))
     packages = sorted(path for path in (target / "package").glob("*.crate"))
     expect(len(packages) == 2, f"packed: {packages}")
     version = re.fullmatch(r"synfire-(\d.*)\.crate", packages[0].name)[1]
