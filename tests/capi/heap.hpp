@@ -2,6 +2,8 @@
 #ifndef SYNFIRE_TESTS_CAPI_HEAP_HPP
 #define SYNFIRE_TESTS_CAPI_HEAP_HPP
 
+#include "support.hpp"
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
