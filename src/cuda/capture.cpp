@@ -106,7 +106,7 @@ class Capturer {
     return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
   }
 
-  // What the next work in the stream depends on, and how many nodes the capture has.
+  // The end of a capture: the nodes on which the next work in the stream depends, and how many nodes there are in all.
   struct End {
     Nodes dependencies;
     size_t n_nodes = 0;

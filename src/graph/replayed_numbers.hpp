@@ -20,7 +20,7 @@ class ReplayedNumbers {
         objects_.push_back(object);
   }
 
-  // Of an object in the list.
+  // The number of an object in the list.
   size_t of(const Replayed* object) const noexcept {
     return static_cast<size_t>(std::find(objects_.begin(), objects_.end(), object) - objects_.begin());
   }

@@ -26,8 +26,8 @@ class TapeKeeper {
   virtual ~TapeKeeper() = default;
 
   // ---- recording
-  // What the keeper was told while an operation was made becomes part of the graph, within room that it has made then,
-  // or is dropped.
+  // While an operation is made, the keeper takes notes and makes room for them. commit() makes the notes part of the
+  // graph, and drop() drops them.
   virtual void commit() noexcept = 0;
   virtual void drop() noexcept = 0;
 

@@ -21,7 +21,7 @@ constexpr size_t stack_bytes = size_t{16} << 20;
 
 using Clock = std::chrono::steady_clock;
 
-// What the thread begins with. It may outlive the object.
+// The arguments of the thread, which may outlive the object.
 struct Start {
   std::function<void()> main;
   std::shared_ptr<std::atomic<long>> number;

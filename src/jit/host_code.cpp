@@ -251,7 +251,7 @@ int line_of(std::string_view file, std::string_view function) {
 }
 
 // How many remarks say that the loop at this place, "file:line:", was vectorised. clang puts a remark at the loop's
-// function where it cannot find the loop's line again, and names the line in a note behind the remark. gcc has a remark
+// function where it cannot find the loop's line again, and names the line in a note after the remark. gcc has a remark
 // of its own for the loop over what is left, which has shorter vectors: only those of the longest count.
 int count_vectorized(const std::string& output, const std::string& place) {
   constexpr std::string_view unknown_place = "could not determine the original source location for ",
@@ -316,7 +316,7 @@ Vectorized described(const LoopCounts& counts, TextKind kind) {
   return result;
 }
 
-// What the cache holds of a text: these counts, then the shared object.
+// The entry of a text in the cache: these counts, then the shared object.
 std::string with_counts(const LoopCounts& counts, const std::string& object) {
   std::string entry(sizeof counts, 0);
   std::memcpy(entry.data(), counts.data(), sizeof counts);

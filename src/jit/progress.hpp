@@ -16,7 +16,7 @@ class Progress {
   void enter(int32_t stage);
   // While a compiler is at work: whether the caller ends it.
   bool is_cancelled() noexcept;
-  // What the time-out leaves to compilers, of which it counts the processor time: a text must not fail because the
+  // The rest of the time-out. It counts the processor time of compilers, so that a text does not fail because the
   // machine is busy.
   std::chrono::nanoseconds left() const noexcept { return time_out_ - used_; }
   void use(std::chrono::nanoseconds time) noexcept { used_ += time; }

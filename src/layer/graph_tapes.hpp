@@ -14,7 +14,7 @@ namespace synfire::core {
 
 class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
  public:
-  // Of the graph that records the operation.
+  // The keeper of the graph that records the operation.
   static GraphTapes& of(Recorder& recorder) { return recorder.keeper<GraphTapes>(); }
 
   explicit GraphTapes(const Graph& graph) noexcept : graph_(graph) {}
@@ -131,7 +131,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   std::vector<Update> updates_;
   AddressIndex layers_at_;  // where of_layers_ has a layer
   std::vector<OfLayer> of_layers_;
-  // Of the operation that is being made.
+  // Notes about the operation that is being made.
   std::optional<Forward> new_forward_;
   std::optional<Backward> new_backward_;
   std::vector<Update> new_updates_;

@@ -9,7 +9,7 @@ namespace synfire::network {
 
 class PlanningDevice final : public core::Device {
  public:
-  // In place of this one: operations on the host, on some of its threads, and on a GPU need different memory.
+  // Stands for that device: operations on the host, on some of its threads, and on a GPU need different memory.
   explicit PlanningDevice(const core::Device& device) noexcept
       : PlanningDevice(device.is_host(), device.most_at_once()) {}
   PlanningDevice(bool is_host, int most_at_once) noexcept : is_host_(is_host), most_at_once_(most_at_once) {}
