@@ -3,6 +3,7 @@
 
 #include <operations/synapse/synapse.hpp>
 #include <synapses/dense/dense.hpp>
+#include <synapses/one_to_one/one_to_one.hpp>
 
 namespace {
 
@@ -11,6 +12,12 @@ using namespace synfire::capi;
 
 synfire_synapse_desc read_synapse(const synfire_synapse_desc* desc) {
   const synfire_synapse_desc checked = read_descriptor(desc, "desc");
+  check_reserved(checked.reserved, "desc.reserved");
+  return checked;
+}
+
+synfire_one_to_one_desc read_one_to_one(const synfire_one_to_one_desc* desc) {
+  const synfire_one_to_one_desc checked = read_descriptor(desc, "desc");
   check_reserved(checked.reserved, "desc.reserved");
   return checked;
 }
@@ -93,6 +100,34 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     const synfire_synapse_desc checked = read_synapse(desc);
     *synapse =
         registered<synfire_synapse>(operations::make_dense(*owner, operations::DenseSpec(checked), checked.mask));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(const synfire_one_to_one_desc* desc,
+                                                                    synfire_synapse_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_one_to_one_desc checked = read_one_to_one(desc);
+    const Answer out(memory, "memory");
+    const operations::OneToOneSpec spec(checked);
+    synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer.weight_bytes = spec.array_bytes();
+    answer.gradient_bytes = spec.shape.frozen ? 0 : spec.array_bytes();
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context context,
+                                                              const synfire_one_to_one_desc* desc,
+                                                              synfire_synapse* synapse) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(synapse, "synapse");
+    *synapse = nullptr;
+    core::drain();
+    const auto owner = pinned(context);
+    const synfire_one_to_one_desc checked = read_one_to_one(desc);
+    *synapse = registered<synfire_synapse>(new operations::OneToOneSynapse(*owner, operations::OneToOneSpec(checked)));
     return SYNFIRE_OK;
   });
 }

@@ -3376,6 +3376,52 @@ typedef struct synfire_synapse_desc {
 #define SYNFIRE_SYNAPSE_DESC_INIT \
   { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u }
 
+/** Who shares an entry of an array. */
+enum {
+  /** Nobody: each neuron has its own, H * W * C entries. */
+  SYNFIRE_SCOPE_NEURON = 0,
+  /** The neurons of a channel: C entries, and neuron i has entry i mod C. */
+  SYNFIRE_SCOPE_CHANNEL = 1,
+  /** All neurons: one entry. */
+  SYNFIRE_SCOPE_LAYER = 2
+};
+
+/** How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
+ *
+ * Each output has one input, a weight and possibly a bias: y = fma(w, x, b). Rows are maps `[H, W, C]` with the channels
+ * fastest, N = H * W * C. The arrays `"weight"` and, with a bias, `"bias"` have E entries each: N, C or 1, as `scope`
+ * says. It takes neither a mask nor dropout. */
+typedef struct synfire_one_to_one_desc {
+  /** `sizeof(synfire_one_to_one_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
+  int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
+  /** Channels C, at least 1: the number of neurons where they are no map. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Who shares a weight and a bias: one of `SYNFIRE_SCOPE_*`. Default: nobody. */
+  int32_t scope SYNFIRE_ONE_OF(SYNFIRE_SCOPE);
+  /** Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** 1: with a bias, which is 0 at first. Default 0: without; b is +0. */
+  int32_t bias SYNFIRE_FLAG;
+  /** 1: without gradients of weights and bias. Default 0: with. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** As synfire_synapse_desc::gradient_bits: 24 (default) or 32. */
+  int32_t gradient_bits;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** The weights of a new synapse, finite in its type. Default: 1. */
+  double initial_weight;
+} synfire_one_to_one_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_ONE_TO_ONE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_one_to_one_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0 }
+
 /** What synfire_synapse_query_memory() answers, in bytes of device memory. */
 typedef struct synfire_synapse_memory {
   /** `sizeof(synfire_synapse_memory)`; set before the call. */
@@ -3431,7 +3477,7 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** Always 0. */
   uint32_t reserved;
-  /** The kind: `"dense"`. A constant string that lives as long as the library. */
+  /** The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library. */
   const char *kind;
 } synfire_synapse_info;
 
@@ -3612,6 +3658,41 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfi
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context,
                                                                const synfire_synapse_desc *desc,
                                                                synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes how much memory a one-to-one synapse would take, before anything is allocated.
+ *
+ * @param desc           The synapse.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return As synfire_synapse_query_memory().
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(const synfire_one_to_one_desc *desc,
+                                                                                synfire_synapse_memory *memory)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a one-to-one synapse.
+ *
+ * Its product is y[i] = fma(w[e], x[i], b[e]) in the type of the synapse for element i and its entry e, where x is 0 or 1
+ * for spikes; nothing is rounded to a grid. dL/dx[i] is w[e] * dL/dy[i].
+ *
+ * dL/dw[e] and dL/db[e] are sums over the steps, the active rows and the elements i of entry e: of dL/dy[i] * x[i], and
+ * of dL/dy[i]. Spikes in f32: dL/dy is rounded to a grid for the largest magnitude of the entry and added as integers, as
+ * in ::synfire_synapse_backward_desc; the gradients of an entry of which one term is not finite are NaN. Otherwise they
+ * are added in the order of ::synfire_synapse_backward_desc, where the elements of an entry follow one another within
+ * their row, in ascending order.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return As synfire_synapse_create().
+ * @blocks yes. @allocates yes. @enqueues copies, and waits for them. @capture legal (they do not become part of a
+ * capture). @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context context,
+                                                                          const synfire_one_to_one_desc *desc,
+                                                                          synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
 
 /**
  * Destroys a synapse. Graphs that use it keep it until they are destroyed too.

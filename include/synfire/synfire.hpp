@@ -1632,6 +1632,39 @@ constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = 
   return desc;
 }
 
+/**
+ * Fills in a ::synfire_one_to_one_desc.
+ *
+ * How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
+ *
+ * @param channels       Channels C, at least 1: the number of neurons where they are no map.
+ * @param input_kind     One of `SYNFIRE_INPUT_*`. Default: spikes.
+ * @param scope          Who shares a weight and a bias: one of `SYNFIRE_SCOPE_*`. Default: nobody.
+ * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
+ *                       `SYNFIRE_DTYPE_F64`.
+ * @param height         Height H of the map. Default: 1.
+ * @param width          Width W of the map. Default: 1.
+ * @param gradient_bits  As synfire_synapse_desc::gradient_bits: 24 (default) or 32.
+ * @param initial_weight The weights of a new synapse, finite in its type. Default: 1.
+ * @return The descriptor; `bias` and `frozen` may be set in it.
+ */
+constexpr synfire_one_to_one_desc one_to_one_desc(std::int64_t channels, std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
+                                                  std::int32_t scope = SYNFIRE_SCOPE_NEURON,
+                                                  std::int32_t dtype = SYNFIRE_DTYPE_F32, std::int64_t height = 1,
+                                                  std::int64_t width = 1, std::int32_t gradient_bits = 0,
+                                                  double initial_weight = 1) noexcept {
+  auto desc = detail::empty<synfire_one_to_one_desc>();
+  desc.channels = channels;
+  desc.input_kind = input_kind;
+  desc.scope = scope;
+  desc.dtype = dtype;
+  desc.height = height;
+  desc.width = width;
+  desc.gradient_bits = gradient_bits;
+  desc.initial_weight = initial_weight;
+  return desc;
+}
+
 // ---- generated from synfire.h by bindings/cpp/generate.py: end descriptors
 
 // ---- Owning a handle ------------------------------------------------------------------------------------------------
@@ -2852,6 +2885,20 @@ class Synapse : public Owner<synfire_synapse> {
   Synapse(const Context& context, const synfire_synapse_desc& desc) {
     const synfire_synapse_desc sized = detail::sized(desc);
     check(synfire_synapse_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Creates a one-to-one synapse.
+   *
+   * Calls synfire_synapse_create_one_to_one().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; one_to_one_desc() helps.
+   * @throws error
+   */
+  Synapse(const Context& context, const synfire_one_to_one_desc& desc) {
+    const synfire_one_to_one_desc sized = detail::sized(desc);
+    check(synfire_synapse_create_one_to_one(context, &sized, &handle_));
   }
 
   /**

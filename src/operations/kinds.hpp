@@ -28,6 +28,7 @@
 #include "state/snapshot.hpp"
 
 #include <synapses/dense/dense.hpp>
+#include <synapses/one_to_one/one_to_one.hpp>
 
 // clang-format off
 #define SYNFIRE_OPERATION_KINDS(KIND) \
@@ -50,6 +51,9 @@
   KIND(DenseProduct)                  \
   KIND(DenseWeightGradient)           \
   KIND(DenseInputGradient)            \
+  KIND(OneToOneProduct)               \
+  KIND(OneToOneGradient)              \
+  KIND(OneToOneInputGradient)         \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \

@@ -49,6 +49,7 @@ int main(void) {
   CHECK_INIT(synfire_update_parameter_desc, SYNFIRE_UPDATE_PARAMETER_DESC_INIT);
   CHECK_INIT(synfire_synapse_desc, SYNFIRE_SYNAPSE_DESC_INIT);
   CHECK_INIT(synfire_synapse_memory, SYNFIRE_SYNAPSE_MEMORY_INIT);
+  CHECK_INIT(synfire_one_to_one_desc, SYNFIRE_ONE_TO_ONE_DESC_INIT);
   CHECK_INIT(synfire_synapse_info, SYNFIRE_SYNAPSE_INFO_INIT);
   CHECK_INIT(synfire_synapse_array_info, SYNFIRE_SYNAPSE_ARRAY_INFO_INIT);
   CHECK_INIT(synfire_synapse_forward_desc, SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);

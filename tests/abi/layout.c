@@ -489,6 +489,21 @@ static void print_structs(void) {
   FIELD(synfire_synapse_memory, gradient_bytes);
   end_struct();
 
+  begin_struct("synfire_one_to_one_desc", sizeof(synfire_one_to_one_desc));
+  FIELD(synfire_one_to_one_desc, struct_size);
+  FIELD(synfire_one_to_one_desc, input_kind);
+  FIELD(synfire_one_to_one_desc, channels);
+  FIELD(synfire_one_to_one_desc, height);
+  FIELD(synfire_one_to_one_desc, width);
+  FIELD(synfire_one_to_one_desc, scope);
+  FIELD(synfire_one_to_one_desc, dtype);
+  FIELD(synfire_one_to_one_desc, bias);
+  FIELD(synfire_one_to_one_desc, frozen);
+  FIELD(synfire_one_to_one_desc, gradient_bits);
+  FIELD(synfire_one_to_one_desc, reserved);
+  FIELD(synfire_one_to_one_desc, initial_weight);
+  end_struct();
+
   begin_struct("synfire_synapse_info", sizeof(synfire_synapse_info));
   FIELD(synfire_synapse_info, struct_size);
   FIELD(synfire_synapse_info, input_kind);
@@ -744,6 +759,9 @@ static void print_constants(void) {
   CONSTANT(SYNFIRE_INITIALIZATION_UNIFORM);
   CONSTANT(SYNFIRE_INITIALIZATION_NORMAL);
   CONSTANT(SYNFIRE_INITIALIZATION_ZERO);
+  CONSTANT(SYNFIRE_SCOPE_NEURON);
+  CONSTANT(SYNFIRE_SCOPE_CHANNEL);
+  CONSTANT(SYNFIRE_SCOPE_LAYER);
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_SGD);
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_ADAM);
   CONSTANT(SYNFIRE_OPTIMIZER_KIND_ADAMW);

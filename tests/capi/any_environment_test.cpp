@@ -436,6 +436,53 @@ class Everything {
     }
     compute_losses(context, dense);
     take_steps(context);
+    scale_inputs(context);
+  }
+
+  // A one-to-one synapse over the same numbers, with its gradients and a step.
+  void scale_inputs(synfire_context context) {
+    constexpr int64_t n = 19 * 7;
+    const std::vector<float> values(narrow_x_.begin(), narrow_x_.begin() + n);
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
+      for (const int32_t scope : {SYNFIRE_SCOPE_NEURON, SYNFIRE_SCOPE_LAYER}) {
+        synfire_one_to_one_desc of_synapse = SYNFIRE_ONE_TO_ONE_DESC_INIT;
+        of_synapse.input_kind = kind;
+        of_synapse.scope = scope;
+        of_synapse.channels = n;
+        of_synapse.bias = 1;
+        of_synapse.initial_weight = 1e-30;
+        synfire_synapse synapse = nullptr;
+        answer(synfire_synapse_create_one_to_one(context, &of_synapse, &synapse));
+        const Buffer x = make_buffer_of(context, values), y = make_buffer(context, SYNFIRE_DTYPE_F32, values.size()),
+                     dx = make_buffer(context, SYNFIRE_DTYPE_F32, values.size());
+        synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+        forward.n_steps = 1;
+        forward.input = x;
+        forward.output = y;
+        answer(synfire_synapse_forward(synapse, &forward, nullptr));
+        look(y);
+        synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+        backward.n_steps = 1;
+        backward.input = backward.grad_output = x;
+        backward.grad_input = dx;
+        answer(synfire_synapse_backward(synapse, &backward, nullptr));
+        look(dx);
+        std::vector<float> gradient(scope == SYNFIRE_SCOPE_NEURON ? values.size() : 1);
+        for (const char* const name : {"weight_gradient", "bias_gradient"}) {
+          answer(synfire_synapse_read(synapse, name, gradient.data(), gradient.size() * sizeof(float)));
+          add(gradient.data(), gradient.size() * sizeof(float));
+        }
+        synfire_optimizer_desc of_optimizer = SYNFIRE_OPTIMIZER_DESC_INIT;
+        synfire_optimizer optimizer = nullptr;
+        answer(synfire_optimizer_create(context, &of_optimizer, &optimizer));
+        answer(synfire_optimizer_add_array(optimizer, synapse, "bias", 1, 0));
+        const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+        answer(synfire_optimizer_step(optimizer, &step, nullptr));
+        answer(synfire_synapse_read(synapse, "bias", gradient.data(), gradient.size() * sizeof(float)));
+        add(gradient.data(), gradient.size() * sizeof(float));
+        synfire_optimizer_destroy(optimizer);
+        synfire_synapse_destroy(synapse);
+      }
   }
 
   // Over weights and gradients that are subnormal or huge among them.

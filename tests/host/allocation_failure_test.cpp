@@ -97,7 +97,7 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs behind the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
-  synfire_synapse learned = nullptr;
+  synfire_synapse learned = nullptr, one_to_one = nullptr;
   synfire_optimizer optimizer = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
@@ -128,6 +128,8 @@ struct World {
     synfire_synapse_desc sd = SYNFIRE_SYNAPSE_DESC_INIT;
     sd.n_inputs = sd.n_outputs = n_neurons;
     require(synfire_synapse_create(context, &sd, &synapse), "synapse");
+    const synfire_one_to_one_desc od = neurons_apart();
+    require(synfire_synapse_create_one_to_one(context, &od, &one_to_one), "one to one");
     x = make(SYNFIRE_DTYPE_F32, n_sequence);
     spikes = make(SYNFIRE_DTYPE_F32, n_sequence);
     packed = make(SYNFIRE_DTYPE_BITS, n_steps * batch * 2);
@@ -162,6 +164,7 @@ struct World {
     for (synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
     synfire_optimizer_destroy(optimizer);
     synfire_synapse_destroy(learned);
+    synfire_synapse_destroy(one_to_one);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
     synfire_layer_destroy(third);
@@ -171,6 +174,12 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  static synfire_one_to_one_desc neurons_apart() {
+    synfire_one_to_one_desc desc = SYNFIRE_ONE_TO_ONE_DESC_INIT;
+    desc.channels = n_neurons;
+    desc.bias = 1;
+    return desc;
+  }
   synfire_forward_desc behind_synapse() const {
     synfire_forward_desc desc = SYNFIRE_FORWARD_DESC_INIT;
     desc.synapse = synapse;
@@ -266,6 +275,25 @@ const std::vector<Kind>& kinds() {
          synfire_forward_desc desc = w.forward();
          desc.tape = SYNFIRE_TAPE_STORE;
          return synfire_graph_record_forward(w.graph, w.second, &desc);
+       }},
+      {"record_synapse_forward",
+       [](World& w) {
+         synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.output = w.v_seq;
+         return synfire_graph_record_synapse_forward(w.graph, w.one_to_one, &desc);
+       }},
+      {"record_synapse_backward",
+       [](World& w) {
+         synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.grad_output = w.grad_spike;
+         desc.grad_input = w.grad_x;
+         return synfire_graph_record_synapse_backward(w.graph, w.one_to_one, &desc);
        }},
       {"record_forward behind a synapse",
        [](World& w) {
@@ -792,6 +820,14 @@ void test_objects() {
         return synfire_layer_create(world.context, &desc, &layer);
       },
       [&](long n) { expect_null("layer_create", layer, n); });
+  synfire_synapse synapse = nullptr;
+  run_dry(
+      "synapse_create_one_to_one",
+      [&] {
+        const synfire_one_to_one_desc desc = World::neurons_apart();
+        return synfire_synapse_create_one_to_one(world.context, &desc, &synapse);
+      },
+      [&](long n) { expect_null("synapse_create_one_to_one", synapse, n); });
   run_dry(
       "graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
       [&](long n) { expect_null("graph_create", graph, n); });
@@ -806,6 +842,7 @@ void test_objects() {
       });
   synfire_buffer_destroy(buffer);
   synfire_layer_destroy(layer);
+  synfire_synapse_destroy(synapse);
   synfire_graph_destroy(graph);
   synfire_context_destroy(context);
 }

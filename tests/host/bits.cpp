@@ -1,7 +1,7 @@
 // Hashes the results of forward and backward through the C ABI, over models, resets, surrogates, input modes, dtypes
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
-// Networks that were trained for some steps follow.
+// Networks that were trained for some steps follow, and one-to-one synapses.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -384,6 +384,93 @@ std::string network_hashes(synfire_context context, synfire_test::Sample& sample
   return out.str();
 }
 
+// The product and all gradients of a one-to-one synapse, then a step of Adam.
+template <class R>
+uint64_t one_to_one_hash(synfire_context context, int32_t kind, int32_t scope) {
+  constexpr bool wide = sizeof(R) == 8;
+  constexpr int32_t dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+  constexpr int64_t n_steps = 131, batch = 5, height = 3, width = 5, channels = 23;
+  constexpr uint64_t n_elements = n_steps * batch * height * width * channels;
+  synfire_one_to_one_desc desc = SYNFIRE_ONE_TO_ONE_DESC_INIT;
+  desc.input_kind = kind, desc.scope = scope, desc.dtype = dtype, desc.bias = 1;
+  desc.height = height, desc.width = width, desc.channels = channels;
+  synfire_synapse synapse = nullptr;
+  REQUIRE(synfire_synapse_create_one_to_one(context, &desc, &synapse));
+  synfire_synapse_array_info info = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+  REQUIRE(synfire_synapse_get_array_info(synapse, 0, &info));
+  const auto n_entries = static_cast<size_t>(info.shape[0]);
+  Generator values(41);
+  const auto draw = [&](size_t count, double low, double high) {
+    std::vector<R> drawn(count);
+    for (R& value : drawn) value = static_cast<R>(values(low, high));
+    return drawn;
+  };
+  for (const char* const name : {"weight", "bias"})
+    REQUIRE(synfire_synapse_write(synapse, name, draw(n_entries, -2, 2).data(), n_entries * sizeof(R)));
+  std::vector<R> x = draw(n_elements, -1, 1), grad = draw(n_elements, -1, 1);
+  if (kind == SYNFIRE_INPUT_SPIKES)
+    for (R& value : x) value = static_cast<R>(value > 0.5 ? 1 : 0);
+  for (size_t i = 0; i < grad.size(); i += 7) grad[i] *= static_cast<R>(0x1p-20);
+  synfire_buffer buffers[4] = {};
+  synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+  bd.n_elements = n_elements, bd.dtype = dtype;
+  for (synfire_buffer& buffer : buffers) REQUIRE(synfire_buffer_create(context, &bd, &buffer));
+  const auto [input, grad_output, output, grad_input] = buffers;
+  REQUIRE(synfire_buffer_upload(input, 0, x.data(), n_elements * sizeof(R)));
+  REQUIRE(synfire_buffer_upload(grad_output, 0, grad.data(), n_elements * sizeof(R)));
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps, forward.batch = batch, forward.input = input, forward.output = output;
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = n_steps, backward.batch = batch, backward.input = input, backward.grad_output = grad_output;
+  backward.grad_input = grad_input;
+  synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
+  od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
+  synfire_optimizer optimizer = nullptr;
+  REQUIRE(synfire_optimizer_create(context, &od, &optimizer));
+  for (const char* const name : {"weight", "bias"})
+    REQUIRE(synfire_optimizer_add_array(optimizer, synapse, name, 1, 0));
+  REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
+  REQUIRE(synfire_synapse_backward(synapse, &backward, nullptr));
+  const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+  REQUIRE(synfire_optimizer_step(optimizer, &step, nullptr));
+  Hash hash;
+  const auto add = [&](const std::vector<unsigned char>& bytes) {
+    if constexpr (wide)
+      hash.add<uint64_t>(bytes, 0x7FF0000000000000u);
+    else
+      hash.add<uint32_t>(bytes, 0x7F800000u);
+  };
+  std::vector<unsigned char> bytes(n_elements * sizeof(R));
+  for (const synfire_buffer buffer : {output, grad_input}) {
+    REQUIRE(synfire_buffer_download(buffer, 0, bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  bytes.resize(n_entries * sizeof(R));
+  for (const char* const name : {"weight_gradient", "bias_gradient", "weight", "bias"}) {
+    REQUIRE(synfire_synapse_read(synapse, name, bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  synfire_optimizer_destroy(optimizer);
+  synfire_synapse_destroy(synapse);
+  for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+  return hash.value();
+}
+
+std::string one_to_one_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
+      for (const int32_t scope : {SYNFIRE_SCOPE_NEURON, SYNFIRE_SCOPE_CHANNEL, SYNFIRE_SCOPE_LAYER}) {
+        if (!sample.next()) continue;
+        const uint64_t hash = dtype == SYNFIRE_DTYPE_F64 ? one_to_one_hash<double>(context, kind, scope)
+                                                         : one_to_one_hash<float>(context, kind, scope);
+        char text[32];
+        std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+        out << "one-to-one " << name_of(dtype) << " input " << kind << " scope " << scope << text << "\n";
+      }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -417,6 +504,7 @@ int main(int argc, char** argv) {
   if (model.empty() && surrogate.empty()) {
     hashes += all_hashes(context, without_spikes(), sample);
     hashes += network_hashes(context, sample);
+    hashes += one_to_one_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

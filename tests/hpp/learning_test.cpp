@@ -106,6 +106,27 @@ TEST(SynapseOfALayer, IsTheOperationsApart) {
   EXPECT_EQ(rig.results(), apart);
 }
 
+TEST(OneToOneSynapse, IsASynapse) {
+  const Rig rig;
+  synfire_one_to_one_desc desc = synfire::one_to_one_desc(4, SYNFIRE_INPUT_SPIKES, SYNFIRE_SCOPE_CHANNEL);
+  desc.bias = 1;
+  synfire::Synapse synapse(rig.context, desc);
+  EXPECT_EQ(synapse.info().kind, std::string("one_to_one"));
+  EXPECT_EQ(synapse.info().n_arrays, 2u);
+  const synfire_synapse_array_info weight = synapse.array_info(0);
+  EXPECT_EQ(weight.name, std::string("weight"));
+  EXPECT_EQ(weight.shape[0], 4);
+  synfire::write(synapse, "weight", std::vector<float>{1, 2, 3, 4});
+  const Buffer y = rig.sequence(3 * 2 * 4);
+  synapse.forward(synfire::synapse_forward_desc(rig.input, y, steps{3}, 2));
+  const std::vector<float> found = y.download<float>();
+  EXPECT_EQ(std::vector<float>(found.begin(), found.begin() + 4), (std::vector<float>{1, 0, 3, 4}));
+  synfire::Optimizer optimizer(rig.context);
+  optimizer.add_array(synapse, "weight", 1, 1);
+  optimizer.add_bias(synapse, 1, 0);
+  optimizer.step(synfire::optimizer_step_desc());
+}
+
 TEST(SynapseOfALayer, IsGivenWithItsInputAndWithoutX) {
   using synfire_test::throws;
   Rig rig;

@@ -447,6 +447,19 @@ namespace Synfire
         Zero = 2
     }
 
+    /// <summary>The constants <c>SYNFIRE_SCOPE_*</c> of the C library.</summary>
+    public enum Scope
+    {
+        /// <summary>Nobody: each neuron has its own, H * W * C entries.</summary>
+        Neuron = 0,
+
+        /// <summary>The neurons of a channel: C entries, and neuron i has entry i mod C.</summary>
+        Channel = 1,
+
+        /// <summary>All neurons: one entry.</summary>
+        Layer = 2
+    }
+
     /// <summary>The constants <c>SYNFIRE_OPTIMIZER_KIND_*</c> of the C library.</summary>
     public enum OptimizerKind
     {

@@ -1904,6 +1904,53 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a one-to-one synapse. Zero means the default in every field except <c>struct_size</c> and
+    /// <c>channels</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_one_to_one_desc
+    {
+        /// <summary><c>sizeof(synfire_one_to_one_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_INPUT_*</c>. Default: spikes.</summary>
+        public int input_kind;
+        /// <summary>Channels C, at least 1: the number of neurons where they are no map.</summary>
+        public long channels;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>Who shares a weight and a bias: one of <c>SYNFIRE_SCOPE_*</c>. Default: nobody.</summary>
+        public int scope;
+        /// <summary>
+        /// Type of weights, bias, outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>1: with a bias, which is 0 at first. Default 0: without; b is +0.</summary>
+        public int bias;
+        /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
+        public int frozen;
+        /// <summary>As synfire_synapse_desc.gradient_bits: 24 (default) or 32.</summary>
+        public int gradient_bits;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>The weights of a new synapse, finite in its type. Default: 1.</summary>
+        public double initial_weight;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_one_to_one_desc Init
+        {
+            get
+            {
+                synfire_one_to_one_desc made = default(synfire_one_to_one_desc);
+                made.struct_size = (uint)sizeof(synfire_one_to_one_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>What synfire_synapse_query_memory() answers, in bytes of device memory.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
@@ -1971,7 +2018,9 @@ namespace Synfire.Raw
         public int takes_dropout;
         /// <summary>Always 0.</summary>
         public uint reserved;
-        /// <summary>The kind: <c>"dense"</c>. A constant string that lives as long as the library.</summary>
+        /// <summary>
+        /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
+        /// </summary>
         public byte* kind;
 
         /// <summary>All zeros plus the size.</summary>
@@ -2814,6 +2863,15 @@ namespace Synfire.Raw
         /// <summary>All 0.</summary>
         public const int SYNFIRE_INITIALIZATION_ZERO = 2;
 
+        /// <summary>Nobody: each neuron has its own, H * W * C entries.</summary>
+        public const int SYNFIRE_SCOPE_NEURON = 0;
+
+        /// <summary>The neurons of a channel: C entries, and neuron i has entry i mod C.</summary>
+        public const int SYNFIRE_SCOPE_CHANNEL = 1;
+
+        /// <summary>All neurons: one entry.</summary>
+        public const int SYNFIRE_SCOPE_LAYER = 2;
+
         /// <summary>
         /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
         /// synfire_optimizer_desc.nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u: w
@@ -3530,6 +3588,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_create(
             synfire_context context, synfire_synapse_desc* desc, synfire_synapse* synapse);
+
+        /// <summary>Computes how much memory a one-to-one synapse would take, before anything is allocated.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_query_memory_one_to_one(
+            synfire_one_to_one_desc* desc, synfire_synapse_memory* memory);
+
+        /// <summary>Creates a one-to-one synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_create_one_to_one(
+            synfire_context context, synfire_one_to_one_desc* desc, synfire_synapse* synapse);
 
         /// <summary>Destroys a synapse. Graphs that use it keep it until they are destroyed too.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

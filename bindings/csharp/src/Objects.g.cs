@@ -105,6 +105,35 @@ namespace Synfire
             }
         }
 
+        /// <summary>Creates a one-to-one synapse.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static Synapse OneToOne(Context context, OneToOneOptions options)
+        {
+            Errors.Given(options, "options");
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_one_to_one_desc desc = options.Desc(call);
+                synfire_synapse made;
+                Errors.Check(Native.synfire_synapse_create_one_to_one(context.Raw, &desc, &made));
+                return new Synapse(context, made);
+            }
+        }
+
+        /// <summary>Bytes that a synapse with these options takes, before anything is allocated.</summary>
+        /// <param name="context">The context it would belong to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static SynapseMemory QueryMemory(Context context, OneToOneOptions options)
+        {
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_one_to_one_desc desc = Errors.Given(options, "options").Desc(call);
+                synfire_synapse_memory memory = synfire_synapse_memory.Init;
+                Errors.Check(Native.synfire_synapse_query_memory_one_to_one(&desc, &memory));
+                return new SynapseMemory(memory);
+            }
+        }
+
         // Takes over a handle that another object gave.
         internal Synapse(Context context, synfire_synapse made) : base(new SynapseHandle())
         {
@@ -724,6 +753,59 @@ namespace Synfire
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }
 
+    /// <summary>What a <see cref="Synapse"/> of another kind is created with.</summary>
+    public sealed class OneToOneOptions
+    {
+        /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
+        public Input InputKind { get; set; }
+
+        /// <summary>Channels C, at least 1: the number of neurons where they are no map.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Who shares a weight and a bias: one of <see cref="Synfire.Scope"/>. Default: nobody.</summary>
+        public Scope Scope { get; set; }
+
+        /// <summary>
+        /// Type of weights, bias, outputs and gradients: <see cref="DType.F32"/> (default) or
+        /// <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; set; }
+
+        /// <summary><c>true</c>: with a bias, which is 0 at first. Default <c>false</c>: without; b is +0.</summary>
+        public bool Bias { get; set; }
+
+        /// <summary><c>true</c>: without gradients of weights and bias. Default <c>false</c>: with.</summary>
+        public bool Frozen { get; set; }
+
+        /// <summary>As <see cref="SynapseOptions.GradientBits"/>: 24 (default) or 32.</summary>
+        public int GradientBits { get; set; }
+
+        /// <summary>The weights of a new synapse, finite in its type. Default: 1.</summary>
+        public double InitialWeight { get; set; }
+
+        internal synfire_one_to_one_desc Desc(Call call)
+        {
+            synfire_one_to_one_desc desc = synfire_one_to_one_desc.Init;
+            desc.input_kind = (int)InputKind;
+            desc.channels = Channels;
+            desc.height = Height;
+            desc.width = Width;
+            desc.scope = (int)Scope;
+            desc.dtype = (int)Dtype;
+            desc.bias = Bias ? 1 : 0;
+            desc.frozen = Frozen ? 1 : 0;
+            desc.gradient_bits = GradientBits;
+            desc.initial_weight = InitialWeight;
+            return desc;
+        }
+    }
+
     /// <summary>What a synapse is, as <see cref="Synapse.Info"/> returns it.</summary>
     public sealed partial class SynapseInfo
     {
@@ -784,7 +866,9 @@ namespace Synfire
         /// <summary><c>true</c>: its products take dropout: <see cref="SynapseForwardArguments.InputMask"/>.</summary>
         public bool TakesDropout { get; }
 
-        /// <summary>The kind: <c>"dense"</c>. A constant string that lives as long as the library.</summary>
+        /// <summary>
+        /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
+        /// </summary>
         public string Kind { get; }
     }
 

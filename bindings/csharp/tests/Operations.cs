@@ -112,6 +112,22 @@ namespace Synfire.Tests
                 optimizer.Read<float>(0, "moment1", read);
                 optimizer.Write<float>(0, "moment1", read);
                 Check.That(Synapse.QueryMemory(context_, options).WeightBytes == 60, "bytes of weights and bias");
+                Check.That(synapse.Info.Kind == "dense" && synapse.Info.OutputChannels == 3, "what it is");
+                Same(synapse.GetArrayInfo(0).Shape, new long[] { 3, 4, 0, 0 }, "the shape of the weights");
+            }
+            OneToOneOptions scale = new OneToOneOptions { Channels = 4, Scope = Scope.Channel, InitialWeight = 3 };
+            using (Synapse synapse = Synapse.OneToOne(context_, scale))
+            using (Optimizer optimizer = new Optimizer(context_))
+            using (Buffer<float> output = context_.CreateBuffer<float>(MemoryKind.Device, 8))
+            using (Buffer<byte> input = context_.CreateBuffer<byte>(MemoryKind.Device, 8))
+            {
+                Check.That(synapse.Info.Kind == "one_to_one", "what it is");
+                Check.That(Synapse.QueryMemory(context_, scale).WeightBytes == 16, "bytes of weights");
+                input.Upload(new byte[] { 1, 1, 1, 1, 0, 1, 0, 0 });
+                synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
+                Same(Elements(output), new float[] { 3, 3, 3, 3, 0, 3, 0, 0 }, "y");
+                optimizer.AddArray(synapse, "weight", 1, 1);
+                optimizer.Step(new OptimizerStepArguments());
             }
         }
 

@@ -92,6 +92,11 @@ class Numbers {
 
  private:
   void read_all(int64_t t, int64_t b, int64_t first, int count, R* to) const {
+    if (are_spikes_ && spikes_.storage == SpikeStorage::bits) {
+      const uint32_t* const words = spikes_.word(t, b, 0);
+      for (int i = 0; i < count; ++i) to[i] = static_cast<R>(words[(first + i) / 32] >> (first + i) % 32 & 1u);
+      return;
+    }
     if (are_spikes_) {
       for (int i = 0; i < count; ++i) to[i] = spikes_.get(t, b, first + i) ? R(1) : R(0);
       return;

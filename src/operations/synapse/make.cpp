@@ -44,6 +44,9 @@ Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale,
     fail_argument("SYN-SYNAPSE-DROPOUT", "desc.%s is null, but desc.%s is not; dropout needs both",
                   mask ? "input_scale" : "input_mask", mask ? "input_mask" : "input_scale");
   if (!mask) return {};
+  if (!synapse.kind().takes_dropout)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-DROPOUT-KIND",
+         "desc.input_mask is given; a synapse of the kind \"%s\" takes no dropout", synapse.kind().name);
   if (mask->dtype() != SYNFIRE_DTYPE_BITS)
     fail_argument("SYN-BUFFER-TYPE", "desc.input_mask holds %s; bits are needed", name_of_dtype(mask->dtype()));
   if (scale->dtype() != synapse.dtype())

@@ -743,6 +743,9 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   expect_stale(synfire_layer_forward(layer, &bad_input, nullptr));
   synfire_synapse created = nullptr;
   expect_stale(synfire_synapse_create(forged(synfire_context(context), a_synapse), &desc, &created));
+  synfire_one_to_one_desc one_to_one = SYNFIRE_ONE_TO_ONE_DESC_INIT;
+  one_to_one.channels = shape.n_neurons;
+  expect_stale(synfire_synapse_create_one_to_one(forged(synfire_context(context), a_synapse), &one_to_one, &created));
   synfire_synapse_destroy(synapse);
   expect_usable();
 }

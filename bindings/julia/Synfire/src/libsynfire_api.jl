@@ -209,6 +209,9 @@ const SYNFIRE_INPUT_VALUES = Int32(1)
 const SYNFIRE_INITIALIZATION_UNIFORM = Int32(0)
 const SYNFIRE_INITIALIZATION_NORMAL = Int32(1)
 const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
+const SYNFIRE_SCOPE_NEURON = Int32(0)
+const SYNFIRE_SCOPE_CHANNEL = Int32(1)
+const SYNFIRE_SCOPE_LAYER = Int32(2)
 const SYNFIRE_OPTIMIZER_KIND_SGD = Int32(0)
 const SYNFIRE_OPTIMIZER_KIND_ADAM = Int32(1)
 const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
@@ -246,6 +249,7 @@ const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
+const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
 const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES,)
 const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
@@ -883,6 +887,26 @@ synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, f
     synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length)
 
 """
+How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
+"""
+struct synfire_one_to_one_desc
+    struct_size::UInt32
+    input_kind::Int32
+    channels::Int64
+    height::Int64
+    width::Int64
+    scope::Int32
+    dtype::Int32
+    bias::Int32
+    frozen::Int32
+    gradient_bits::Int32
+    reserved::UInt32
+    initial_weight::Float64
+end
+synfire_one_to_one_desc(; input_kind=0, channels=0, height=0, width=0, scope=0, dtype=0, bias=0, frozen=0, gradient_bits=0, reserved=0, initial_weight=0) =
+    synfire_one_to_one_desc(sizeof(synfire_one_to_one_desc), input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight)
+
+"""
 What synfire_synapse_query_memory() answers, in bytes of device memory.
 """
 struct synfire_synapse_memory
@@ -1198,6 +1222,8 @@ mutable struct FunctionTable
     synfire_graph_reset_statistics::Ptr{Cvoid}
     synfire_synapse_query_memory::Ptr{Cvoid}
     synfire_synapse_create::Ptr{Cvoid}
+    synfire_synapse_query_memory_one_to_one::Ptr{Cvoid}
+    synfire_synapse_create_one_to_one::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
@@ -1254,7 +1280,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2334,6 +2360,28 @@ Creates a synapse with initial weights.
     address = functions.synfire_synapse_create
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_synapse_desc}, Ptr{synfire_synapse}), context, desc, synapse)
+end
+
+"""
+    synfire_synapse_query_memory_one_to_one(desc, memory)
+
+Computes how much memory a one-to-one synapse would take, before anything is allocated.
+"""
+@inline function synfire_synapse_query_memory_one_to_one(desc, memory)
+    address = functions.synfire_synapse_query_memory_one_to_one
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_one_to_one_desc}, Ptr{synfire_synapse_memory}), desc, memory)
+end
+
+"""
+    synfire_synapse_create_one_to_one(context, desc, synapse)
+
+Creates a one-to-one synapse.
+"""
+@inline function synfire_synapse_create_one_to_one(context, desc, synapse)
+    address = functions.synfire_synapse_create_one_to_one
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_one_to_one_desc}, Ptr{synfire_synapse}), context, desc, synapse)
 end
 
 """

@@ -7,10 +7,10 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
        replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
-       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, info,
-       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
-       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
-       build!, set_data!, train!, evaluate, infer!, save, load!
+       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
+       one_to_one, info, array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
+       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
+       set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -201,6 +201,70 @@ function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, d
         seed=seed,
         drop_last=drop_last,
         n_slots=slots))
+end
+
+# ---- one_to_one ------------------------------------------------------------------------------------------------------
+
+"""
+    one_to_one(context; input_kind=:spikes, channels, height=1, width=1, scope=:neuron, dtype=:f32, bias=false,
+               frozen=false, gradient_bits=0, initial_weight=1) -> Synapse
+    one_to_one(f, context; ...)
+
+Creates a one-to-one synapse.
+
+How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
+
+- `input_kind`: One of `:spikes`, `:values`. Default: spikes.
+- `channels`: Channels C, at least 1: the number of neurons where they are no map.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `scope`: Who shares a weight and a bias: one of `:neuron`, `:channel`, `:layer`. Default: nobody.
+- `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `bias`: `true`: with a bias, which is 0 at first. Default `false`: without; b is +0.
+- `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
+- `gradient_bits`: As `gradient_bits` of [`Synapse`](@ref): 24 (default) or 32.
+- `initial_weight`: The weights of a new synapse, finite in its type. Default: 1.
+"""
+function one_to_one(context::Context; arguments...)
+    request = one_to_one_request(context; arguments...)
+    handle = Ref(LibSynfire.synfire_synapse(C_NULL))
+    check(LibSynfire.synfire_synapse_create_one_to_one(context, request, handle))
+    return Synapse(context, handle[])
+end
+
+one_to_one(f, context::Context; arguments...) = with_handle(f, one_to_one(context; arguments...))
+
+function one_to_one_request(context::Context; input_kind=:spikes, channels, height=1, width=1, scope=:neuron,
+                            dtype=:f32, bias::Bool=false, frozen::Bool=false, gradient_bits=0, initial_weight=1,
+                            unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input_kind, :channels, :height, :width, :scope, :dtype, :bias, :frozen,
+                                                :gradient_bits, :initial_weight))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_one_to_one_desc(
+        input_kind=constant("input_kind", LibSynfire.input_names, input_kind),
+        channels=whole_size("channels", channels),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        scope=constant("scope", LibSynfire.scope_names, scope),
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        bias=bias,
+        frozen=frozen,
+        gradient_bits=gradient_bits,
+        initial_weight=initial_weight))
+end
+
+"""
+    query_memory(one_to_one, context; ...) -> NamedTuple
+
+The bytes that what [`one_to_one`](@ref) makes with these arguments takes on its device,
+before anything is allocated.
+"""
+function query_memory(::typeof(one_to_one), context::Context; arguments...)
+    request = one_to_one_request(context; arguments...)
+    memory = Ref(LibSynfire.synfire_synapse_memory())
+    GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_one_to_one(request.desc, memory))
+    return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
+            gradient_bytes=Int(memory[].gradient_bytes))
 end
 
 # ---- forward! --------------------------------------------------------------------------------------------------------
@@ -1556,7 +1620,7 @@ Describes a synapse.
 - `frozen`: `true`: its arrays have no gradients.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
-- `kind`: The kind: `:dense`. A constant string that lives as long as the library.
+- `kind`: The kind: `:dense` or `:one_to_one`. A constant string that lives as long as the library.
 """
 function info(synapse::Synapse)
     info = Ref(LibSynfire.synfire_synapse_info())

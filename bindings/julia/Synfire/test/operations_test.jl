@@ -128,8 +128,16 @@ end
     b = zeros(Float32, 3); read!(s, :bias, b)
     @test y[:, 1, 1] ≈ vec(sum(v; dims=1)) + b
     backward!(s; grad_output=y, input=x, steps=1, batch=2)
+    @test info(s).kind == "dense" && array_info(s, 0).shape == (3, 4, 0, 0)
+    one = one_to_one(context; channels=4, scope=:channel, initial_weight=3)
+    @test info(one).kind == "one_to_one" && info(one).arrays == 1
+    @test query_memory(one_to_one, context; channels=4, scope=:channel).weight_bytes == 16
+    scaled = zeros(Float32, 4, 2, 1)
+    forward!(one; input=UInt8[1 0; 1 1; 1 0; 1 0], output=scaled, steps=1, batch=2)
+    @test vec(scaled) == Float32[3, 3, 3, 3, 0, 3, 0, 0]
     o = Optimizer(context; kind=:adam)
     add_weights!(o, s, 1, 1)
+    add_array!(o, one, :weight, 1, 0)
     step!(o)
     n = UInt64[0]; read!(o, nothing, :step_count, n); @test n[1] == 1
     m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)

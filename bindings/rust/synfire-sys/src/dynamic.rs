@@ -106,6 +106,8 @@ pub(crate) struct Table {
     pub synfire_graph_reset_statistics: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_synapse_query_memory: unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create: unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status,
+    pub synfire_synapse_query_memory_one_to_one: unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status,
+    pub synfire_synapse_create_one_to_one: unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
     pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
     pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
@@ -265,6 +267,8 @@ impl Table {
             synfire_graph_reset_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_reset_statistics\0")?),
             synfire_synapse_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory\0")?),
             synfire_synapse_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create\0")?),
+            synfire_synapse_query_memory_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_one_to_one\0")?),
+            synfire_synapse_create_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_one_to_one\0")?),
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
             synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
             synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
@@ -1107,6 +1111,22 @@ pub unsafe fn synfire_synapse_query_memory(desc: *const synfire_synapse_desc, me
 #[inline]
 pub unsafe fn synfire_synapse_create(context: synfire_context, desc: *const synfire_synapse_desc, synapse: *mut synfire_synapse) -> synfire_status {
     (crate::load::table().synfire_synapse_create)(context, desc, synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_query_memory_one_to_one` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_query_memory_one_to_one(desc: *const synfire_one_to_one_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
+    (crate::load::table().synfire_synapse_query_memory_one_to_one)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_create_one_to_one` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_create_one_to_one(context: synfire_context, desc: *const synfire_one_to_one_desc, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_synapse_create_one_to_one)(context, desc, synapse)
 }
 
 /// # Safety

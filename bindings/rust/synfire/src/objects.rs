@@ -55,6 +55,17 @@ crate::values::values! {
     }
 }
 crate::values::values! {
+    /// Values of `SYNFIRE_SCOPE_*`.
+    Scope {
+        /// Nobody: each neuron has its own, H * W * C entries.
+        Neuron = SYNFIRE_SCOPE_NEURON,
+        /// The neurons of a channel: C entries, and neuron i has entry i mod C.
+        Channel = SYNFIRE_SCOPE_CHANNEL,
+        /// All neurons: one entry.
+        Layer = SYNFIRE_SCOPE_LAYER,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_NETWORK_INPUT_*`.
     NetworkInput {
         /// Spikes `[T, B, K]`, by default as [`DType::Bits`].
@@ -312,6 +323,129 @@ impl Drop for SynapseCore {
         // SAFETY: our own handle, destroyed once.
         unsafe { sys::synfire_synapse_destroy(self.raw) };
         gone();
+    }
+}
+
+/// Options for [`Synapse::one_to_one`]; each has the library's default. How to create a one-to-one synapse.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct OneToOneBuilder {
+    input_kind: Input,
+    channels: i64,
+    height: i64,
+    width: i64,
+    scope: Scope,
+    dtype: DType,
+    bias: bool,
+    frozen: bool,
+    gradient_bits: i32,
+    initial_weight: f64,
+}
+impl OneToOneBuilder {
+    /// One of [`Input`]. Default: spikes.
+    pub fn input_kind(mut self, input_kind: Input) -> Self {
+        self.input_kind = input_kind;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Who shares a weight and a bias: one of [`Scope`]. Default: nobody.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+    /// Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+    /// `true`: with a bias, which is 0 at first. `false` (default): without; b is +0.
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.bias = bias;
+        self
+    }
+    /// `true`: without gradients of weights and bias. `false` (default): with.
+    pub fn frozen(mut self, frozen: bool) -> Self {
+        self.frozen = frozen;
+        self
+    }
+    /// As [`SynapseBuilder::gradient_bits`]: 24 (default) or 32.
+    pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
+        self.gradient_bits = gradient_bits;
+        self
+    }
+    /// The weights of a new synapse, finite in its type. Default: 1.
+    pub fn initial_weight(mut self, initial_weight: f64) -> Self {
+        self.initial_weight = initial_weight;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Synapse> {
+        let desc = self.desc();
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_create_one_to_one(context.raw, &desc, &mut raw) })?;
+        born();
+        let core =
+            SynapseCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
+        Ok(Synapse { core: Arc::new(core) })
+    }
+    /// Bytes it will take.
+    pub fn query_memory(&self) -> Result<crate::SynapseMemory> {
+        crate::error::loaded()?;
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut memory: sys::synfire_synapse_memory = unsafe { zeroed() };
+        memory.struct_size = size_of::<sys::synfire_synapse_memory>() as u32;
+        // SAFETY: the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_query_memory_one_to_one(&self.desc(), &mut memory) })?;
+        Ok(crate::SynapseMemory {
+            weight_bytes: memory.weight_bytes,
+            derived_bytes: memory.derived_bytes,
+            gradient_bytes: memory.gradient_bytes,
+        })
+    }
+    pub(crate) fn desc(&self) -> sys::synfire_one_to_one_desc {
+        sys::synfire_one_to_one_desc {
+            struct_size: size_of::<sys::synfire_one_to_one_desc>() as u32,
+            input_kind: self.input_kind.to_raw(),
+            channels: self.channels,
+            height: self.height,
+            width: self.width,
+            scope: self.scope.to_raw(),
+            dtype: self.dtype.to_raw(),
+            bias: self.bias.into(),
+            frozen: self.frozen.into(),
+            gradient_bits: self.gradient_bits,
+            reserved: 0,
+            initial_weight: self.initial_weight,
+        }
+    }
+}
+impl Synapse {
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `channels`: Channels C, at least 1: the number of neurons where they are no map.
+    pub fn one_to_one(channels: i64) -> OneToOneBuilder {
+        OneToOneBuilder {
+            input_kind: Input::Spikes,
+            channels,
+            height: 0,
+            width: 0,
+            scope: Scope::Neuron,
+            dtype: DType::F32,
+            bias: false,
+            frozen: false,
+            gradient_bits: 0,
+            initial_weight: 0.0,
+        }
     }
 }
 
@@ -1055,7 +1189,7 @@ pub struct SynapseInfo {
     pub takes_mask: bool,
     /// `true`: its products take dropout: [`SynapseForward::input_mask`].
     pub takes_dropout: bool,
-    /// The kind: `"dense"`. A constant string that lives as long as the library.
+    /// The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library.
     pub kind: String,
 }
 impl SynapseInfo {

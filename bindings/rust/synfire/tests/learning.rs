@@ -29,8 +29,20 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     assert_eq!(y, [10.0, 26.0, 42.0, 2.0, 6.0, 10.0]);
     synapse.backward(SynapseBackward::new(&output, Steps(1)).batch(2).input(&input))?;
 
+    assert_eq!(synapse.info()?.kind, "dense");
+    assert_eq!(synapse.array_info(0)?.shape, [3, 4, 0, 0]);
+
+    let described = Synapse::one_to_one(4).scope(Scope::Channel).initial_weight(3.0);
+    assert_eq!(described.query_memory()?.weight_bytes, 16);
+    let scaled = described.create(&context)?;
+    assert_eq!(scaled.info()?.kind, "one_to_one");
+    let scaled_output = Buffer::<f32>::builder(8).create(&context)?;
+    scaled.forward(SynapseForward::new(&input, &scaled_output, Steps(1)).batch(2))?;
+    assert_eq!(scaled_output.to_vec()?, [3.0, 3.0, 3.0, 3.0, 0.0, 3.0, 0.0, 0.0]);
+
     let optimizer = Optimizer::builder().kind(OptimizerKind::Adam).create(&context)?;
     optimizer.add_weights(&synapse, 1.0, 1.0)?;
+    optimizer.add_array(&scaled, "weight", 1.0, 0.0)?;
     optimizer.step(OptimizerStep::new())?;
     let mut count = [0u64];
     optimizer.read(None, "step_count", &mut count)?;

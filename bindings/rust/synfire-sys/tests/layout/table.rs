@@ -42,6 +42,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_scale_add_desc { struct_size, reserved, source, destination, scale, keep });
     structure!(lines, synfire_update_parameter_desc { struct_size, bounds, name, gradient, learning_rate, lower, upper });
     structure!(lines, synfire_synapse_desc { struct_size, input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length });
+    structure!(lines, synfire_one_to_one_desc { struct_size, input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
     structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind });
     structure!(lines, synfire_synapse_array_info { struct_size, dtype, trained, n_dimensions, shape, name });
@@ -161,6 +162,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_UNIFORM\t{}", SYNFIRE_INITIALIZATION_UNIFORM));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_NORMAL\t{}", SYNFIRE_INITIALIZATION_NORMAL));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_ZERO\t{}", SYNFIRE_INITIALIZATION_ZERO));
+    lines.push(format!("constant\tSYNFIRE_SCOPE_NEURON\t{}", SYNFIRE_SCOPE_NEURON));
+    lines.push(format!("constant\tSYNFIRE_SCOPE_CHANNEL\t{}", SYNFIRE_SCOPE_CHANNEL));
+    lines.push(format!("constant\tSYNFIRE_SCOPE_LAYER\t{}", SYNFIRE_SCOPE_LAYER));
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_SGD\t{}", SYNFIRE_OPTIMIZER_KIND_SGD));
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAM\t{}", SYNFIRE_OPTIMIZER_KIND_ADAM));
     lines.push(format!("constant\tSYNFIRE_OPTIMIZER_KIND_ADAMW\t{}", SYNFIRE_OPTIMIZER_KIND_ADAMW));
