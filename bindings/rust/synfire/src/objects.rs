@@ -74,7 +74,7 @@ crate::values::values! {
         Mean = SYNFIRE_READOUT_MEAN,
         /// The largest over the steps, `[B, C]`.
         Max = SYNFIRE_READOUT_MAX,
-        /// That of the last step, `[B, C]`.
+        /// The value of the last step, `[B, C]`.
         Last = SYNFIRE_READOUT_LAST,
         /// Every step, `[T, B, C]`. In the loss, each step is a sample.
         Steps = SYNFIRE_READOUT_STEPS,
@@ -340,17 +340,17 @@ impl OptimizerBuilder {
         self.momentum = momentum;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.9.
+    /// Adam only: at least 0 and below 1. Default: 0.9.
     pub fn beta1(mut self, beta1: f64) -> Self {
         self.beta1 = beta1;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.999.
+    /// Adam only: at least 0 and below 1. Default: 0.999.
     pub fn beta2(mut self, beta2: f64) -> Self {
         self.beta2 = beta2;
         self
     }
-    /// Of Adam: finite, at least 0. Default: 1e-8.
+    /// Adam only: finite, at least 0. Default: 1e-8.
     pub fn epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
@@ -572,8 +572,8 @@ impl NetworkBuilder {
         self.seed = seed;
         self
     }
-    /// `true`: an epoch of the training leaves out the rows behind its last full batch. `false` (default): the last
-    /// batch is smaller.
+    /// `true`: an epoch of the training leaves out the rows after its last full batch. `false` (default): the last batch
+    /// is smaller.
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;
         self
@@ -921,8 +921,8 @@ impl Network {
         })
     }
     /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
-    /// that the network needs to continue to the bit, also in another process and on another backend: the stages with
-    /// their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
+    /// that the network needs to continue with the same bits, also in another process and on another backend: the stages
+    /// with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
     /// random numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not
     /// in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own
     /// handle. The same network gives the same bytes on every backend.
@@ -976,7 +976,7 @@ impl Drop for NetworkCore {
     }
 }
 
-/// What [`Optimizer::query_memory`] answers, in bytes of device memory.
+/// Memory of an optimiser, in bytes of device memory: [`Optimizer::query_memory`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OptimizerMemory {
@@ -991,7 +991,7 @@ impl OptimizerMemory {
     }
 }
 
-/// What [`Network::query_memory`] answers, in bytes. On a host context, device memory is ordinary memory.
+/// Memory of a network, in bytes: [`Network::query_memory`]. On a host context, device memory is ordinary memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkMemory {
@@ -1029,7 +1029,7 @@ impl NetworkMemory {
     }
 }
 
-/// What a call of [`Network::train`] or [`Network::evaluate`] has come to.
+/// The result of [`Network::train`] or [`Network::evaluate`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkResult {
@@ -1067,7 +1067,7 @@ impl NetworkResult {
     }
 }
 
-// What a call holds that uses an object: the object, and what it was created with.
+// Returns all that a call holds while it uses an object: the object, and what it was created with.
 pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {
     let mut held = vec![object.held()];
     held.extend(object.buffers().iter().map(|core| &core.held));
