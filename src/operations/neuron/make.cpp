@@ -16,7 +16,6 @@
 #include <synfire/model/reduction.hpp>
 
 #include <cstdio>
-#include <iterator>
 #include <optional>
 
 namespace synfire::operations {
@@ -266,10 +265,6 @@ SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name
   pass.n_active = n_active_view(shape.n_active, on_host);
   pass.layer_active = layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64);
   return pass;
-}
-
-void append(OperationList& to, OperationList&& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 // Where a further variable follows X, a stored H alone does not give the state again, so all tapes are recomputed.
