@@ -563,8 +563,8 @@ minutes_left() {
   echo $(((expected / lanes + 59) / 60))
 }
 
-# The next step whose predecessors have ended.
-next_step() {
+# The steps that can begin: their predecessors have ended.
+ready_steps() {
   local name need
   for name in "${selected[@]}"; do
     [ "${state[$name]}" = waiting ] || continue
@@ -572,8 +572,18 @@ next_step() {
       if [ "$need" != "$name" ] && [ -n "${state[$need]:-}" ] && [ "${state[$need]}" != ended ]; then continue 2; fi
     done
     echo "$name"
-    return
   done
+}
+next_step() { ready_steps | head -n 1; }
+
+# Processors for a step that begins: its share, or all of them if what can run beside it takes less than half as long.
+jobs_of() {
+  local name beside=0
+  for name in $(ready_steps); do beside=$((beside + step_seconds[$name])); done
+  for name in "${selected[@]}"; do
+    if [ "${state[$name]}" = running ] && [ "$name" != "$1" ]; then beside=$((beside + step_seconds[$name])); fi
+  done
+  echo $((2 * beside < step_seconds[$1] ? all_jobs : jobs))
 }
 
 # ---- Main ------------------------------------------------------------------------------------------------------------
@@ -622,9 +632,8 @@ while :; do
     state[$name]=running
     started[$name]=$SECONDS
     if [ "$lanes" -gt 1 ]; then say "$(date +%H:%M) $name began; about $(minutes_left) minutes are left"; fi
-    # The last one has all processors.
     (
-      if [ $running -eq 0 ] && [ -z "$(next_step)" ]; then jobs=$all_jobs; fi
+      jobs=$(jobs_of "$name")
       if [ "$lanes" -gt 1 ]; then run_step "$name" >"$logs/$name.out" 2>&1; else run_step "$name"; fi
     ) </dev/null &
     step_of[$!]=$name

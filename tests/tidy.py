@@ -74,7 +74,7 @@ NAMES = {
     "src/operations/gather_rows/": {"gather_threads"},
     "src/operations/gradients/": {"ReduceLaunch"},
     "src/operations/reduce/": {"ReduceLaunch"},
-    "src/operations/synapse/": {"gather_threads"},
+    "src/synapses/dense/": {"gather_threads"},
     "tests/files/counted_new.cpp": {"operator new"},
     "tests/files/fuzz_": {"LLVMFuzzerTestOneInput"},
     "tests/hpp/allocation_test.cpp": {"operator new"},

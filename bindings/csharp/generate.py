@@ -828,6 +828,9 @@ def answer(operations, struct):
             kind, value, pointers = "string", f"Errors.TextOf({value}, {field['array']})", True
         elif field["type"] in SCALARS and not field["array"]:
             kind, value = operations.answered(field, SCALARS[field["type"]], value)
+        elif field["type"] in SCALARS:
+            items = ", ".join(f"{value}[{i}]" for i in range(field["array"]))
+            kind, value, pointers = f"{SCALARS[field['type']]}[]", f"new[] {{ {items} }}", True
         else:
             stop(f"{struct['name']}.{field['name']}", f"no rule makes a property of '{field['type']}'")
         members.append(comment("summary", operations.field_text(field, scope), " " * 8) +

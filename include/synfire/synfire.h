@@ -1125,7 +1125,7 @@ typedef struct synfire_parameter_info {
 #define SYNFIRE_PARAMETER_INFO_INIT \
   { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
-/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
+/** A synapse between two layers: arrays such as weights and a bias, and a product with an input. */
 typedef struct synfire_synapse_s *synfire_synapse;
 
 /** A state variable and its buffer, in lists for models with three or four variables. */
@@ -3396,6 +3396,72 @@ typedef struct synfire_synapse_memory {
 #define SYNFIRE_SYNAPSE_MEMORY_INIT \
   { (uint32_t)sizeof(synfire_synapse_memory), 0u, 0u, 0u, 0u }
 
+/** The shapes and types of a synapse, as synfire_synapse_get_info() returns them.
+ *
+ * A row, one step of one batch row, is a map `[H, W, C]`: element (h, w, c) is number (h * W + w) * C + c. Features
+ * without a place have H = W = 1. */
+typedef struct synfire_synapse_info {
+  /** `sizeof(synfire_synapse_info)`; set before the call. */
+  uint32_t struct_size;
+  /** Its inputs: one of `SYNFIRE_INPUT_*`. */
+  int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
+  /** Height of a row of the input. */
+  int64_t input_height;
+  /** Width of a row of the input. */
+  int64_t input_width;
+  /** Channels of a row of the input. The number of inputs K is the product of the three. */
+  int64_t input_channels;
+  /** Height of a row of the output. */
+  int64_t output_height;
+  /** Width of a row of the output. */
+  int64_t output_width;
+  /** Channels of a row of the output. The number of outputs N is the product of the three. */
+  int64_t output_channels;
+  /** Multiplications and additions that the product of one row takes, as pairs. */
+  uint64_t row_operations;
+  /** Type of outputs and gradients: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** How many arrays it has: synfire_synapse_get_array_info(). */
+  uint32_t n_arrays;
+  /** 1: its arrays have no gradients. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** 1: a synapse of this kind can be created with a mask of connections. */
+  int32_t takes_mask SYNFIRE_FLAG;
+  /** 1: its products take dropout: synfire_synapse_forward_desc::input_mask. */
+  int32_t takes_dropout SYNFIRE_FLAG;
+  /** Always 0. */
+  uint32_t reserved;
+  /** The kind: `"dense"`. A constant string that lives as long as the library. */
+  const char *kind;
+} synfire_synapse_info;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_INFO_INIT \
+  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0u, NULL }
+
+/** An array of a synapse, as synfire_synapse_get_array_info() returns it. */
+typedef struct synfire_synapse_array_info {
+  /** `sizeof(synfire_synapse_array_info)`; set before the call. */
+  uint32_t struct_size;
+  /** Type of the array and of its gradient: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** 1: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+   *  `"_gradient"`, and an optimiser takes it. 0: the synapse changes it as it runs. */
+  int32_t trained SYNFIRE_FLAG;
+  /** Number of dimensions, 1 to 4. */
+  uint32_t n_dimensions;
+  /** The lengths, row-major; 0 beyond the last one. */
+  int64_t shape[4];
+  /** The name, a constant string that lives as long as the library. */
+  const char *name;
+} synfire_synapse_array_info;
+
+/* clang-format off */
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_ARRAY_INFO_INIT \
+  { (uint32_t)sizeof(synfire_synapse_array_info), 0, 0, 0u, { 0, 0, 0, 0 }, NULL }
+/* clang-format on */
+
 /** The product of a synapse with its input: y = W x + b for every step and batch row.
  *
  * Spikes in f32: each output n has a grid 2^s, the finest with s >= -149 on which its largest weight is at most
@@ -3556,10 +3622,36 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context c
 SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
+ * Describes a synapse.
+ *
+ * @param synapse      A synapse.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes an array of a synapse.
+ *
+ * @param synapse      A synapse.
+ * @param index        0, 1, 2 ...: below synfire_synapse_info::n_arrays.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `index` is past the last one (`info` is then untouched);
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
+                                                                       synfire_synapse_array_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Reads an array of a synapse, after every replay that uses it and was launched before.
  *
  * @param synapse A synapse.
- * @param name    `"weight"` or `"weight_gradient"`, `[N, K]`; `"bias"` or `"bias_gradient"`, `[N]`. Since ABI 0.3
+ * @param name    That of an array, or of its gradient. Those that synfire_synapse_create() makes have `"weight"` and
+ *                `"weight_gradient"`, `[N, K]`, and with a bias `"bias"` and `"bias_gradient"`, `[N]`. Since ABI 0.3
  *                `"weights"`, as in a file, is another name of `"weight"`.
  * @param[out] values Receives f32 (f64 in an f64 synapse), in host memory; weights as written or learnt, not on their grid.
  * @param bytes   Size of `values` in bytes: exactly that of the array.
@@ -3574,7 +3666,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse syn
                                                              uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /**
- * Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+ * Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
  *
  * @param synapse A synapse.
  * @param name    As in synfire_synapse_read().
@@ -3712,7 +3804,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_gra
 /** @addtogroup optimizer
  * @{ */
 
-/** Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. */
+/** Takes steps against gradients: its members are arrays of synapses, and parameters of layers. */
 typedef struct synfire_optimizer_s *synfire_optimizer;
 
 /** Kinds of optimisers: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
@@ -3820,13 +3912,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context
 SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+ * Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
  *
- * A step uses `"weight_gradient"`, as backwards leave it; weights without a connection stay 0. All members must be
- * added before the first step is taken or recorded.
+ * A step uses the gradient of the array, as backwards leave it; weights without a connection stay 0. All members must
+ * be added before the first step is taken or recorded.
  *
  * @param optimizer            An optimiser.
  * @param synapse              A synapse of the same context that is not frozen.
+ * @param name                 A trained array of the synapse, by its name in synfire_synapse_read(): `"weight"`.
  * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
  *                             Finite, at least 0.
  * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
@@ -3834,6 +3927,22 @@ SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimi
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
+ * @threads one at a time per optimiser. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_array(synfire_optimizer optimizer,
+                                                                    synfire_synapse synapse, const char *name,
+                                                                    double learning_rate_factor,
+                                                                    double weight_decay_factor) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the weights of a synapse: synfire_optimizer_add_array() with `"weight"`.
+ *
+ * @param optimizer            An optimiser.
+ * @param synapse              A synapse of the same context that is not frozen.
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array().
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
  * @threads one at a time per optimiser. @since ABI 0.2
  */
@@ -3843,13 +3952,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_op
                                                                       double weight_decay_factor) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+ * Adds the bias of a synapse: synfire_optimizer_add_array() with `"bias"`.
  *
  * @param optimizer            An optimiser.
  * @param synapse              A synapse of the same context that is not frozen and has a bias.
- * @param learning_rate_factor As in synfire_optimizer_add_weights().
- * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
- * @return As synfire_optimizer_add_weights().
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
  * @threads one at a time per optimiser. @since ABI 0.2
  */
@@ -3870,15 +3979,15 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
  * @param name                 As synfire_update_parameter_desc::name.
  * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter
  *                             is one number per neuron; on a CUDA context a device or pinned buffer.
- * @param learning_rate_factor As in synfire_optimizer_add_weights().
- * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
  *                             infinity for none; NaN for a default. A parameter that must be positive has one, because
  *                             one step that is too large would leave it where no gradient brings it back from: a time
  *                             in steps stays from 1 to 10,000 (its reciprocal from 1/10,000 to 1), any other from a
  *                             thousandth of its default value to 1,000 times that. Others have none.
  * @param upper                The largest value; infinity for none; NaN for a default.
- * @return As synfire_optimizer_add_weights().
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(

@@ -2831,7 +2831,9 @@ class Graph;
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
 
-/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. See ::synfire_synapse. */
+/**
+ * A synapse between two layers: arrays such as weights and a bias, and a product with an input. See ::synfire_synapse.
+ */
 class Synapse : public Owner<synfire_synapse> {
  public:
   /** No synapse. */
@@ -2888,11 +2890,39 @@ class Synapse : public Owner<synfire_synapse> {
     const synfire_synapse_backward_desc sized = detail::sized(desc);
     check(synfire_synapse_backward(handle_, &sized, stream));
   }
+
+  /**
+   * Describes a synapse.
+   *
+   * Calls synfire_synapse_get_info().
+   *
+   * @return `info`, as synfire_synapse_get_info() gives it.
+   * @throws error
+   */
+  synfire_synapse_info info() const {
+    auto info = detail::empty<synfire_synapse_info>();
+    check(synfire_synapse_get_info(handle_, &info));
+    return info;
+  }
+
+  /**
+   * Describes an array of a synapse.
+   *
+   * Calls synfire_synapse_get_array_info().
+   *
+   * @param index 0, 1, 2 ...: below synfire_synapse_info::n_arrays.
+   * @return `info`, as synfire_synapse_get_array_info() gives it.
+   * @throws error
+   */
+  synfire_synapse_array_info array_info(std::uint32_t index) const {
+    auto info = detail::empty<synfire_synapse_array_info>();
+    check(synfire_synapse_get_array_info(handle_, index, &info));
+    return info;
+  }
 };
 
 /**
- * Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. See
- * ::synfire_optimizer.
+ * Takes steps against gradients: its members are arrays of synapses, and parameters of layers. See ::synfire_optimizer.
  */
 class Optimizer : public Owner<synfire_optimizer> {
  public:
@@ -2935,15 +2965,30 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 
   /**
-   * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+   * Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
    *
-   * Calls synfire_optimizer_add_weights().
+   * Calls synfire_optimizer_add_array().
    *
    * @param synapse              A synapse of the same context.
+   * @param name                 A trained array of the synapse, by its name in synfire_synapse_read(): `"weight"`.
    * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
    *                             Finite, at least 0.
    * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
    *                             else.
+   * @throws error
+   */
+  void add_array(const Synapse& synapse, const char* name, double learning_rate_factor, double weight_decay_factor) {
+    check(synfire_optimizer_add_array(handle_, synapse, name, learning_rate_factor, weight_decay_factor));
+  }
+
+  /**
+   * Adds the weights of a synapse: synfire_optimizer_add_array() with `"weight"`.
+   *
+   * Calls synfire_optimizer_add_weights().
+   *
+   * @param synapse              A synapse of the same context.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array().
    * @throws error
    */
   void add_weights(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
@@ -2951,13 +2996,13 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 
   /**
-   * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+   * Adds the bias of a synapse: synfire_optimizer_add_array() with `"bias"`.
    *
    * Calls synfire_optimizer_add_bias().
    *
    * @param synapse              A synapse of the same context.
-   * @param learning_rate_factor As in synfire_optimizer_add_weights().
-   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
    * @throws error
    */
   void add_bias(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
@@ -2972,8 +3017,8 @@ class Optimizer : public Owner<synfire_optimizer> {
    * @param layer                A layer of the same context.
    * @param name                 As synfire_update_parameter_desc::name.
    * @param gradient             A buffer of the same context.
-   * @param learning_rate_factor As in synfire_optimizer_add_weights().
-   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
    * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
    *                             infinity for none; NaN for a default. A parameter that must be positive has one,
    *                             because one step that is too large would leave it where no gradient brings it back

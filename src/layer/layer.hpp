@@ -137,7 +137,7 @@ class Layer final : public Replayed {
     return tape.synapse && reads_x(tape, use.parameter_gradients) && !keeps_x(tape);
   }
   bool trains_synapse(const TapeShape& tape, const TapeUse& use) const noexcept {
-    return tape.synapse && use.synapse_gradients && !tape.synapse->spec().frozen;
+    return tape.synapse && use.synapse_gradients && !tape.synapse->is_frozen();
   }
   // True if a backward reads the forward's input again: X, or the input of the synapse.
   bool reads_input(const TapeShape& tape, const TapeUse& use) const noexcept {

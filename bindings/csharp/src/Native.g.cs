@@ -134,7 +134,7 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
+    /// <summary>A synapse between two layers: arrays such as weights and a bias, and a product with an input.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_synapse : IEquatable<synfire_synapse>
     {
@@ -174,9 +174,7 @@ namespace Synfire.Raw
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>
-    /// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
-    /// </summary>
+    /// <summary>Takes steps against gradients: its members are arrays of synapses, and parameters of layers.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_optimizer : IEquatable<synfire_optimizer>
     {
@@ -1938,6 +1936,89 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>The shapes and types of a synapse, as synfire_synapse_get_info() returns them.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_info
+    {
+        /// <summary><c>sizeof(synfire_synapse_info)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Its inputs: one of <c>SYNFIRE_INPUT_*</c>.</summary>
+        public int input_kind;
+        /// <summary>Height of a row of the input.</summary>
+        public long input_height;
+        /// <summary>Width of a row of the input.</summary>
+        public long input_width;
+        /// <summary>Channels of a row of the input. The number of inputs K is the product of the three.</summary>
+        public long input_channels;
+        /// <summary>Height of a row of the output.</summary>
+        public long output_height;
+        /// <summary>Width of a row of the output.</summary>
+        public long output_width;
+        /// <summary>Channels of a row of the output. The number of outputs N is the product of the three.</summary>
+        public long output_channels;
+        /// <summary>Multiplications and additions that the product of one row takes, as pairs.</summary>
+        public ulong row_operations;
+        /// <summary>Type of outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> or <c>SYNFIRE_DTYPE_F64</c>.</summary>
+        public int dtype;
+        /// <summary>How many arrays it has: synfire_synapse_get_array_info().</summary>
+        public uint n_arrays;
+        /// <summary>1: its arrays have no gradients.</summary>
+        public int frozen;
+        /// <summary>1: a synapse of this kind can be created with a mask of connections.</summary>
+        public int takes_mask;
+        /// <summary>1: its products take dropout: synfire_synapse_forward_desc.input_mask.</summary>
+        public int takes_dropout;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>The kind: <c>"dense"</c>. A constant string that lives as long as the library.</summary>
+        public byte* kind;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_info Init
+        {
+            get
+            {
+                synfire_synapse_info made = default(synfire_synapse_info);
+                made.struct_size = (uint)sizeof(synfire_synapse_info);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>An array of a synapse, as synfire_synapse_get_array_info() returns it.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_array_info
+    {
+        /// <summary><c>sizeof(synfire_synapse_array_info)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Type of the array and of its gradient: <c>SYNFIRE_DTYPE_F32</c> or <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>
+        /// 1: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+        /// <c>"_gradient"</c>, and an optimiser takes it. 0: the synapse changes it as it runs.
+        /// </summary>
+        public int trained;
+        /// <summary>Number of dimensions, 1 to 4.</summary>
+        public uint n_dimensions;
+        /// <summary>The lengths, row-major; 0 beyond the last one.</summary>
+        public fixed long shape[4];
+        /// <summary>The name, a constant string that lives as long as the library.</summary>
+        public byte* name;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_array_info Init
+        {
+            get
+            {
+                synfire_synapse_array_info made = default(synfire_synapse_array_info);
+                made.struct_size = (uint)sizeof(synfire_synapse_array_info);
+                return made;
+            }
+        }
+    }
+
     /// <summary>The product of a synapse with its input: y = W x + b for every step and batch row.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_forward_desc
@@ -3453,13 +3534,21 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_synapse_destroy(synfire_synapse synapse);
 
+        /// <summary>Describes a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info* info);
+
+        /// <summary>Describes an array of a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_get_array_info(
+            synfire_synapse synapse, uint index, synfire_synapse_array_info* info);
+
         /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
 
         /// <summary>
-        /// Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was
-        /// launched before.
+        /// Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_write(synfire_synapse synapse, byte* name, void* values, ulong bytes);
@@ -3523,17 +3612,20 @@ namespace Synfire.Raw
         public static extern void synfire_optimizer_destroy(synfire_optimizer optimizer);
 
         /// <summary>
-        /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
         /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_add_array(
+            synfire_optimizer optimizer, synfire_synapse synapse, byte* name, double
+            learning_rate_factor, double weight_decay_factor);
+
+        /// <summary>Adds the weights of a synapse: synfire_optimizer_add_array() with <c>"weight"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_add_weights(
             synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double
             weight_decay_factor);
 
-        /// <summary>
-        /// Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses
-        /// <c>"bias_gradient"</c>.
-        /// </summary>
+        /// <summary>Adds the bias of a synapse: synfire_optimizer_add_array() with <c>"bias"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_add_bias(
             synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double

@@ -44,7 +44,7 @@ const synfire_surrogate = Ptr{synfire_surrogate_s}
 
 mutable struct synfire_synapse_s end
 """
-Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 """
 const synfire_synapse = Ptr{synfire_synapse_s}
 
@@ -56,7 +56,7 @@ const synfire_graph = Ptr{synfire_graph_s}
 
 mutable struct synfire_optimizer_s end
 """
-Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+Takes steps against gradients: its members are arrays of synapses, and parameters of layers.
 """
 const synfire_optimizer = Ptr{synfire_optimizer_s}
 
@@ -896,6 +896,44 @@ synfire_synapse_memory(; reserved=0, weight_bytes=0, derived_bytes=0, gradient_b
     synfire_synapse_memory(sizeof(synfire_synapse_memory), reserved, weight_bytes, derived_bytes, gradient_bytes)
 
 """
+The shapes and types of a synapse, as synfire_synapse_get_info() returns them.
+"""
+struct synfire_synapse_info
+    struct_size::UInt32
+    input_kind::Int32
+    input_height::Int64
+    input_width::Int64
+    input_channels::Int64
+    output_height::Int64
+    output_width::Int64
+    output_channels::Int64
+    row_operations::UInt64
+    dtype::Int32
+    n_arrays::UInt32
+    frozen::Int32
+    takes_mask::Int32
+    takes_dropout::Int32
+    reserved::UInt32
+    kind::Ptr{UInt8}
+end
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, reserved=0, kind=C_NULL) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind)
+
+"""
+An array of a synapse, as synfire_synapse_get_array_info() returns it.
+"""
+struct synfire_synapse_array_info
+    struct_size::UInt32
+    dtype::Int32
+    trained::Int32
+    n_dimensions::UInt32
+    shape::NTuple{4,Int64}
+    name::Ptr{UInt8}
+end
+synfire_synapse_array_info(; dtype=0, trained=0, n_dimensions=0, shape=ntuple(_ -> zero(Int64), 4), name=C_NULL) =
+    synfire_synapse_array_info(sizeof(synfire_synapse_array_info), dtype, trained, n_dimensions, shape, name)
+
+"""
 The product of a synapse with its input: y = W x + b for every step and batch row.
 """
 struct synfire_synapse_forward_desc
@@ -1161,6 +1199,8 @@ mutable struct FunctionTable
     synfire_synapse_query_memory::Ptr{Cvoid}
     synfire_synapse_create::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
+    synfire_synapse_get_info::Ptr{Cvoid}
+    synfire_synapse_get_array_info::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1171,6 +1211,7 @@ mutable struct FunctionTable
     synfire_graph_record_dropout::Ptr{Cvoid}
     synfire_optimizer_create::Ptr{Cvoid}
     synfire_optimizer_destroy::Ptr{Cvoid}
+    synfire_optimizer_add_array::Ptr{Cvoid}
     synfire_optimizer_add_weights::Ptr{Cvoid}
     synfire_optimizer_add_bias::Ptr{Cvoid}
     synfire_optimizer_add_parameter::Ptr{Cvoid}
@@ -1213,7 +1254,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2307,6 +2348,28 @@ Destroys a synapse. Graphs that use it keep it until they are destroyed too.
 end
 
 """
+    synfire_synapse_get_info(synapse, info)
+
+Describes a synapse.
+"""
+@inline function synfire_synapse_get_info(synapse, info)
+    address = functions.synfire_synapse_get_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Ptr{synfire_synapse_info}), synapse, info)
+end
+
+"""
+    synfire_synapse_get_array_info(synapse, index, info)
+
+Describes an array of a synapse.
+"""
+@inline function synfire_synapse_get_array_info(synapse, index, info)
+    address = functions.synfire_synapse_get_array_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, UInt32, Ptr{synfire_synapse_array_info}), synapse, index, info)
+end
+
+"""
     synfire_synapse_read(synapse, name, values, bytes)
 
 Reads an array of a synapse, after every replay that uses it and was launched before.
@@ -2320,7 +2383,7 @@ end
 """
     synfire_synapse_write(synapse, name, values, bytes)
 
-Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
 """
 @inline function synfire_synapse_write(synapse, name, values, bytes)
     address = functions.synfire_synapse_write
@@ -2417,9 +2480,20 @@ Destroys an optimiser. Graphs that use it keep it until they are destroyed too, 
 end
 
 """
+    synfire_optimizer_add_array(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+
+Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+@inline function synfire_optimizer_add_array(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+    address = functions.synfire_optimizer_add_array
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, synfire_synapse, Cstring, Float64, Float64), optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+end
+
+"""
     synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+Adds the weights of a synapse: synfire_optimizer_add_array() with `\"weight\"`.
 """
 @inline function synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
     address = functions.synfire_optimizer_add_weights
@@ -2430,7 +2504,7 @@ end
 """
     synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `\"bias_gradient\"`.
+Adds the bias of a synapse: synfire_optimizer_add_array() with `\"bias\"`.
 """
 @inline function synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
     address = functions.synfire_optimizer_add_bias

@@ -7,10 +7,10 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
        replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
-       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
-       add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!,
-       add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!,
-       evaluate, infer!, save, load!
+       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, info,
+       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
+       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
+       build!, set_data!, train!, evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
             gradient_bits=0, initialization=:uniform, gain=1, seed=0)
     Synapse(f, context; ...)
 
-Weights `[K, N]` from K inputs to N outputs, and a bias `[N]`.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
@@ -90,7 +90,7 @@ end
               beta2=0.999, epsilon=1e-8, clip_norm=0)
     Optimizer(f, context; ...)
 
-Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+Takes steps against gradients: its members are arrays of synapses, and parameters of layers.
 
 How to create an optimiser. Zero means the default in every field except `struct_size`.
 
@@ -1536,12 +1536,85 @@ default the context's own.
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
+# ---- synapse: info ---------------------------------------------------------------------------------------------------
+
+"""
+    info(synapse) -> NamedTuple
+
+Describes a synapse.
+
+- `input_kind`: Its inputs: one of `:spikes`, `:values`.
+- `input_height`: Height of a row of the input.
+- `input_width`: Width of a row of the input.
+- `input_channels`: Channels of a row of the input. The number of inputs K is the product of the three.
+- `output_height`: Height of a row of the output.
+- `output_width`: Width of a row of the output.
+- `output_channels`: Channels of a row of the output. The number of outputs N is the product of the three.
+- `row_operations`: Multiplications and additions that the product of one row takes, as pairs.
+- `dtype`: Type of outputs and gradients: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+- `arrays`: How many arrays it has: [`array_info`](@ref).
+- `frozen`: `true`: its arrays have no gradients.
+- `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
+- `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
+- `kind`: The kind: `:dense`. A constant string that lives as long as the library.
+"""
+function info(synapse::Synapse)
+    info = Ref(LibSynfire.synfire_synapse_info())
+    check(LibSynfire.synfire_synapse_get_info(synapse, info))
+    return (input_kind=constant_name(LibSynfire.input_names, info[].input_kind), input_height=Int(info[].input_height),
+            input_width=Int(info[].input_width), input_channels=Int(info[].input_channels),
+            output_height=Int(info[].output_height), output_width=Int(info[].output_width),
+            output_channels=Int(info[].output_channels), row_operations=Int(info[].row_operations),
+            dtype=constant_name(LibSynfire.dtype_names, info[].dtype), arrays=Int(info[].n_arrays),
+            frozen=info[].frozen != 0, takes_mask=info[].takes_mask != 0, takes_dropout=info[].takes_dropout != 0,
+            kind=unsafe_string(info[].kind))
+end
+
+# ---- synapse: array_info ---------------------------------------------------------------------------------------------
+
+"""
+    array_info(synapse, index) -> NamedTuple
+
+Describes an array of a synapse.
+
+- `index`: Counted from 0.
+- `dtype`: Type of the array and of its gradient: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+- `trained`: `true`: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+  `:_gradient`, and an optimiser takes it. 0: the synapse changes it as it runs.
+- `dimensions`: Number of dimensions, 1 to 4.
+- `shape`: The lengths, row-major; 0 beyond the last one.
+- `name`: The name, a constant string that lives as long as the library.
+"""
+function array_info(synapse::Synapse, index::Integer)
+    info = Ref(LibSynfire.synfire_synapse_array_info())
+    check(LibSynfire.synfire_synapse_get_array_info(synapse, index, info))
+    return (dtype=constant_name(LibSynfire.dtype_names, info[].dtype), trained=info[].trained != 0,
+            dimensions=Int(info[].n_dimensions), shape=info[].shape, name=unsafe_string(info[].name))
+end
+
+# ---- optimizer: add_array! -------------------------------------------------------------------------------------------
+
+"""
+    add_array!(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+
+Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+function add_array!(optimizer::Optimizer, synapse::Synapse, name::Union{Symbol,AbstractString},
+                    learning_rate_factor::Real, weight_decay_factor::Real)
+    operands = Operands(optimizer.context)
+    GC.@preserve operands check(LibSynfire.synfire_optimizer_add_array(optimizer, handle!(operands, synapse),
+                                                                       String(name), learning_rate_factor,
+                                                                       weight_decay_factor))
+    keep!(optimizer, operands.handles...)
+    return optimizer
+end
+
 # ---- optimizer: add_weights! -----------------------------------------------------------------------------------------
 
 """
     add_weights!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+Adds the weights of a synapse: [`add_array!`](@ref) with `:weight`.
 """
 function add_weights!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
     operands = Operands(optimizer.context)
@@ -1556,7 +1629,7 @@ end
 """
     add_bias!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the bias of a synapse, as [`add_weights!`](@ref) adds the weights. A step uses `:bias_gradient`.
+Adds the bias of a synapse: [`add_array!`](@ref) with `:bias`.
 """
 function add_bias!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
     operands = Operands(optimizer.context)
