@@ -151,7 +151,7 @@ class Header:
         text = text.replace("\\\n", " ")
         self.group = ""
         self.result = {"abi": {}, "handles": [], "aliases": [], "callbacks": [], "constants": [], "structs": [],
-                       "functions": [], "objects": [], "operations": [], "methods": []}
+                       "functions": [], "objects": [], "makers": [], "operations": [], "methods": []}
         for name in ("MAJOR", "MINOR"):
             match = re.search(rf"#define SYNFIRE_ABI_{name} (\d+)", text)
             if not match:
@@ -163,6 +163,7 @@ class Header:
         self.structs = {struct["name"]: struct for struct in self.result["structs"]}
         self.functions = {function["name"]: function for function in self.result["functions"]}
         self.objects()
+        self.makers()
         self.operations()
         self.methods()
 
@@ -301,6 +302,26 @@ class Header:
                 "name": handle["name"][len("synfire_"):], "handle": handle["name"], "create": create["name"],
                 "destroy": destroy["name"], "desc": struct["name"], "fields": self.fields_of(struct, {}),
                 "doc": handle["doc"]})
+
+    def makers(self):
+        """Other descriptors that an object can be created from: synfire_x_create_NAME(context, desc, x)."""
+        for made in self.result["objects"]:
+            for function in self.result["functions"]:
+                if not function["name"].startswith(made["create"] + "_"):
+                    continue
+                types = [parameter["type"] for parameter in function["parameters"]]
+                if len(types) != 3 or types[0] != "synfire_context" or types[2] != f"{made['handle']} *":
+                    continue
+                struct = self.structs[types[1].replace("const ", "").rstrip(" *")]
+                fields = self.fields_of(struct, {})
+                if any(field["type"] not in SIZES or field["array"] for field in fields):
+                    fail(f"{struct['name']} has a field that is no number")
+                query = self.functions.get(f"{made['handle']}_query_memory_{function['name'][len(made['create']) + 1:]}")
+                self.result["makers"].append({
+                    "name": function["name"][len(made["create"]) + 1:], "object": made["name"], "handle": made["handle"],
+                    "create": function["name"], "desc": struct["name"], "fields": fields, "doc": function["doc"],
+                    "query_memory": query["name"] if query else None,
+                    "memory": query["parameters"][1]["type"].rstrip(" *") if query else None})
 
     def operations(self):
         """Returns the operations that can be recorded, each with the immediate call of the same name."""
