@@ -27,7 +27,7 @@ void check_size(uint64_t file_size) {
                         number(file_size));
 }
 
-// From the first bytes of a file of this size.
+// Reads it from the first bytes of a file of this size.
 uint64_t header_length(std::span<const std::byte, length_bytes> first, uint64_t file_size) {
   uint64_t length = 0;
   std::memcpy(&length, first.data(), sizeof length);
@@ -40,7 +40,7 @@ uint64_t header_length(std::span<const std::byte, length_bytes> first, uint64_t 
   return length;
 }
 
-// The JSON of a header. Texts of refusals name the tensor that is being read.
+// Reads the JSON of a header. Texts of refusals name the tensor that is being read.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view header) : header_(header), json_(header) {}
@@ -161,13 +161,13 @@ void SafetensorsFile::check_offsets(uint64_t data_size) const {
                           number(data_size), why);
     };
     if (tensor.end < tensor.begin) fail("it ends before it begins");
-    if (tensor.end > data_size) fail("it ends behind the file");
+    if (tensor.end > data_size) fail("it ends beyond the end of the file");
     if (tensor.begin < at) fail("tensors must not overlap");
     if (tensor.begin > at) fail("there must be no holes");
     at = tensor.end;
   }
   if (at != data_size)
-    core::fail_argument("SYN-FILE-OFFSETS", "the tensors end at %llu, the file at %llu bytes behind its header",
+    core::fail_argument("SYN-FILE-OFFSETS", "the tensors end at %llu, the file at %llu bytes after its header",
                         number(at), number(data_size));
 }
 

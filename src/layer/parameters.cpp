@@ -14,7 +14,6 @@
 namespace synfire::core {
 namespace {
 
-// One parameter as the variable, the others constant.
 template <class Model>
 void derive_along(const ModelRow&, const double* parameters, int parameter, bool undecayed_input, double* slopes) {
   using Number = model::Dual<double, double>;
@@ -65,7 +64,6 @@ bool constants_fit(const ModelRow&, const std::vector<double>* values, int64_t n
   return !too_large.any();
 }
 
-// Members that only some models have.
 template <class Model>
 constexpr bool has_many_instructions() {
   if constexpr (requires { Model::many_instructions; }) return Model::many_instructions;
@@ -234,6 +232,7 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
     : model_(model),
       surrogate_(surrogate),
       n_neurons_(n_neurons),
+      channels_(n_neurons),
       undecayed_input_(undecayed_input),
       n_constants_(core::n_constants(model)) {
   specs_.assign(model.parameters.begin(), model.parameters.end());
@@ -275,7 +274,7 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
   std::vector<double> stored(values.begin(), values.end());
   if (name.reciprocal)
     for (double& v : stored) v = 1.0 / v;
-  // First checks without a branch whether any value is refused, so that many values are checked side by side.
+  // First checks all values without a branch, so that many are checked side by side.
   const double lowest = spec.open_range ? std::nextafter(spec.minimum, model::unbounded) : spec.minimum;
   const auto in_range = [&](size_t i) {
     const int finite = std::fabs(values[i]) <= model::unbounded, above = stored[i] >= lowest,
@@ -317,7 +316,7 @@ void ParameterSet::check_constants(ParameterName changed, double largest) const 
     this->constants(neuron, constants);
     for (int k = 0; k < n_checked; ++k) {
       if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
-      const size_t i = values_[changed.index].size() > 1 ? static_cast<size_t>(neuron) : 0;
+      const auto i = static_cast<size_t>(entry_of(scope(changed.index), neuron, channels_));
       const double stored = value(changed.index, neuron);
       fail_argument("SYN-PARAMETER-OVERFLOW",
                     "values[%zu] is %g; with it, and the other parameters as they are, \"%s\" gives model \"%s\" a "
@@ -328,8 +327,8 @@ void ParameterSet::check_constants(ParameterName changed, double largest) const 
 }
 
 bool ParameterSet::per_neuron() const noexcept {
-  for (const auto& values : values_)
-    if (values.size() > 1) return true;
+  for (uint32_t i = 0; i < size(); ++i)
+    if (scope(i) != Scope::layer) return true;
   return false;
 }
 
@@ -370,7 +369,6 @@ void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
   for (int i = 0; i < n_own; ++i)
     model_.derive_along(model_, own, i, undecayed_input_, slopes + int64_t{i} * model::max_model_constants);
-  // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;
   for (int i = 0; i < n_own; ++i) {
     if (!specs_[static_cast<size_t>(i)].reciprocal_name) continue;

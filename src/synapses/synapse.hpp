@@ -1,6 +1,6 @@
-// A synapse: what stands between two layers. It has a map that it reads and one that it makes, arrays by name with
-// their gradients, and a kind, which is a table of functions. Layers, optimisers, networks and the C ABI know this
-// interface; each kind has a folder beside this file.
+// A synapse connects two layers. It has a map that it reads and one that it makes, arrays by name with their gradients,
+// and a kind, which is a table of functions. Layers, optimisers, networks and the C ABI know this interface; each kind
+// has a folder beside this file.
 #ifndef SYNFIRE_SYNAPSES_SYNAPSE_HPP
 #define SYNFIRE_SYNAPSES_SYNAPSE_HPP
 
@@ -32,7 +32,7 @@ struct Kept {
   View scale;  // [1], in the type of the synapse
 };
 
-// What the operations of one pass through a synapse share. Views are checked.
+// The operations of one pass through a synapse share this. Views are checked.
 struct SynapsePass {
   SynapseUse use;
   int64_t n_steps, batch;
@@ -74,7 +74,8 @@ struct SynapseKind {
   OperationList (*gradients)(const SynapsePass& pass, const View& grad_output, bool add);
   // The gradient of the input [T, B, K]. Rows that are not active give +0.
   OperationList (*input_gradient)(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add);
-  // Derives what products read from arrays that were written or trained; empty if products read the arrays.
+  // Derives what products read from arrays that were written or trained; empty if products read the arrays. The
+  // operations have no scratch memory.
   OperationList (*derive)(Synapse& synapse);
 };
 
@@ -93,7 +94,7 @@ struct SynapseArray {
   std::span<const int64_t> lengths() const noexcept { return {shape, static_cast<size_t>(rank)}; }
 };
 
-// What all kinds have.
+// All kinds have these.
 struct SynapseShape {
   Flow input, output;  // of one step of one row
   int32_t dtype;       // of outputs and gradients: f32 or f64

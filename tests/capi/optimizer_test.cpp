@@ -172,7 +172,7 @@ uint64_t count_of(synfire_optimizer optimizer, const char* name) {
   return value;
 }
 
-// What products make of a synapse: for spikes and a gradient, y and dL/dx.
+// Returns products of a synapse with spikes and with a gradient: y and dL/dx.
 template <typename R>
 std::vector<R> products(synfire_context context, synfire_synapse synapse, const Size& size) {
   Random random(77);
@@ -801,7 +801,7 @@ TEST(OptimizerErrors, Members) {
   const Buffer another = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   EXPECT_OK(add("v_threshold", another, nan_value, nan_value));  // default bounds
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already"), add("tau", one));
-  // What was destroyed before cannot be added.
+  // An object that was destroyed before cannot be added.
   Synapse gone = make_synapse<float>(context, {4, 3}, 1);
   Layer gone_layer = make_layer(context, describe(Shape{2, 1, 4}, SYNFIRE_DTYPE_F32));
   const synfire_synapse stale = gone;

@@ -676,7 +676,7 @@ TEST_F(SynapseErrors, Info) {
     EXPECT_EQ(array.trained, 1);
     EXPECT_EQ(array.n_dimensions, 2 - i);
     EXPECT_EQ(std::vector(array.shape, array.shape + 4), shapes[i]);
-    // What is listed can be read, and so can its gradient.
+    // The array that is listed can be read, and so can its gradient.
     std::vector<float> values(i == 0 ? 400 : 10);
     const std::string name = array.name;
     for (const std::string& known_as : {name, name + "_gradient"})

@@ -88,7 +88,7 @@ def room_of(obj, build):
 
 
 def closure(room, may_use):
-    """What a room may use, and what that uses: inline functions of one room are compiled into others."""
+    """Returns what a room may use, and what that uses: inline functions of one room are compiled into others."""
     found, new = set(), {room}
     while new:
         found |= new
@@ -138,7 +138,7 @@ def check_symbols(source, build, objects, nm, may_use=None):
             if room in everywhere and not homes & closure(room, may_use):
                 problems.append(f"{posixpath.relpath(obj, build)} uses {symbol}, which is defined in "
                                 f"{', '.join(sorted(homes))}: {room} may not use it")
-    # What one room defines for another is declared in a header of its own.
+    # Symbols that one room defines for another are declared in a header of its own.
     words = {room: set(re.findall(r"\w+", "".join(path.read_text(encoding="utf-8") for path in files_of(source, room)
                                                     if path.suffix in {".hpp", ".cuh"})))
              for room in everywhere if (source / "src" / room.split("/")[0]).is_dir()}

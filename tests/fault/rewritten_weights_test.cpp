@@ -1,4 +1,4 @@
-// Operations of a graph that write the weights of a synapse, and the tapes of the layers behind it.
+// Operations of a graph that write the weights of a synapse, and the tapes of the layers after it.
 #include "fake_cuda.hpp"
 
 #include <cuda/cuda_device.hpp>

@@ -24,10 +24,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_stream(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_stream other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_stream && Equals((synfire_stream)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -44,10 +44,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_context(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_context other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_context && Equals((synfire_context)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -64,10 +64,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_buffer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_buffer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_buffer && Equals((synfire_buffer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -84,10 +84,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_layer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_layer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_layer && Equals((synfire_layer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -104,10 +104,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_model(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_model other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_model && Equals((synfire_model)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -124,19 +124,17 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_surrogate(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_surrogate other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_surrogate && Equals((synfire_surrogate)other); }
 
         /// <summary>A number for hash tables.</summary>
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>
-    /// What stands between two layers: arrays such as weights and a bias, and a product with an input.
-    /// </summary>
+    /// <summary>A synapse between two layers: arrays such as weights and a bias, and a product with an input.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_synapse : IEquatable<synfire_synapse>
     {
@@ -146,10 +144,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_synapse(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_synapse other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_synapse && Equals((synfire_synapse)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -166,10 +164,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_graph(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_graph other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_graph && Equals((synfire_graph)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -186,10 +184,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_optimizer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_optimizer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_optimizer && Equals((synfire_optimizer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -210,10 +208,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_network(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_network other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_network && Equals((synfire_network)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -275,7 +273,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a context runs on.</summary>
+    /// <summary>Properties of a context and of the device that it runs on.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_properties
     {
@@ -410,7 +408,7 @@ namespace Synfire.Raw
         /// <summary>Path of a file with the text, UTF-8.</summary>
         public byte* file;
         /// <summary>
-        /// What the file is or would be called without <c>.hpp</c>, which names the struct: <c>"klif"</c> is of
+        /// The name of the file without <c>.hpp</c>, real or supposed; it names the struct: <c>"klif"</c> is of
         /// <c>struct Klif</c>, <c>"multi_gaussian"</c> of <c>struct MultiGaussian</c>. Needed with <c>text</c>.
         /// Default with <c>file</c>: its own.
         /// </summary>
@@ -448,7 +446,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What was loaded.</summary>
+    /// <summary>Properties of a loaded model or surrogate.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_load_info
     {
@@ -487,7 +485,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a check of a text's functions found.</summary>
+    /// <summary>The result of a check of a text's functions.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_check_report
     {
@@ -750,7 +748,7 @@ namespace Synfire.Raw
         public synfire_buffer w_seq;
         /// <summary>
         /// 1: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-        /// Gradients of parameters cannot then be computed, except behind a synapse. Default 0: H has memory of
+        /// Gradients of parameters cannot then be computed, except after a synapse. Default 0: H has memory of
         /// its own.
         /// </summary>
         public int in_place;
@@ -762,7 +760,7 @@ namespace Synfire.Raw
         /// </summary>
         public synfire_synapse synapse;
         /// <summary>
-        /// What the synapse reads, as synfire_synapse_forward_desc.input. Given exactly if <c>synapse</c> is. The
+        /// The synapse's input, as synfire_synapse_forward_desc.input. Given exactly if <c>synapse</c> is. The
         /// backward reads it again for gradients of weights, so it must not change until then.
         /// </summary>
         public synfire_buffer synapse_input;
@@ -842,7 +840,7 @@ namespace Synfire.Raw
         /// </summary>
         public synfire_buffer grad_v_final;
         /// <summary>
-        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. Behind a synapse, it is f32
+        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. After a synapse, it is f32
         /// in 16-bit layers, and gradients of the synapse need no buffer here.
         /// </summary>
         public synfire_buffer grad_x_seq;
@@ -953,7 +951,7 @@ namespace Synfire.Raw
         /// that read or write rows use it.
         /// </summary>
         public byte* name;
-        /// <summary>What the function says.</summary>
+        /// <summary>As the function defines it.</summary>
         public synfire_buffer buffer;
 
         /// <summary>All zeros plus the size.</summary>
@@ -1951,7 +1949,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What synfire_synapse_query_memory() answers, in bytes of device memory.</summary>
+    /// <summary>Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
     {
@@ -1962,8 +1960,9 @@ namespace Synfire.Raw
         /// <summary>Weights, bias and mask.</summary>
         public ulong weight_bytes;
         /// <summary>
-        /// What products use: the weights on their grid, in the orders of both directions. Counts the copies for
-        /// tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded.
+        /// Memory that products use: the weights on their grid, in the orders of both directions. Counts the
+        /// copies for tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and
+        /// direction, padded.
         /// </summary>
         public ulong derived_bytes;
         /// <summary>
@@ -1984,13 +1983,13 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a synapse is, as synfire_synapse_get_info() returns it.</summary>
+    /// <summary>The shapes and types of a synapse, as synfire_synapse_get_info() returns them.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_info
     {
         /// <summary><c>sizeof(synfire_synapse_info)</c>; set before the call.</summary>
         public uint struct_size;
-        /// <summary>What it reads: one of <c>SYNFIRE_INPUT_*</c>.</summary>
+        /// <summary>Its inputs: one of <c>SYNFIRE_INPUT_*</c>.</summary>
         public int input_kind;
         /// <summary>Height of a row of the input.</summary>
         public long input_height;
@@ -2231,11 +2230,11 @@ namespace Synfire.Raw
         public double weight_decay;
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
         public double momentum;
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.9.</summary>
         public double beta1;
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.999.</summary>
         public double beta2;
-        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        /// <summary>Adam only: finite, at least 0. Default: 1e-8.</summary>
         public double epsilon;
         /// <summary>
         /// All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
@@ -2288,7 +2287,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What synfire_optimizer_query_memory() answers, in bytes of device memory.</summary>
+    /// <summary>Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_optimizer_memory
     {
@@ -2337,7 +2336,7 @@ namespace Synfire.Raw
         /// </summary>
         public ulong seed;
         /// <summary>
-        /// 1: an epoch of the training leaves out the rows behind its last full batch. Default 0: the last batch
+        /// 1: an epoch of the training leaves out the rows after its last full batch. Default 0: the last batch
         /// is smaller.
         /// </summary>
         public int drop_last;
@@ -2357,8 +2356,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary
-    /// memory.
+    /// Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is
+    /// ordinary memory.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_memory
@@ -2402,7 +2401,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a call of synfire_network_train() or synfire_network_evaluate() has come to.</summary>
+    /// <summary>The result of synfire_network_train() or synfire_network_evaluate().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_result
     {
@@ -2447,8 +2446,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every
-    /// field except <c>struct_size</c>.
+    /// Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file
+    /// in every field except <c>struct_size</c>.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_file_desc
@@ -2486,7 +2485,7 @@ namespace Synfire.Raw
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
-        /// <summary>What the runtime is asked to load.</summary>
+        /// <summary>The name of the library that the runtime loads.</summary>
         public const string LibraryName = "synfire0";
 
         /// <summary>ABI major version that this binding was made for.</summary>
@@ -2761,7 +2760,7 @@ namespace Synfire.Raw
         /// <summary>A compiler is at work.</summary>
         public const int SYNFIRE_LOAD_COMPILE = 1;
 
-        /// <summary>What it made is being loaded and stored in the cache.</summary>
+        /// <summary>The compiled code is being loaded and stored in the cache.</summary>
         public const int SYNFIRE_LOAD_FINISH = 2;
 
         /// <summary>V = V_{reset} after a spike, else V = H.</summary>
@@ -2910,7 +2909,7 @@ namespace Synfire.Raw
         /// <summary>The largest over the steps, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_MAX = 2;
 
-        /// <summary>That of the last step, <c>[B, C]</c>.</summary>
+        /// <summary>The value of the last step, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_LAST = 3;
 
         /// <summary>Every step, <c>[T, B, C]</c>. In the loss, each step is a sample.</summary>
@@ -3014,7 +3013,7 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Describes a buffer: what a program needs that has only its handle, such as that of a part of a
-        /// network. With <c>data</c> set to null, another buffer like it can be created from the answer.
+        /// network. With <c>data</c> set to null, another buffer like it can be created from the result.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc* desc);
@@ -3719,8 +3718,8 @@ namespace Synfire.Raw
             synfire_optimizer optimizer, int member, byte* name, void* values, ulong bytes);
 
         /// <summary>
-        /// Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped;
-        /// also after every replay that uses the optimiser and was launched before.
+        /// Writes what synfire_optimizer_read() reads, so that training continues where it stopped, with the same
+        /// bits; also after every replay that uses the optimiser and was launched before.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_write(
@@ -3924,12 +3923,12 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
-        /// has all that the network needs to continue to the bit, also in another process and on another backend:
-        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
-        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
-        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
-        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
-        /// every backend.
+        /// has all that the network needs to continue with the same bits, also in another process and on another
+        /// backend: the stages with their values, weights, masks, parameters and states of neurons, what the
+        /// optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The
+        /// page "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes
+        /// anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes
+        /// on every backend.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_save(synfire_network network, byte* path);

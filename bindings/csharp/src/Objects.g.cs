@@ -12,7 +12,7 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>What a <see cref="Synapse"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Synapse"/>.</summary>
     public sealed class SynapseOptions
     {
         /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
@@ -84,14 +84,12 @@ namespace Synfire
         protected override void Destroy() { Native.synfire_synapse_destroy(new synfire_synapse(handle)); }
     }
 
-    /// <summary>
-    /// What stands between two layers: arrays such as weights and a bias, and a product with an input.
-    /// </summary>
+    /// <summary>A synapse between two layers: arrays such as weights and a bias, and a product with an input.</summary>
     public sealed unsafe partial class Synapse : SynfireObject
     {
         /// <summary>Creates a synapse with initial weights.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Synapse(Context context, SynapseOptions options = null)
             : base(new SynapseHandle())
         {
@@ -167,11 +165,11 @@ namespace Synfire
             return new SynapseArrayInfo(info);
         }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "synapse (closed)" : "synapse"; }
     }
 
-    /// <summary>What a <see cref="Optimizer"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Optimizer"/>.</summary>
     public sealed class OptimizerOptions
     {
         /// <summary>One of <see cref="OptimizerKind"/>. Default: stochastic gradient descent.</summary>
@@ -192,13 +190,13 @@ namespace Synfire
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
         public double Momentum { get; set; }
 
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.9.</summary>
         public double Beta1 { get; set; }
 
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.999.</summary>
         public double Beta2 { get; set; }
 
-        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        /// <summary>Adam only: finite, at least 0. Default: 1e-8.</summary>
         public double Epsilon { get; set; }
 
         /// <summary>
@@ -235,7 +233,7 @@ namespace Synfire
     {
         /// <summary>Creates an optimiser without members.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Optimizer(Context context, OptimizerOptions options = null)
             : base(new OptimizerHandle())
         {
@@ -323,11 +321,11 @@ namespace Synfire
             return new OptimizerMemory(memory);
         }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "optimizer (closed)" : "optimizer"; }
     }
 
-    /// <summary>What a <see cref="Network"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Network"/>.</summary>
     public sealed class NetworkOptions
     {
         /// <summary>
@@ -348,7 +346,7 @@ namespace Synfire
         public ulong Seed { get; set; }
 
         /// <summary>
-        /// <c>true</c>: an epoch of the training leaves out the rows behind its last full batch. Default
+        /// <c>true</c>: an epoch of the training leaves out the rows after its last full batch. Default
         /// <c>false</c>: the last batch is smaller.
         /// </summary>
         public bool DropLast { get; set; }
@@ -385,7 +383,7 @@ namespace Synfire
     {
         /// <summary>Creates a network without stages.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Network(Context context, NetworkOptions options = null)
             : base(new NetworkHandle())
         {
@@ -713,12 +711,12 @@ namespace Synfire
 
         /// <summary>
         /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
-        /// has all that the network needs to continue to the bit, also in another process and on another backend:
-        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
-        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
-        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
-        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
-        /// every backend.
+        /// has all that the network needs to continue with the same bits, also in another process and on another
+        /// backend: the stages with their values, weights, masks, parameters and states of neurons, what the
+        /// optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The
+        /// page "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes
+        /// anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes
+        /// on every backend.
         /// </summary>
         public Network Save(string path)
         {
@@ -749,7 +747,7 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }
 
@@ -806,7 +804,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What a synapse is, as <see cref="Synapse.Info"/> returns it.</summary>
+    /// <summary>The shapes and types of a synapse, as <see cref="Synapse.Info"/> returns them.</summary>
     public sealed partial class SynapseInfo
     {
         internal unsafe SynapseInfo(synfire_synapse_info raw)
@@ -827,7 +825,7 @@ namespace Synfire
             Kind = Errors.TextOf(raw.kind, 256);
         }
 
-        /// <summary>What it reads: one of <see cref="Input"/>.</summary>
+        /// <summary>Its inputs: one of <see cref="Input"/>.</summary>
         public Input InputKind { get; }
 
         /// <summary>Height of a row of the input.</summary>
@@ -905,7 +903,7 @@ namespace Synfire
         public string Name { get; }
     }
 
-    /// <summary>What <see cref="Optimizer.QueryMemory()"/> answers, in bytes of device memory.</summary>
+    /// <summary>Memory of an optimiser, in bytes of device memory: <see cref="Optimizer.QueryMemory()"/>.</summary>
     public sealed partial class OptimizerMemory
     {
         internal OptimizerMemory(synfire_optimizer_memory raw)
@@ -922,8 +920,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Network.QueryMemory()"/> answers, in bytes. On a host context, device memory is ordinary
-    /// memory.
+    /// Memory of a network, in bytes: <see cref="Network.QueryMemory()"/>. On a host context, device memory is
+    /// ordinary memory.
     /// </summary>
     public sealed partial class NetworkMemory
     {
@@ -970,9 +968,7 @@ namespace Synfire
         public ulong DataBytes { get; }
     }
 
-    /// <summary>
-    /// What a call of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/> has come to.
-    /// </summary>
+    /// <summary>The result of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/>.</summary>
     public sealed partial class NetworkResult
     {
         internal NetworkResult(synfire_network_result raw)

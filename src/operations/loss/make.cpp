@@ -105,7 +105,6 @@ class Views {
                       name_of_dtype(buffer.dtype()));
     }
   }
-  // No view for a null buffer.
   View optional(const Buffer* buffer, const char* name, int32_t dtype, std::initializer_list<int64_t> lengths) const {
     if (!buffer) return {};
     if (buffer->dtype() != dtype)

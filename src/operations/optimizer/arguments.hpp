@@ -1,4 +1,4 @@
-// What a step of an optimiser works on, as host code and kernels see it.
+// The data of a step of an optimiser, as host code and kernels see it.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_ARGUMENTS_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_ARGUMENTS_HPP
 
@@ -11,7 +11,7 @@ namespace synfire::operations {
 // The rule of a step: without a moment, with one, with two.
 enum class OptimizerRule : int32_t { descent, momentum, adam };
 
-// What does not change after creation.
+// These numbers do not change after creation.
 struct OptimizerRates {
   OptimizerRule rule;
   bool nesterov, decoupled;
@@ -23,7 +23,7 @@ struct OptimizerState {
   uint64_t step_count, skipped;
   double beta1_power, beta2_power;
   double gradient_norm;  // of the last step
-  // Of the step that is running:
+  // The step that is running has:
   double rate, decay, scale;        // scale: what gradients are multiplied by
   double correction1, correction2;  // 1 - beta1^t and sqrt(1 - beta2^t)
   uint32_t takes_step;              // 0: the gradients are not finite
@@ -51,7 +51,7 @@ struct MemberGradient {
   int32_t is_f64;
 };
 
-// What belongs to one member.
+// The factors of one member.
 struct MemberFactors {
   double rate, decay;
 };

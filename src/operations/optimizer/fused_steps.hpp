@@ -20,7 +20,7 @@ class FusedSteps {
   virtual ~FusedSteps() = default;
   // `arrays` has an entry for each array of the synapse; those that are no members have no gradient.
   virtual void add(core::Synapse& synapse, std::span<const MemberArray> arrays) = 0;
-  // What the launches need in device memory.
+  // The launches need this table in device memory.
   virtual std::span<const std::byte> table() const = 0;
   virtual void enqueue(const void* table_on_device, const OptimizerState* state, const OptimizerRates& rates,
                        cuda::Launcher& launcher) const = 0;

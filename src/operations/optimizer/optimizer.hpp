@@ -62,7 +62,7 @@ class Optimizer final : public core::SharedObject {
 
   const OptimizerSpec& spec() const noexcept { return spec_; }
   const std::vector<OptimizerMember>& members() const noexcept { return members_; }
-  // What seal() has prepared. On a GPU, the arrays of a synapse are stepped by its kind or are among arrays().
+  // Prepared by seal(). On a GPU, the arrays of a synapse are stepped by its kind or are among arrays().
   struct Fused {
     const FusedKind* kind;
     std::unique_ptr<FusedSteps> steps;

@@ -25,7 +25,7 @@ struct ParameterMoments {
   R first, second;
 };
 
-// What the parameter descends along; updates the moments.
+// Returns the direction along which the parameter descends; updates the moments.
 template <class R>
 SYNFIRE_MODEL_FN double parameter_direction(const ParameterStepArguments<R>& a, R gradient, double stored,
                                             ParameterMoments<R>& moments) {

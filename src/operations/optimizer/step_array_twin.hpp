@@ -1,4 +1,4 @@
-// What twins of kernels that update an array have in common.
+// Shared by the twins of kernels that update an array.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_STEP_ARRAY_TWIN_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_STEP_ARRAY_TWIN_HPP
 

@@ -1,4 +1,4 @@
-// What operations on synapses of all kinds share on processors: rows, and inputs of any format as numbers.
+// Shared by operations on synapses of all kinds on processors: rows, and inputs of any format as numbers.
 #ifndef SYNFIRE_OPERATIONS_SYNAPSE_HOST_INPUTS_HPP
 #define SYNFIRE_OPERATIONS_SYNAPSE_HOST_INPUTS_HPP
 

@@ -14,7 +14,7 @@ cuda::KeptArray<R> kept_of(const Kept& kept, const core::Extents& e) {
   return {data_of<const uint32_t>(kept.mask), e.words_per_row(), data_of<const R>(kept.scale)};
 }
 
-// Of an exact synapse, with its input as bits.
+// For an exact synapse, with its input as bits.
 inline cuda::SpikeProductLaunch spike_product_of(const DenseProduct& op, const cuda::RowArray<const uint32_t>& bits) {
   const DenseSpec& spec = op.synapse->spec();
   return {rows_of(op),

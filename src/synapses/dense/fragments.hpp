@@ -16,7 +16,7 @@
 
 namespace synfire::operations {
 
-// Of a word of spikes, the register h of lane c: 4 bytes of 0 or 1.
+// Register h of lane c for a word of spikes: 4 bytes of 0 or 1.
 SYNFIRE_MODEL_FN uint32_t spread(uint32_t word, int c, int h) {
   return word >> (c + 4 * h) & 0x01010101u;
 }

@@ -99,7 +99,7 @@ constexpr int64_t tiles_of_an_item = 4;
 // Fewer items than this are divided further, so that threads can share them.
 constexpr int64_t enough_items = 64;
 
-// What an item needs that is too large for a stack.
+// An item needs this memory, which is too large for a stack.
 constexpr int64_t most_listed = int64_t{32} * SpikeWords::most_words;
 struct ShortItem {
   int32_t lists[listed_steps][most_listed];

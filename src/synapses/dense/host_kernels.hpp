@@ -13,7 +13,7 @@ namespace synfire::host {
 inline constexpr int product_tile = 128;
 // A 32-bit sum of this many numbers on a 24-bit grid does not overflow: 256 * 0x7F7F7F < 2^31.
 inline constexpr int most_addends = 256;
-// Of this many products of numbers on 24-bit grids the sum is exact in f64: 128 * 0x7F7F7F^2 < 2^53.
+// The sum of this many products of numbers on 24-bit grids is exact in f64: 128 * 0x7F7F7F^2 < 2^53.
 inline constexpr int most_products = 128;
 // Rows of a chain product.
 inline constexpr int chain_rows = 4;
@@ -50,7 +50,7 @@ struct SynapseKernels {
   void (*put_products_on_grid)(int32_t* on_grid, const float* row, const int32_t* grid, int32_t row_grid,
                                int64_t count);
   // For up to four rows r and `width` columns i: sums[r][i] += the sum over l < length <= 128 of
-  // coefficients[r][l] * rows[l][i], whole numbers of 24 bits, exactly.
+  // coefficients[r][l] * rows[l][i], integers of 24 bits, exactly.
   void (*add_products)(int64_t (*sums)[product_tile], const int32_t* const* rows,
                        const double (*coefficients)[most_products], int length, int n_rows, int width);
   ChainKernels<float> chain_f32;

@@ -1,5 +1,4 @@
-// What the products of synapses on processors share: rows, inputs of any format as words or numbers, and sums in the
-// fixed order.
+// Shared by the products of dense synapses on processors: inputs of any format as words, and sums in the fixed order.
 #ifndef SYNFIRE_SYNAPSES_DENSE_HOST_PARTS_HPP
 #define SYNFIRE_SYNAPSES_DENSE_HOST_PARTS_HPP
 

@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(input_product_threads, 2)
       }
       commit_copies();
     };
-    // Of the products with the weights 2^0, 2^8 .. 2^32.
+    // Sums of the products with the weights 2^0, 2^8 .. 2^32.
     int32_t sums[n_weights][row_parts][column_parts][4] = {};
     __syncthreads();  // wait until the previous tile's planes have been read
 #pragma unroll

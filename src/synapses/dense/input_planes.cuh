@@ -32,7 +32,7 @@ inline constexpr int planes_at_once = 8, planes_width = planes_at_once * 64;
 struct RowPart {
   float at[planes_at_once][4];
 
-  // Outputs `first` to first + planes_width - 1 of a row, of which there are `count` in all; 0 behind them. Null:
+  // Outputs `first` to first + planes_width - 1 of a row, of which there are `count` in all; 0 after them. Null:
   // zeros.
   __device__ __forceinline__ void load(const float* row, int64_t first, int64_t count) {
     const int64_t begin = first + threadIdx.x % 16 * 4;

@@ -162,7 +162,7 @@ struct WeightProductLaunch {
   int64_t words_per_piece;
   int64_t* total;
 };
-// Of the warpgroups' dynamic shared memory: a ring of planes and spikes of 2 words each.
+// The warpgroups' dynamic shared memory has a ring of planes and spikes of 2 words each.
 inline constexpr int weight_group_stages = 8, weight_group_stage_bytes = 2 * (3 * 32 * 64 + 4 * weight_tile_inputs);
 const void* weight_product_kernel(BytesProduct product, int n_planes);
 
@@ -248,7 +248,7 @@ struct HeldInputLaunch {
 };
 const void* held_input_kernel();
 
-// Of the warpgroups' dynamic shared memory, behind the planes: a ring of a word of the left operand for each thread.
+// The warpgroups' dynamic shared memory has, after the planes, a ring of a word of the left operand for each thread.
 inline constexpr int input_group_stages = 4;
 inline constexpr int64_t input_ring_bytes = int64_t{input_group_stages} * 3 * 16 * input_group_threads;
 const void* input_product_kernel(BytesProduct product);

@@ -1,4 +1,4 @@
-// What exact sums become: elements of the output, of the totals of a weight gradient, and of the gradient of the input.
+// Exact sums become elements of the output, of the totals of a weight gradient, and of the gradient of the input.
 #ifndef SYNFIRE_SYNAPSES_DENSE_RESULTS_CUH
 #define SYNFIRE_SYNAPSES_DENSE_RESULTS_CUH
 

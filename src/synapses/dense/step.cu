@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(prepare_threads) step_rows(const __grid_consta
       const uint32_t magnitude = bits_of(weight) & 0x7FFFFFFFu;
       largest = magnitude > largest ? magnitude : largest;
     });
-    const float most = from_bits(block_max(largest));  // behind it, all threads see the bias
+    const float most = from_bits(block_max(largest));  // after it, all threads see the bias
     const float bias = s.any_bias ? __ldcg(s.any_bias + n) : 0.0f;
     const s32 grid = grid_of_row(most, bias);
     if (threadIdx.x == 0) {

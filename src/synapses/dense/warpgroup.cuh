@@ -12,7 +12,7 @@ inline constexpr int warpgroup_threads = 128, warpgroup_rows = 64, warpgroup_col
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// The descriptor of a right operand of 32 x 64 bytes: 8 fragments (fragments.hpp) one behind the other. The core
+// The descriptor of a right operand of 32 x 64 bytes: 8 fragments (fragments.hpp) one after the other. The core
 // matrices of a fragment are 128 bytes apart, those of the next 8 columns 256 bytes.
 __device__ __forceinline__ uint64_t right_operand(const void* shared) {
   const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
@@ -48,7 +48,7 @@ __device__ __forceinline__ void multiply(int32_t (&sums)[32], const uint32_t (&l
 
 // Products of a warpgroup are enqueued between begin_products() and commit_products(). Until wait_products() has
 // returned, neither their sums nor their operands may be touched. The compiler does not know this of a left operand,
-// whose registers it would use again: keep_operand() behind the wait says that they are still in use.
+// whose registers it would use again: keep_operand() after the wait says that they are still in use.
 __device__ __forceinline__ void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }

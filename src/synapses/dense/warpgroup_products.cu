@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
                 stride = static_cast<int64_t>(gridDim.x) / across * n_groups,
                 first_tile = blockIdx.x / across * n_groups + group;
   auto& ring = rings[threadIdx.x / 32];
-  // What is copied next.
+  // These are copied next.
   int64_t next_tile = first_tile, next_word = 0;
   uint32_t next_stage = 0;
   const uint32_t *rows[2], *masks[2];
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(input_group_threads, 1)
   const int64_t n_tiles = (n_rows + warpgroup_rows - 1) / warpgroup_rows,
                 stride = static_cast<int64_t>(gridDim.x) / across * n_groups,
                 first_tile = blockIdx.x / across * n_groups + group;
-  // What is copied next.
+  // These are copied next.
   const int64_t apart = launch.row_groups * operations::left_bytes;  // from plane to plane
   int64_t next_tile = first_tile, next_word = 0;
   uint32_t next_stage = 0;

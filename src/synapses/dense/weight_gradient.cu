@@ -33,7 +33,7 @@ class Rows {
     return at.b < active_ ? array_.row(at) : nullptr;
   }
   // `width` elements from n on of every `step`th row from `first` on, as long as it is before `end`; else 0. All loads
-  // at once, behind all branches.
+  // at once, after all branches.
   template <int count, int width>
   __device__ __forceinline__ void load(int64_t first, int step, int64_t end, int64_t n,
                                        float (&elements)[count][width]) const {

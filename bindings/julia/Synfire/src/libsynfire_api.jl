@@ -44,7 +44,7 @@ const synfire_surrogate = Ptr{synfire_surrogate_s}
 
 mutable struct synfire_synapse_s end
 """
-What stands between two layers: arrays such as weights and a bias, and a product with an input.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 """
 const synfire_synapse = Ptr{synfire_synapse_s}
 
@@ -276,7 +276,7 @@ synfire_context_desc(; backend=0, device=0, n_threads=0, stream_priority=0, rese
     synfire_context_desc(sizeof(synfire_context_desc), backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system)
 
 """
-What a context runs on.
+Properties of a context and of the device that it runs on.
 """
 struct synfire_context_properties
     struct_size::UInt32
@@ -334,7 +334,7 @@ synfire_load_desc(; no_cache=0, text=C_NULL, text_bytes=0, file=C_NULL, name=C_N
     synfire_load_desc(sizeof(synfire_load_desc), no_cache, text, text_bytes, file, name, time_out, cache, cache_bytes, progress, user)
 
 """
-What was loaded.
+Properties of a loaded model or surrogate.
 """
 struct synfire_load_info
     struct_size::UInt32
@@ -350,7 +350,7 @@ synfire_load_info(; id=0, n_states=0, n_parameters=0, from_cache=0, reserved=0, 
     synfire_load_info(sizeof(synfire_load_info), id, n_states, n_parameters, from_cache, reserved, nanoseconds, name)
 
 """
-What a check of a text's functions found.
+The result of a check of a text's functions.
 """
 struct synfire_check_report
     struct_size::UInt32
@@ -907,7 +907,7 @@ synfire_one_to_one_desc(; input_kind=0, channels=0, height=0, width=0, scope=0, 
     synfire_one_to_one_desc(sizeof(synfire_one_to_one_desc), input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight)
 
 """
-What synfire_synapse_query_memory() answers, in bytes of device memory.
+Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
 """
 struct synfire_synapse_memory
     struct_size::UInt32
@@ -920,7 +920,7 @@ synfire_synapse_memory(; reserved=0, weight_bytes=0, derived_bytes=0, gradient_b
     synfire_synapse_memory(sizeof(synfire_synapse_memory), reserved, weight_bytes, derived_bytes, gradient_bytes)
 
 """
-What a synapse is, as synfire_synapse_get_info() returns it.
+The shapes and types of a synapse, as synfire_synapse_get_info() returns them.
 """
 struct synfire_synapse_info
     struct_size::UInt32
@@ -1044,7 +1044,7 @@ synfire_optimizer_step_desc(; reserved=0, learning_rate=0, weight_decay=0, clip_
     synfire_optimizer_step_desc(sizeof(synfire_optimizer_step_desc), reserved, learning_rate, weight_decay, clip_norm)
 
 """
-What synfire_optimizer_query_memory() answers, in bytes of device memory.
+Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory().
 """
 struct synfire_optimizer_memory
     struct_size::UInt32
@@ -1071,7 +1071,7 @@ synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots
     synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots)
 
 """
-What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary memory.
+Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
 """
 struct synfire_network_memory
     struct_size::UInt32
@@ -1089,7 +1089,7 @@ synfire_network_memory(; reserved=0, synapse_bytes=0, layer_bytes=0, buffer_byte
     synfire_network_memory(sizeof(synfire_network_memory), reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes)
 
 """
-What a call of synfire_network_train() or synfire_network_evaluate() has come to.
+The result of synfire_network_train() or synfire_network_evaluate().
 """
 struct synfire_network_result
     struct_size::UInt32
@@ -1107,7 +1107,7 @@ synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches
     synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
 
 """
-What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field except `struct_size`.
+Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
 """
 struct synfire_network_file_desc
     struct_size::UInt32
@@ -1419,7 +1419,7 @@ end
 """
     synfire_buffer_get_desc(buffer, desc)
 
-Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data` set to null, another buffer like it can be created from the answer.
+Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data` set to null, another buffer like it can be created from the result.
 """
 @inline function synfire_buffer_get_desc(buffer, desc)
     address = functions.synfire_buffer_get_desc
@@ -2596,7 +2596,7 @@ end
 """
     synfire_optimizer_write(optimizer, member, name, values, bytes)
 
-Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped; also after every replay that uses the optimiser and was launched before.
+Writes what synfire_optimizer_read() reads, so that training continues where it stopped, with the same bits; also after every replay that uses the optimiser and was launched before.
 """
 @inline function synfire_optimizer_write(optimizer, member, name, values, bytes)
     address = functions.synfire_optimizer_write
@@ -2937,7 +2937,7 @@ end
 """
     synfire_network_save(network, path)
 
-Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the network needs to continue to the bit, also in another process and on another backend: the stages with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes on every backend.
+Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the network needs to continue with the same bits, also in another process and on another backend: the stages with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes on every backend.
 """
 @inline function synfire_network_save(network, path)
     address = functions.synfire_network_save

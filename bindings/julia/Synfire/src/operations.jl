@@ -19,7 +19,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
             gradient_bits=0, initialization=:uniform, gain=1, seed=0)
     Synapse(f, context; ...)
 
-What stands between two layers: arrays such as weights and a bias, and a product with an input.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
@@ -99,9 +99,9 @@ How to create an optimiser. Zero means the default in every field except `struct
 - `learning_rate`: Positive and finite. Default: 1e-3.
 - `weight_decay`: Finite, at least 0. Default: 0; 1e-2 of `:adamw`.
 - `momentum`: Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
-- `beta1`: Of Adam: at least 0 and below 1. Default: 0.9.
-- `beta2`: Of Adam: at least 0 and below 1. Default: 0.999.
-- `epsilon`: Of Adam: finite, at least 0. Default: 1e-8.
+- `beta1`: Adam only: at least 0 and below 1. Default: 0.9.
+- `beta2`: Adam only: at least 0 and below 1. Default: 0.999.
+- `epsilon`: Adam only: finite, at least 0. Default: 1e-8.
 - `clip_norm`: All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
   that of all of them together. Finite, at least 0. Default 0: never.
 """
@@ -162,8 +162,8 @@ How to create a network. Zero means the default in every field except `struct_si
 - `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
 - `seed`: Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
   unless its value `:seed` says otherwise.
-- `drop_last`: `true`: an epoch of the training leaves out the rows behind its last full batch. Default `false`: the
-  last batch is smaller.
+- `drop_last`: `true`: an epoch of the training leaves out the rows after its last full batch. Default `false`: the last
+  batch is smaller.
 - `slots`: As `slots`, of the inference graph. Default: 0.
 """
 mutable struct Network <: Handle
@@ -332,7 +332,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
 - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: `nothing`, `x` is X.
-- `synapse_input`: What the synapse reads, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
+- `synapse_input`: The synapse's input, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
   The backward reads it again for gradients of weights, so it must not change until then.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: X of other rows is +0, and they count in no gradient of the
   synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
@@ -348,7 +348,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   name for it. A buffer is the values, of the type and shape of the fields for W.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-  Gradients of parameters cannot then be computed, except behind a synapse. Default `false`: H has memory of its own.
+  Gradients of parameters cannot then be computed, except after a synapse. Default `false`: H has memory of its own.
 """
 forward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_forward, forward_request(graph.context, layer; arguments...), graph, layer)
@@ -426,7 +426,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_v_seq`: dL/dV of every step `[N, B, T]`, read. Optional.
 - `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to that of the last step. It is the `grad_v_init` of
   the window that follows. Optional.
-- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed. Behind a synapse, it is f32 in
+- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed. After a synapse, it is f32 in
   16-bit layers, and gradients of the synapse need no buffer here.
 - `grad_v_init`: dL/dV_init `[N, B]`, written. Optional; at least one output is needed.
 - `grad_w_seq`: dL/dW of every step `[N, B, T]`, read. Optional. The w fields are for models with a second variable
@@ -1607,7 +1607,7 @@ step!(optimizer::Optimizer; stream=nothing, arguments...) =
 
 Describes a synapse.
 
-- `input_kind`: What it reads: one of `:spikes`, `:values`.
+- `input_kind`: Its inputs: one of `:spikes`, `:values`.
 - `input_height`: Height of a row of the input.
 - `input_width`: Width of a row of the input.
 - `input_channels`: Channels of a row of the input. The number of inputs K is the product of the three.
@@ -2142,11 +2142,11 @@ end
     save(network, path)
 
 Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
-network needs to continue to the bit, also in another process and on another backend: the stages with their values,
-weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the
-batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients,
-which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the
-same bytes on every backend.
+network needs to continue with the same bits, also in another process and on another backend: the stages with their
+values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers
+and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are
+gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network
+gives the same bytes on every backend.
 """
 function save(network::Network, path::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_network_save(network, String(path)))

@@ -86,7 +86,7 @@ crate::values::values! {
         Mean = SYNFIRE_READOUT_MEAN,
         /// The largest over the steps, `[B, C]`.
         Max = SYNFIRE_READOUT_MAX,
-        /// That of the last step, `[B, C]`.
+        /// The value of the last step, `[B, C]`.
         Last = SYNFIRE_READOUT_LAST,
         /// Every step, `[T, B, C]`. In the loss, each step is a sample.
         Steps = SYNFIRE_READOUT_STEPS,
@@ -114,8 +114,8 @@ crate::values::values! {
     }
 }
 
-/// What stands between two layers: arrays such as weights and a bias, and a product with an input. Graphs that use it
-/// keep it alive, and it keeps its context.
+/// A synapse between two layers: arrays such as weights and a bias, and a product with an input. Graphs that use it keep
+/// it alive, and it keeps its context.
 pub struct Synapse {
     pub(crate) core: Arc<SynapseCore>,
 }
@@ -499,17 +499,17 @@ impl OptimizerBuilder {
         self.momentum = momentum;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.9.
+    /// Adam only: at least 0 and below 1. Default: 0.9.
     pub fn beta1(mut self, beta1: f64) -> Self {
         self.beta1 = beta1;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.999.
+    /// Adam only: at least 0 and below 1. Default: 0.999.
     pub fn beta2(mut self, beta2: f64) -> Self {
         self.beta2 = beta2;
         self
     }
-    /// Of Adam: finite, at least 0. Default: 1e-8.
+    /// Adam only: finite, at least 0. Default: 1e-8.
     pub fn epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
@@ -755,8 +755,8 @@ impl NetworkBuilder {
         self.seed = seed;
         self
     }
-    /// `true`: an epoch of the training leaves out the rows behind its last full batch. `false` (default): the last
-    /// batch is smaller.
+    /// `true`: an epoch of the training leaves out the rows after its last full batch. `false` (default): the last batch
+    /// is smaller.
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;
         self
@@ -1104,8 +1104,8 @@ impl Network {
         })
     }
     /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
-    /// that the network needs to continue to the bit, also in another process and on another backend: the stages with
-    /// their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
+    /// that the network needs to continue with the same bits, also in another process and on another backend: the stages
+    /// with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
     /// random numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not
     /// in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own
     /// handle. The same network gives the same bytes on every backend.
@@ -1159,11 +1159,11 @@ impl Drop for NetworkCore {
     }
 }
 
-/// What a synapse is, as [`Synapse::info`] returns it.
+/// The shapes and types of a synapse, as [`Synapse::info`] returns them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SynapseInfo {
-    /// What it reads: one of [`Input`].
+    /// Its inputs: one of [`Input`].
     pub input_kind: Input,
     /// Height of a row of the input.
     pub input_height: i64,
@@ -1243,7 +1243,7 @@ impl SynapseArrayInfo {
     }
 }
 
-/// What [`Optimizer::query_memory`] answers, in bytes of device memory.
+/// Memory of an optimiser, in bytes of device memory: [`Optimizer::query_memory`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OptimizerMemory {
@@ -1258,7 +1258,7 @@ impl OptimizerMemory {
     }
 }
 
-/// What [`Network::query_memory`] answers, in bytes. On a host context, device memory is ordinary memory.
+/// Memory of a network, in bytes: [`Network::query_memory`]. On a host context, device memory is ordinary memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkMemory {
@@ -1296,7 +1296,7 @@ impl NetworkMemory {
     }
 }
 
-/// What a call of [`Network::train`] or [`Network::evaluate`] has come to.
+/// The result of [`Network::train`] or [`Network::evaluate`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkResult {
@@ -1342,7 +1342,7 @@ unsafe fn text(c: *const std::os::raw::c_char) -> String {
     CStr::from_ptr(c).to_string_lossy().into_owned()
 }
 
-// What a call holds that uses an object: the object, and what it was created with.
+// Returns all that a call holds while it uses an object: the object, and what it was created with.
 pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {
     let mut held = vec![object.held()];
     held.extend(object.buffers().iter().map(|core| &core.held));
