@@ -46,13 +46,13 @@ const void* step_arrays_kernel(OptimizerRule rule) {
   return twin<StepArraysLaunch>({static_cast<int64_t>(rule)}, [](const StepArraysLaunch& launch) {
     if (launch.state->takes_step == 0) return;
     with_rule(launch.rates.rule, [&](auto known) {
-      constexpr OptimizerRule rule = decltype(known)::value;
+      constexpr OptimizerRule of = decltype(known)::value;
       for (int32_t i = 0; i < launch.n_arrays; ++i) {
         const SteppedArray& stepped = launch.arrays[i];
         if (stepped.is_f64)
-          step_array<rule, double>(*launch.state, launch.rates, stepped.array, stepped.count);
+          step_array<of, double>(*launch.state, launch.rates, stepped.array, stepped.count);
         else
-          step_array<rule, float>(*launch.state, launch.rates, stepped.array, stepped.count);
+          step_array<of, float>(*launch.state, launch.rates, stepped.array, stepped.count);
       }
     });
   });
