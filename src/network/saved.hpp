@@ -23,15 +23,10 @@ struct SavedNetwork {
 };
 
 void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position);
-// Reads the metadata, and the tensors that belong to the design: masks and class weights. Throws INVALID_ARGUMENT
+// Reads the metadata, and the tensors that belong to the design, such as masks. Throws INVALID_ARGUMENT
 // unless all of it is there and a design that can be built.
 // Models and surrogates that were loaded at run time are found by their names in the context.
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context);
-
-// Names of tensors.
-std::string weights_name(const Stage& synapse);
-std::string mask_name(const Stage& synapse);
-std::string class_weights_name(const Stage& loss);
 
 // Throws INVALID_ARGUMENT, with the first difference, unless the network has the stages of the file, but for numbers of
 // steps and batch rows and values that can change. Loss and optimiser of the file need not be there.
