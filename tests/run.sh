@@ -336,7 +336,7 @@ step_test() {
   build_preset test test "-DSYNFIRE_WARNINGS_AS_ERRORS=$(strict)" "-DSYNFIRE_CUDA=$cuda" && run_ctest build/test -LE '^(install|threading)$'
 }
 
-# What a developer builds. Texts compiled at run time and other tests that take longest are left to the other sizes.
+# The build of a developer. Texts compiled at run time and other tests that take longest are left to the other sizes.
 step_dev() {
   build_preset dev dev && run_ctest build/dev -LE '^(install|threading|slow)$'
 }
@@ -492,7 +492,7 @@ step_evidence() {
 
 # ---- Running steps ---------------------------------------------------------------------------------------------------
 
-# Whether one of these steps is among those of this run.
+# Succeeds if one of these steps is among those of this run.
 wanted() {
   local name other
   for name in "$@"; do
@@ -544,7 +544,7 @@ collect() {
   fi
 }
 
-# What the steps that have not ended are expected to take, by how the ended ones compare with their expectation.
+# Prints how long the steps that have not ended are expected to take, scaled by how long the ended ones took.
 minutes_left() {
   local name expected=0 known=0 took=0
   for name in "${selected[@]}"; do

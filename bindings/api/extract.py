@@ -66,7 +66,7 @@ def plain(comment):
 def brief(text):
     """The text before the first command or empty line, as one line."""
     head = re.split(r"\n\s*\n|\n@", "\n" + text.strip())[0] if not text.startswith("@") else ""
-    # What ends with a colon announces a list, which is left to the header.
+    # Text that ends with a colon announces a list, which is left to the header.
     return re.sub(r"\. [^.]*:$", ".", " ".join(head.split()))
 
 
@@ -106,7 +106,7 @@ def split_parameters(text):
 
 
 def parameter_docs(text):
-    """What `@param name ...` says, by name, each on one line."""
+    """Returns the texts of `@param name ...`, by name, each on one line."""
     return {match[1]: " ".join(match[2].split())
             for match in re.finditer(r"@param(?:\[[a-z,]+\])?\s+(\w+)\s+(.*?)(?=\n@|\n\s*\n|\Z)", text, re.S)}
 
@@ -303,7 +303,7 @@ class Header:
                 "doc": handle["doc"]})
 
     def operations(self):
-        """What can be recorded, and the immediate call of the same name."""
+        """Returns the operations that can be recorded, each with the immediate call of the same name."""
         names = {handle["name"]: handle["name"][len("synfire_"):] for handle in self.result["handles"]}
         for function in self.result["functions"]:
             match = re.fullmatch(r"synfire_graph_record_(\w+)", function["name"])
@@ -333,7 +333,7 @@ class Header:
                 "fields": self.fields_of(struct, own)})
 
     def role(self, parameter, lists):
-        """What a parameter is for; None where the header does not say."""
+        """Returns the role of a parameter; None where the header does not say."""
         kind = parameter["type"]
         target = kind.rstrip(" *")
         scalar = self.sizes.get(target) is not None and target not in self.structs

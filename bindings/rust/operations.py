@@ -77,7 +77,7 @@ def camel(name):
 
 
 class Sources:
-    """What the hand-written files define: the values of C under their Rust names, the types, and their methods."""
+    """Returns the definitions of the hand-written files: the values of C under their Rust names, the types, and their methods."""
 
     def __init__(self, texts):
         self.values, self.methods, self.types = {}, set(), set()
@@ -100,7 +100,7 @@ class Field:
 
     @property
     def is_argument(self):
-        """Whether `new` takes it."""
+        """Returns true if `new` takes it."""
         needed = self.kind in ("buffer", "object", "string") and (not self.optional or "unless" in self.json)
         return needed or bool(self.json.get("required"))
 
@@ -125,7 +125,8 @@ class Generator:
             self.types[operation["name"]] = name + "Buffer" if name in PRELUDE else name
         self.groups, self.new_values, self.new_flags, self.local = {}, {}, {}, []
         self.file, self.files = "operations", {}  # which file has a new group of constants
-        # What graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for what that has.
+        # Objects that graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for its
+        # parts.
         self.objects = {o["name"]: camel(o["name"]) for o in api["objects"] if o["name"] not in ("buffer", "graph")}
         self.generated, self.written = set(self.objects) - {"layer"}, {}
         for constant in api["constants"]:
@@ -199,7 +200,7 @@ class Generator:
 
     @staticmethod
     def exclusive(fields):
-        """The fields that stand in the place of others, each with what is given together with it."""
+        """The fields that take the place of others, each with what is given together with it."""
         names = dict.fromkeys(field.json["unless"] for field in fields if "unless" in field.json)
         return {name: [field for field in fields if name in (field.name, field.json.get("with"))] for name in names}
 
@@ -331,7 +332,7 @@ class Generator:
         doc = re.sub(r" ?\bOptional\.", "", re.sub(r"\bOptional; (\w)", lambda match: match[1].upper(), self.spell(doc))).strip()
         shape = field.json.get("shape", "any")
         shape = "" if shape == "any" else self.spell(shape)
-        if "access" in field.json and doc == "What the function says.":
+        if "access" in field.json and doc == "As the function defines it.":
             return f"{ACCESS[field.json['access']]}{', ' + shape if shape else ''}."
         if shape and not all(one in doc for one in re.findall(r"`[^`]*`", shape)):
             doc += f" Its shape: {shape}."
@@ -456,7 +457,7 @@ class Generator:
         return parts[0] + "".join(f".chain({part})" for part in parts[1:])
 
     def temporaries(self, fields):
-        """What the descriptor points to: statements, arguments of desc() and its parameters."""
+        """Code for the memory that the descriptor points to: statements, arguments of desc() and its parameters."""
         statements, arguments, parameters = [], [], []
         for field in fields:
             name = field.name
@@ -650,7 +651,7 @@ class Generator:
         return MODULE + BANNER + self.with_imports(own, imports, self.body)
 
     def with_imports(self, own, imports, body):
-        """What `body` gives, after those of the imports that it uses. Documentation knows what is in the file."""
+        """Returns the text of `body`, after those of the imports that it uses. Documentation knows what is in the file."""
         code = re.sub(r"///.*", "", body())
         used = [(module, [name for name in names if re.search(rf"\b{name.split()[-1]}\b", code)])
                 for module, names in imports]

@@ -98,6 +98,12 @@ bool is_regular(HANDLE file) {
          (info.FileAttributes & FILE_ATTRIBUTE_DIRECTORY) == 0;
 }
 
+// Whether the path itself, not what it leads to, is a symbolic link or another reparse point.
+bool is_link(const std::wstring& path) noexcept {
+  const DWORD attributes = GetFileAttributesW(path.c_str());
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
+}
+
 HANDLE handle_of(intptr_t file) noexcept {
   return reinterpret_cast<HANDLE>(file);
 }
@@ -161,6 +167,9 @@ ReplacementFile::ReplacementFile(const char* path) : path_(path) {
     // Renaming would replace a file that is protected from writing.
     if (const File writable = opened(target, GENERIC_WRITE, OPEN_EXISTING, 0); !writable)
       fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
+  } else if (is_link(target)) {
+    core::fail_argument("SYN-FILE-WRITE", "%s is a link whose target does not exist; make a file there first",
+                        shown_path(path_).c_str());
   }
   const std::wstring folder = target.substr(0, target.find_last_of(L"\\/") + 1);
   constexpr int most_tries = 1000;  // files that earlier processes of this number left when they were killed

@@ -140,7 +140,7 @@ void check_elements(Context& context, const Design& design, int64_t n_rows, cons
   const auto check = [&](size_t stage, DataRole role, const Buffer& array) {
     design.stages()[stage].kind->check_elements(design.view(stage), role, array, finder);
   };
-  // What inputs are compared with is small, and wrong more often.
+  // Labels and targets are smaller than inputs, and wrong more often.
   for (const bool of_inputs : {false, true})
     for (size_t i = 0; i < needs.size(); ++i)
       if ((needs[i].role == DataRole::inputs) == of_inputs) check(needs[i].stage, needs[i].role, *given.arrays[i]);

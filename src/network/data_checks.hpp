@@ -17,7 +17,7 @@ namespace synfire::network {
 // processor looks at those in host memory of any kind.
 class DataFinder {
  public:
-  // Of this many rows; the lengths of which, or null.
+  // Arrays have this many rows, with these lengths, or null.
   DataFinder(core::Context& context, int64_t n_rows, const Buffer* lengths)
       : context_(context), n_rows_(n_rows), lengths_(lengths) {}
 

@@ -1,4 +1,4 @@
-// What the stages of a network need of a data set: arrays of rows, each with its shape.
+// Arrays of rows that the stages of a network need of a data set, and their shapes.
 #ifndef SYNFIRE_NETWORK_DATA_NEEDS_HPP
 #define SYNFIRE_NETWORK_DATA_NEEDS_HPP
 

@@ -9,7 +9,7 @@
 
 namespace synfire::network {
 
-// What is not given is null.
+// Arrays that are not given are null.
 struct DataSet {
   int64_t n_rows = 0;               // R; 0: there is none
   std::vector<Ref<Buffer>> arrays;  // R rows each, one for each of Design::data_needs()
@@ -17,7 +17,7 @@ struct DataSet {
   Ref<Buffer> sample_weights;       // f32 [R]
   bool is_mixed = false;            // some arrays hold new rows and others old ones, because a copy failed
 
-  // Whether it has the memory of another one.
+  // True if it has the memory of the other one.
   bool is_in(const DataSet& other) const noexcept {
     return !arrays.empty() && !other.arrays.empty() && arrays.front().get() == other.arrays.front().get();
   }

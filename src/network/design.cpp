@@ -20,14 +20,13 @@ namespace {
 
 constexpr std::string_view seed_name = "seed";
 
-// "a whole number from 0 to 1".
+// "an integer from 0 on, at most 1".
 std::string range_text(const ValueSpec& spec) {
   char text[96];
   if (spec.low == -value::largest) return "a finite number";
-  const int length = std::snprintf(text, sizeof text, "a %snumber", spec.whole ? "whole " : "");
   const std::string low =
       spec.low == value::above_0 ? " above 0" : " from " + std::to_string(static_cast<int>(spec.low)) + " on";
-  std::string range(text, static_cast<size_t>(length));
+  std::string range = spec.whole ? "an integer" : "a number";
   range.append(low);
   if (spec.high == value::largest) return range.append(", finite");
   if (spec.high == value::below_one) return range.append(", less than 1");

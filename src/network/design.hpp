@@ -27,7 +27,7 @@ inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
 // More are refused: so that a file cannot make a network that nobody can save, nor one that takes long to build.
 inline constexpr size_t most_stages = 4096;
 
-// What holds for all stages.
+// Settings of the network as a whole.
 struct NetworkRules {
   int64_t n_steps, batch;
   uint64_t seed;
@@ -79,7 +79,7 @@ class Design {
   double get_value(const char* stage, const char* name) const;
   // Undoes changes of a stage's values.
   void put_back(size_t index, Stage&& before) noexcept { stages_[index] = std::move(before); }
-  // Whether it can be built; the second throws WRONG_ORDER if stages are missing.
+  // True if it can be built. The second function throws WRONG_ORDER if stages are missing.
   bool is_complete() const noexcept;
   void check_complete() const;
 
@@ -88,10 +88,10 @@ class Design {
   size_t find(const char* name) const;
   size_t find(const char* name, const StageKind& kind) const;
   StageView view(size_t index) const noexcept;
-  // Whether a stage has this value by its kind, and not as a further one.
+  // True if a stage has this value by its kind, and not as a further one.
   bool has_value(size_t index, const char* name) const noexcept;
   [[noreturn]] void fail_unknown_value(size_t index, const char* name) const;
-  // What reads a stage: `from` is the reader.
+  // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
   // The array that an edge reads: past stages that hand on what they read.
@@ -102,7 +102,7 @@ class Design {
   bool is_trainable() const noexcept { return has(Role::trains); }
   // The first stage with this role, which must be there.
   const Stage& first(Role role) const noexcept { return stages_[*first_[static_cast<size_t>(role)]]; }
-  // Whether every stage reads the one before and nothing else.
+  // True if every stage reads the one before and nothing else.
   bool is_chain() const noexcept;
   std::vector<DataNeed> data_needs() const;
   // Stages whose output inference writes.
@@ -145,7 +145,7 @@ class StageView {
     if (edge(i).port == Port::v) flow.elements = core::Elements::values;
     return flow;
   }
-  // Whether a stage reads it at this port.
+  // True if a stage reads it at this port.
   bool is_read(Port port = Port::output) const noexcept { return design_->is_read(index_, port); }
 
  private:

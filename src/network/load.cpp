@@ -176,7 +176,7 @@ void Network::load(const files::SafetensorsFile& file) {
   }
 }
 
-// What fails now is owed.
+// If it fails now, the next call owes it.
 void Network::take_back(const HeldGraphs& held) noexcept {
   try {
     settle(held);

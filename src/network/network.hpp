@@ -125,13 +125,13 @@ class Network final : public core::Child {
   std::unique_ptr<Parts> parts_;  // null: not built
   // Graphs that data of another shape have replaced, and that the program may still have.
   std::vector<core::WeakRef<core::Graph>> replaced_;
-  // What calls before have left undone for lack of memory:
+  // Work that calls before have left undone for lack of memory:
   std::unique_ptr<Before> owed_;  // not null: a load has failed, and this is what must be put back
   bool kept_owed_ = false;        // the states of neurons must be put back
   bool reset_owed_ = false;       // the layers' states must be those of new layers
 };
 
-// What a file does not decide.
+// Choices that a file does not make.
 struct FileRules {
   bool inference;          // without what only training needs
   bool replace_nonfinite;  // also if the file's network does not

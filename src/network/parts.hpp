@@ -39,8 +39,8 @@ struct RecordedGraph {
   void begin_again(const core::Graph::Hold& hold) const;
 };
 
-// What a stage draws random numbers from in a graph: training continues where it stood, and the others begin again,
-// with numbers of their own.
+// The seed from which a stage draws random numbers in a graph: training continues where it stopped, and the others
+// begin again, with numbers of their own.
 inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
   constexpr uint64_t of_evaluation = uint64_t{1} << 63;
   return stage.seed ^ (kind == GraphKind::training ? 0 : of_evaluation);
@@ -53,14 +53,15 @@ struct PartBytes {
   uint64_t device() const noexcept { return synapses + layers + buffers + optimizer + graphs; }
 };
 
-// What a gradient reaches. All are false where none comes from: without an optimizer, or where no loss follows.
+// How far gradients reach. All members are false where no gradient arrives: without an optimizer, or where no loss
+// follows.
 struct GradientPlan {
   bool learns;        // something of the stage is trained
   bool passes;        // something that the stage reads, or before, is trained
   bool has_backward;  // one of the two
 };
 
-// What the inference graph reads, and what it writes.
+// Arrays that the inference graph reads and writes.
 struct NetworkInput {
   RowShape row;
   Ref<Buffer> array;       // page-locked
@@ -110,10 +111,10 @@ struct Parts {
   const RecordedGraph& graph(GraphKind kind) const noexcept {
     return kind == GraphKind::inference ? inference : kind == GraphKind::training ? training : evaluation;
   }
-  // Where a run stands: the "offset" of each stage that draws random numbers, and, after the last stage, the number of
-  // the next batch.
+  // The position of a run: the "offset" of each stage that draws random numbers, and, after the last stage, the number
+  // of the next batch.
   using Offsets = std::vector<uint64_t>;
-  // Of the training: what its graph has counted, or where it is to begin.
+  // Those of the training: what its graph has counted, or where it is to begin.
   Offsets offsets(const HeldGraphs& held) const {
     return training.graph ? offsets_of(GraphKind::training, held) : training_start;
   }
@@ -122,7 +123,7 @@ struct Parts {
   // The training goes on from there.
   void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
   uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory
-  // Of the rows that the next batch counts in.
+  // The number of rows among which the next batch is counted.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
   void record_inference();

@@ -1,4 +1,4 @@
-// What a network runs: training, evaluation and inference by replays of its graphs.
+// Training, evaluation and inference by replays of a network's graphs.
 #include "network.hpp"
 #include "sample_counts.hpp"
 #include "stages/kinds.hpp"
@@ -25,7 +25,7 @@ void Network::reset_layers() const {
   device().synchronize();
 }
 
-// What has been computed counts, also if the reset fails for lack of memory or by the program's job system: the next
+// The results count, also if the reset fails for lack of memory or by the program's job system: the next
 // call on the network makes up for it.
 void Network::reset_afterwards() {
   reset_owed_ = true;
@@ -108,7 +108,7 @@ void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batc
       [&] { take_counts(); });
 }
 
-// Of all losses together.
+// Adds up the results of all losses.
 void Network::read_sums(uint64_t n_batches, synfire_network_result& result) const {
   result.n_batches = n_batches;
   for (const Score& score : parts_->scores) {

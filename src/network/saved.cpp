@@ -137,7 +137,7 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   stage.name = words.take("name");
   stage.output.channels = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
   if (index > 0) stage.inputs.push_back({static_cast<uint32_t>(index - 1)});
-  // What a file lacks has its default: it may be of a version that does not know it.
+  // A word that a file lacks has its default: the file may be of a version that does not know it.
   if (words.has(seed_word)) read.seed = words.take_whole(seed_word, any);
   for (const ValueSpec& spec : stage.kind->traits.values)
     stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)

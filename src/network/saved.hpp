@@ -1,5 +1,5 @@
-// What the file of a network says of it in its metadata: the design, and where its runs stand. One text for the whole
-// and one for each stage, made of words "key=value".
+// The metadata of a network's file: the design, and the positions of its runs. One text for the whole and one for each
+// stage, made of words "key=value".
 #ifndef SYNFIRE_NETWORK_SAVED_HPP
 #define SYNFIRE_NETWORK_SAVED_HPP
 
@@ -10,7 +10,7 @@
 
 namespace synfire::network {
 
-// Of every stage the next random number that training and inference draw; 0 for those that draw none.
+// The next random number of every stage in training and in inference; 0 for those that draw none.
 struct Position {
   std::vector<uint64_t> training, inference;
   uint64_t next_batch = 0;

@@ -18,11 +18,11 @@ namespace synfire::network {
 
 class StageKind;
 
-// What a stage hands on: its output (the spikes of neurons), or the V of neurons.
+// A place where a stage is read: its output (the spikes of neurons), or the V of neurons.
 enum class Port : int32_t { output, v };
 inline constexpr size_t n_ports = 2;
 
-// What a stage reads. Without a delay, it is the output of a stage before.
+// An input of a stage. Without a delay, it comes from a stage before.
 struct Edge {
   uint32_t from;  // a stage
   Port port = Port::output;
@@ -31,7 +31,7 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-// What a kind of stage keeps beside values: a struct in the kind's own file, derived from SettingsOf<itself>.
+// Settings that are no numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
 struct StageSettings {
   virtual ~StageSettings() = default;
   virtual std::unique_ptr<StageSettings> copy() const = 0;

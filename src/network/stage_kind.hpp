@@ -30,7 +30,7 @@ class WordReader;
 struct NetworkRules;
 struct StageWords;
 
-// What edges carry. A stage may read another if that makes something that this one reads.
+// Kinds of what edges carry. A stage may read another if that one makes a signal that this one reads.
 namespace signal {
 enum : uint32_t {
   input = 1,      // what a network gets: spikes or values
@@ -43,7 +43,7 @@ enum : uint32_t {
 };
 }  // namespace signal
 
-// What a kind is for the network as a whole.
+// The part of a kind in the network as a whole.
 enum class Role : int32_t {
   none,
   scores,  // it compares with a data set: the network can be evaluated
@@ -51,7 +51,7 @@ enum class Role : int32_t {
 };
 inline constexpr size_t n_roles = 3;
 
-// What inference writes.
+// An array that inference writes.
 struct StageOutput {
   Port port;
   RowShape row;
@@ -80,7 +80,7 @@ class StageKind {
   StageKind(const StageKind&) = delete;
   StageKind& operator=(const StageKind&) = delete;
 
-  // ---- the design; all but settle() and took_changes() throw INVALID_ARGUMENT or OUT_OF_MEMORY
+  // ---- the design; functions throw INVALID_ARGUMENT or OUT_OF_MEMORY
 
   // A new stage: checks its settings, and gives it the initial values that depend on them.
   virtual void begin(const NetworkRules&, Stage&) const {}
@@ -89,7 +89,7 @@ class StageKind {
   // Settings or values have changed: brings up to date what is kept of them.
   virtual void settle(Stage&) const {}
   virtual void check(const StageView& stage) const = 0;
-  // Of a stage from a file or from another design: also what check() takes for granted.
+  // Checks a stage from a file or from another design, also for what check() takes for granted.
   virtual void check_copy(const StageView& stage) const { check(stage); }
   // The signals that this stage makes, and if it makes fewer than its kind, why.
   virtual uint32_t makes(const Stage&) const { return traits.makes; }
@@ -108,18 +108,18 @@ class StageKind {
   virtual Draws draws(const Stage&) const { return Draws::never; }
   // Its output is the array that it reads; what it makes of it is for its readers.
   virtual bool hands_on(const Stage&) const { return false; }
-  // What it reads must be numbers of the network's type, also if these are spikes.
+  // It reads numbers of the network's type, also if these are spikes.
   virtual bool reads_numbers(const Stage&) const { return false; }
   // An optimizer changes something of it.
   virtual bool learns(const Stage&) const { return false; }
   // It writes a gradient of its own output, or of what it reads, without a reader that does.
   virtual bool begins_gradient(const Stage&) const { return false; }
-  // What inference writes if nothing but training reads the stage.
+  // The output of inference if nothing but training reads the stage.
   virtual std::optional<StageOutput> output(const StageView&) const { return std::nullopt; }
 
   // ---- the summary
   virtual std::string describe(const Stage& stage) const = 0;
-  virtual std::string shape_text(const StageView& stage) const;
+  virtual std::string shape_text(const StageView& view) const;
   virtual int64_t n_learnt(const StageView&) const { return 0; }
 
   // ---- data sets

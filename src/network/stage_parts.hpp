@@ -1,4 +1,4 @@
-// What a stage becomes when its network is built: objects and arrays, and how a graph records them. Each kind derives
+// The parts of a stage in a network that is built: objects and arrays, and how a graph records them. Each kind derives
 // its own from StageParts, in stages/<kind>.cpp.
 #ifndef SYNFIRE_NETWORK_STAGE_PARTS_HPP
 #define SYNFIRE_NETWORK_STAGE_PARTS_HPP
@@ -25,7 +25,7 @@ namespace synfire::network {
 class StageRecorder;
 struct StateArrays;
 
-// Of what a dropout reads: which of it counts in each row, and the factor on the product. Null: all of it, and none.
+// The mask of what a dropout keeps in each row, and the factor on the product. Null: it keeps all, and there is none.
 struct Kept {
   Buffer* mask = nullptr;
   Buffer* scale = nullptr;
@@ -35,7 +35,7 @@ struct Kept {
 class Product {
  public:
   virtual void give(operations::ForwardRequest& request, StageRecorder& recorder) = 0;
-  // Of the neurons that read it; `recorder` is at them.
+  // `recorder` is at the neurons that read it.
   virtual void give(operations::BackwardRequest& request, StageRecorder& recorder) = 0;
 
  protected:
@@ -53,7 +53,7 @@ class Trainer {
 
   explicit Trainer(operations::Optimizer& optimizer) noexcept : optimizer_(optimizer) {}
   operations::Optimizer& optimizer() const noexcept { return optimizer_; }
-  // Of the member that was added last.
+  // Names the member that was added last.
   void name_member(std::string&& name, std::function<std::vector<int64_t>()> shape) {
     members_.push_back({std::move(name), std::move(shape)});
   }

@@ -11,7 +11,7 @@ namespace synfire::network {
 
 class StageRecorder {
  public:
-  // What an edge brings: an array, or a product that the reader computes.
+  // The value of an edge: an array, or a product that the reader computes.
   struct Read {
     Buffer* array;
     Kept kept;
@@ -33,7 +33,7 @@ class StageRecorder {
   const Parts& parts() const noexcept { return parts_; }
   const NetworkRules& rules() const noexcept { return parts_.rules(); }
   core::Extents extents(int64_t width) const noexcept { return {rules().n_steps, rules().batch, width}; }
-  // Whether a backward of this stage follows.
+  // True if a backward of this stage follows.
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
   // Records the operations that make(on_host) returns as one.
   template <class Make>
@@ -56,7 +56,7 @@ class StageRecorder {
 
   // ---- what flows
   Read read(size_t i = 0) const noexcept { return read_edge(index_, i); }
-  // What stage `reader` reads, for a product that is computed after it.
+  // The same for stage `reader`, for a product that is computed after it.
   Read read_edge(size_t reader, size_t i) const noexcept;
   // The array that this stage writes at a port: its own, or that of the inference graph's output.
   Buffer* written(Port port = Port::output) const noexcept { return array_at(index_, port); }
@@ -67,7 +67,7 @@ class StageRecorder {
   // Where the gradient of what it reads goes. The first call for an array says to write it, later ones to add to it.
   Gradient gradient(size_t i = 0) { return gradient_of(index_, i); }
   Gradient gradient_of(size_t reader, size_t i);
-  // Of what it writes: null if no reader has written one.
+  // The gradient of its output; null if no reader has written one.
   Buffer* output_gradient(Port port = Port::output) const noexcept;
   // The same to write to, for a term of its own.
   Gradient own_gradient(Port port = Port::output);

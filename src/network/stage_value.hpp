@@ -7,10 +7,10 @@
 namespace synfire::network {
 
 struct ValueSpec {
-  // What it acts on: all results, those of training, or none (where memory lies, where weights begin).
+  // It acts on all results, on those of training, or on none (where memory is, where weights begin).
   enum class Effect { on_results, on_training, on_none };
-  // Whether every file has it. Version 0.2 refuses values that it does not know, so a file has a newer value only where
-  // that is not the initial one.
+  // Version 0.2 refuses values that it does not know, so a file has a newer value only where that is not the initial
+  // one.
   enum class InFiles { always, if_changed };
 
   const char* name;

@@ -1,4 +1,4 @@
-// What the file of a network says of a stage, in words (words.hpp), and how stages differ.
+// The words (words.hpp) of a stage in the file of a network, and how stages differ.
 #ifndef SYNFIRE_NETWORK_STAGE_WORDS_HPP
 #define SYNFIRE_NETWORK_STAGE_WORDS_HPP
 

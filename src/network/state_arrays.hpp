@@ -47,7 +47,7 @@ struct StateArrays {
   explicit StateArrays(const Parts& parts);
 };
 
-// Of numbers in f64, or in f32.
+// The type of numbers in f64, or in f32.
 files::Dtype file_type_of(int32_t dtype) noexcept;
 
 }  // namespace synfire::network

@@ -1,4 +1,4 @@
-// What a network looks like: a table of its stages, and a picture of them in the DOT language.
+// The summary of a network: a table of its stages; and a picture of them in the DOT language.
 #include "network.hpp"
 
 #include <base/dtype.hpp>

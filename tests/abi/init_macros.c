@@ -49,6 +49,8 @@ int main(void) {
   CHECK_INIT(synfire_update_parameter_desc, SYNFIRE_UPDATE_PARAMETER_DESC_INIT);
   CHECK_INIT(synfire_synapse_desc, SYNFIRE_SYNAPSE_DESC_INIT);
   CHECK_INIT(synfire_synapse_memory, SYNFIRE_SYNAPSE_MEMORY_INIT);
+  CHECK_INIT(synfire_synapse_info, SYNFIRE_SYNAPSE_INFO_INIT);
+  CHECK_INIT(synfire_synapse_array_info, SYNFIRE_SYNAPSE_ARRAY_INFO_INIT);
   CHECK_INIT(synfire_synapse_forward_desc, SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);
   CHECK_INIT(synfire_synapse_backward_desc, SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT);
   CHECK_INIT(synfire_dropout_desc, SYNFIRE_DROPOUT_DESC_INIT);

@@ -489,6 +489,34 @@ static void print_structs(void) {
   FIELD(synfire_synapse_memory, gradient_bytes);
   end_struct();
 
+  begin_struct("synfire_synapse_info", sizeof(synfire_synapse_info));
+  FIELD(synfire_synapse_info, struct_size);
+  FIELD(synfire_synapse_info, input_kind);
+  FIELD(synfire_synapse_info, input_height);
+  FIELD(synfire_synapse_info, input_width);
+  FIELD(synfire_synapse_info, input_channels);
+  FIELD(synfire_synapse_info, output_height);
+  FIELD(synfire_synapse_info, output_width);
+  FIELD(synfire_synapse_info, output_channels);
+  FIELD(synfire_synapse_info, row_operations);
+  FIELD(synfire_synapse_info, dtype);
+  FIELD(synfire_synapse_info, n_arrays);
+  FIELD(synfire_synapse_info, frozen);
+  FIELD(synfire_synapse_info, takes_mask);
+  FIELD(synfire_synapse_info, takes_dropout);
+  FIELD(synfire_synapse_info, reserved);
+  FIELD(synfire_synapse_info, kind);
+  end_struct();
+
+  begin_struct("synfire_synapse_array_info", sizeof(synfire_synapse_array_info));
+  FIELD(synfire_synapse_array_info, struct_size);
+  FIELD(synfire_synapse_array_info, dtype);
+  FIELD(synfire_synapse_array_info, trained);
+  FIELD(synfire_synapse_array_info, n_dimensions);
+  FIELD(synfire_synapse_array_info, shape);
+  FIELD(synfire_synapse_array_info, name);
+  end_struct();
+
   begin_struct("synfire_synapse_forward_desc", sizeof(synfire_synapse_forward_desc));
   FIELD(synfire_synapse_forward_desc, struct_size);
   FIELD(synfire_synapse_forward_desc, reserved);

@@ -388,7 +388,7 @@ class Everything {
     run_reductions(context, packed);
   }
 
-  // Of numbers and of spikes, with their gradients; and the rate of the spikes.
+  // Reductions of numbers and of spikes, with their gradients; and the rate of the spikes.
   void run_reductions(synfire_context context, synfire_buffer spikes) {
     const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                  row = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
@@ -666,7 +666,7 @@ class Everything {
 std::string where_they_differ(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b) {
   const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   std::string text = std::to_string(a.size()) + " bytes against " + std::to_string(b.size()) + ", from " +
-                     std::to_string(at) + " on; before and behind: ";
+                     std::to_string(at) + " on; before and after: ";
   for (const auto* const bytes : {&a, &b}) {
     for (size_t i = at < 300 ? 0 : at - 300; i < std::min(at + 200, bytes->size()); ++i)
       text.push_back((*bytes)[i] >= 32 && (*bytes)[i] < 127 ? static_cast<char>((*bytes)[i]) : '.');

@@ -525,7 +525,7 @@ TEST_F(NetworkBranches, ThatDoNotMeetTrainAsAloneNetworks) {
   EXPECT_EQ(together.n_counted, static_cast<uint64_t>(2 * 2 * n_rows));
 }
 
-// What lies on no way from a loss to something that learns has no backward.
+// Stages on no way from a loss to something that learns have no backward.
 TEST_F(NetworkBranches, WithoutALossAreNotTrained) {
   const Network network = make_network(context, [](inside::Design& design) {
     describe_branches(design);

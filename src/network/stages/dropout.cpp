@@ -19,6 +19,7 @@ constexpr ValueSpec dropout_values[] = {
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
 };
 
+//! [parts]
 class DropoutParts final : public StageParts {
  public:
   explicit DropoutParts(StageMaker& maker)
@@ -41,7 +42,9 @@ class DropoutParts final : public StageParts {
   Ref<Buffer> mask_;   // bits [1, B, K]
   Ref<Buffer> scale_;  // [1]
 };
+//! [parts]
 
+//! [kind]
 class DropoutKind final : public StageKind {
  public:
   constexpr DropoutKind()
@@ -70,6 +73,7 @@ class DropoutKind final : public StageKind {
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<DropoutParts>(maker); }
 };
+//! [kind]
 
 constexpr DropoutKind the_dropout;
 

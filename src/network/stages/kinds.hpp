@@ -15,7 +15,7 @@ std::span<const StageKind* const> all_kinds() noexcept;
 const StageKind* find_kind(std::string_view name) noexcept;
 // The first kind with this role.
 const StageKind& kind_with(Role role) noexcept;
-// What a network has at least, as a sentence.
+// Says that a network lacks its least part.
 extern const char* const least_network;
 
 // ---- adding stages; each returns the stage's number

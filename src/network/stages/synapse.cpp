@@ -8,8 +8,9 @@
 #include <operations/neuron/backward.hpp>
 #include <operations/neuron/forward.hpp>
 #include <operations/synapse/synapse.hpp>
-#include <synapse/synapse.hpp>
-#include <synapse/synapse_spec.hpp>
+#include <synapses/dense/dense.hpp>
+#include <synapses/dense/dense_spec.hpp>
+#include <synapses/synapse.hpp>
 
 namespace synfire::network {
 
@@ -40,8 +41,8 @@ struct SynapseSettings final : SettingsOf<SynapseSettings> {
 std::string weights_name(const Stage& stage) {
   return stage.name + ".weights";
 }
-std::string bias_name(const Stage& stage) {
-  return stage.name + ".bias";
+std::string array_name(const Stage& stage, const SynapseArray& array) {
+  return stage.name + "." + array.file_name;
 }
 std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
@@ -76,11 +77,11 @@ class SynapseParts final : public StageParts, private Product {
         learns_(maker.gradient().learns),
         is_masked_(maker.parts().stages[maker.stage().edge().from]->kept().mask != nullptr) {
     const synfire_synapse_desc desc = synapse_desc(maker.stage());
-    const SynapseSpec spec(desc);
+    const operations::DenseSpec spec(desc);
     maker.count_as(&PartBytes::synapses, [&] {
       // Weights are drawn in memory of the host, which planning does without.
-      synapse_ = Ref<Synapse>::adopt(maker.is_planned() ? new Synapse(maker.context(), spec, nullptr)
-                                                        : operations::make_synapse(maker.context(), spec, desc.mask));
+      synapse_ = Ref<Synapse>::adopt(maker.is_planned() ? new operations::DenseSynapse(maker.context(), spec, nullptr)
+                                                        : operations::make_dense(maker.context(), spec, desc.mask));
     });
     if (!is_masked_) return;
     x_ = maker.sequence(maker.number(), desc.n_outputs);
@@ -113,22 +114,14 @@ class SynapseParts final : public StageParts, private Product {
   // ---- between replays
   void train(Trainer& trainer) override {
     if (!learns_) return;
-    using Part = operations::OptimizerMember::Part;
     const Stage& own = stage().stage();
-    const SynapseSpec& spec = synapse_->spec();
-    trainer.optimizer().add_array(Part::weights, *synapse_,
-                                  {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
-    trainer.name_member(weights_name(own), [shape = std::vector{spec.n_outputs, spec.n_inputs}] { return shape; });
-    if (!own.flag("bias")) return;
-    trainer.optimizer().add_array(Part::bias, *synapse_,
-                                  {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
-    trainer.name_member(bias_name(own), [shape = std::vector{spec.n_outputs}] { return shape; });
+    add_trained(trainer, "weight", {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
+    if (own.flag("bias"))
+      add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
   }
   void wait() const override { synapse_->order().wait(); }
   void list_saved(StateArrays& list) const override {
-    const SynapseSpec& spec = synapse_->spec();
-    add_saved(list, "weight", weights_name(stage().stage()), {spec.n_outputs, spec.n_inputs});
-    if (spec.has_bias) add_saved(list, "bias", bias_name(stage().stage()), {spec.n_outputs});
+    for (const SynapseArray& array : synapse_->arrays()) add_saved(list, array);
   }
 
  private:
@@ -143,15 +136,25 @@ class SynapseParts final : public StageParts, private Product {
     request.add_input_gradient = before.add;
   }
 
-  void add_saved(StateArrays& list, const char* known_as, std::string&& name, std::vector<int64_t>&& shape) const {
-    StateArray array = {std::move(name), file_type_of(synapse_->spec().dtype), std::move(shape),
+  void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const {
+    trainer.optimizer().add_array(*synapse_, name, factors);
+    const SynapseArray& array = *synapse_->find_array(name);
+    trainer.name_member(array_name(stage().stage(), array), [lengths = lengths_of(array)] { return lengths; });
+  }
+  void add_saved(StateArrays& list, const SynapseArray& of) const {
+    StateArray array = {array_name(stage().stage(), of), file_type_of(of.dtype), lengths_of(of),
                         StateArray::Numbers::finite};
-    const uint64_t bytes = array.bytes();
-    array.read = [&synapse = *synapse_, known_as, bytes](void* values) { synapse.read(known_as, values, bytes); };
-    array.write = [&synapse = *synapse_, known_as, bytes](const void* values) {
-      operations::write_synapse(synapse, known_as, values, bytes);
+    array.read = [&synapse = *synapse_, name = of.name, bytes = array.bytes()](void* values) {
+      synapse.read(name, values, bytes);
+    };
+    array.write = [&synapse = *synapse_, name = of.name, bytes = array.bytes()](const void* values) {
+      synapse.write(name, values, bytes);
     };
     list.arrays.push_back(std::move(array));
+  }
+  static std::vector<int64_t> lengths_of(const SynapseArray& array) {
+    const std::span<const int64_t> lengths = array.lengths();
+    return {lengths.begin(), lengths.end()};
   }
 
   const bool learns_, is_masked_;
@@ -159,9 +162,9 @@ class SynapseParts final : public StageParts, private Product {
   Ref<Buffer> x_, grad_x_;  // [T, B, N], of a product that is an operation of its own
 };
 
-class SynapseKind final : public StageKind {
+class SynapseStage final : public StageKind {
  public:
-  constexpr SynapseKind()
+  constexpr SynapseStage()
       : StageKind({.name = "synapse",
                    .noun = "a synapse",
                    .values = synapse_values,
@@ -179,7 +182,7 @@ class SynapseKind final : public StageKind {
     return flow;
   }
   void check(const StageView& view) const override {
-    in_stage(view.stage(), [&] { SynapseSpec{synapse_desc(view)}; });
+    in_stage(view.stage(), [&] { operations::DenseSpec{synapse_desc(view)}; });
   }
   bool learns(const Stage& stage) const override { return !stage.flag("frozen"); }
 
@@ -227,7 +230,7 @@ class SynapseKind final : public StageKind {
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<SynapseParts>(maker); }
 };
 
-constexpr SynapseKind the_synapse;
+constexpr SynapseStage the_synapse;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// complete.rs - every function and constant of synfire.h is in the raw layer and behind the safe one, every
+// complete.rs - every function and constant of synfire.h is in the raw layer and in the safe one, every
 // field of a structure too.
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ const DESCRIPTION: &str = include_str!("../../../api/synfire.json");
 const RAW: &str = include_str!("../../synfire-sys/src/bindings.rs");
 const DYNAMIC: &str = include_str!("../../synfire-sys/src/dynamic.rs");
 
-/// What the description names, in the section between two of its keys.
+/// The names in the section of the description between two of its keys.
 fn names(section: &str, next: &str, prefix: &str) -> BTreeSet<&'static str> {
     let from = DESCRIPTION.find(&format!("\n \"{section}\"")).expect("the section");
     let to = DESCRIPTION[from..].find(next).map_or(DESCRIPTION.len(), |length| from + length);
@@ -47,12 +47,12 @@ fn every_constant_has_a_name() {
     assert!(missing.is_empty(), "constants that the raw layer lacks: {missing:?}");
 }
 
-/// What a descriptor takes or answers can be said or read: every field is named in the safe layer.
+/// Everything that a descriptor takes or returns can be set or read: every field is named in the safe layer.
 #[test]
 fn every_field_has_a_place() {
     let from = DESCRIPTION.find("\n \"structs\"").expect("the structures");
     let to = DESCRIPTION.find("\n \"functions\"").expect("the functions");
-    // Fields stand deepest, and only they have an offset.
+    // Fields are nested deepest, and only they have an offset.
     let lines: Vec<_> = DESCRIPTION[from..to].lines().map(str::trim).collect();
     let fields: BTreeSet<_> = lines
         .windows(4)
