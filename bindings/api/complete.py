@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
-"""Every function and every field of synfire.h is named in a binding's sources above the raw layer: complete.py SOURCE...
+"""Every function and every field of synfire.h is named in a binding's sources above the raw layer:
+complete.py [--header HEADER] SOURCE...
 
 A function that no source names has no idiomatic wrapper; a field that no source names, if only in its documentation, can be
 neither said nor read.
 
 SPDX-License-Identifier: MIT
 """
-import json
+import argparse
 import pathlib
 import re
 import sys
 
-DESCRIPTION = pathlib.Path(__file__).resolve().parent / "synfire.json"
+import model
 
 
 def main():
-    words = set()
-    for source in sys.argv[1:]:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--header", default=model.HEADER)
+    parser.add_argument("sources", nargs="+")
+    arguments, words = parser.parse_args(), set()
+    for source in arguments.sources:
         words |= set(re.findall(r"\w+", pathlib.Path(source).read_text(encoding="utf-8")))
-    api = json.loads(DESCRIPTION.read_text(encoding="utf-8"))
-    functions = {function["name"] for function in api["functions"]}
+    api = model.read(arguments.header)
+    functions = set(api.function)
     # A size is filled in by the raw layers, and what is reserved is zero.
-    fields = {field["name"] for struct in api["structs"] for field in struct["fields"]} - {"struct_size", "reserved"}
+    fields = {field.name for struct in api.structs for field in struct.given}
     missing = sorted((functions | fields) - words)
     for name in missing:
         print(f"{name}: no source names it")

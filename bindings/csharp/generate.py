@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is mechanical in the C# binding from the description of the C ABI:
-generate.py [--check] [DESCRIPTION [FOLDER]]
+"""Writes what is mechanical in the C# binding from the model of the C ABI (bindings/api/model.py):
+generate.py [--check] [HEADER [FOLDER]]
 
 Without --check these files are rewritten in FOLDER, which is src; with it, a stale one is an error, with the difference
 shown.
@@ -34,14 +34,15 @@ What fits none of these rules stops the generator. Operations with a callback ar
 SPDX-License-Identifier: MIT
 """
 import difflib
-import json
 import pathlib
 import re
 import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
-DESCRIPTION = HERE.parent / "api/synfire.json"
+sys.path.insert(0, str(HERE.parent / "api"))
+import model  # noqa: E402
+
 WIDTH = 120
 
 SCALARS = {"int8_t": "sbyte", "uint8_t": "byte", "int16_t": "short", "uint16_t": "ushort", "int32_t": "int",
@@ -99,11 +100,10 @@ def summary(text, indent):
 class Types:
     def __init__(self, api):
         self.known = dict(SCALARS)
-        for kind in ("handles", "structs"):
-            self.known.update({item["name"]: item["name"] for item in api[kind]})
+        self.known.update({item.name: item.name for item in (*api.handles, *api.structs)})
         # A function pointer has no type of its own in C# 7: whoever passes one makes it from a static method.
-        self.known.update({callback["name"]: "IntPtr" for callback in api["callbacks"]})
-        self.known.update({alias["name"]: SCALARS[alias["type"]] for alias in api["aliases"]})
+        self.known.update({callback.name: "IntPtr" for callback in api.callbacks})
+        self.known.update({alias.name: SCALARS[alias.type] for alias in api.aliases})
 
     def csharp(self, c):
         c = c.replace("const ", "").strip()
@@ -120,12 +120,12 @@ def banner(name, what):
 
 def native(api):
     types = Types(api)
-    library = f"synfire{api['abi']['major']}"
+    library = f"synfire{api.version['major']}"
     out = [banner("Native.g.cs", "every type, constant and function of synfire.h, under its own name."),
            "using System;\nusing System.Runtime.InteropServices;\n\nnamespace Synfire.Raw\n{\n"]
-    for handle in api["handles"]:
-        name = handle["name"]
-        out.append(summary(handle["doc"] or name, "    ") +
+    for handle in api.handles:
+        name = handle.name
+        out.append(summary(handle.doc or name, "    ") +
                    "    [StructLayout(LayoutKind.Sequential)]\n"
                    f"    public readonly struct {name} : IEquatable<{name}>\n    {{\n"
                    "        /// <summary>The handle as a number; zero is null.</summary>\n"
@@ -138,16 +138,16 @@ def native(api):
                    f"        public override bool Equals(object other) {{ return other is {name} && Equals(({name})other); }}\n\n"
                    "        /// <summary>A number for hash tables.</summary>\n"
                    "        public override int GetHashCode() { return Value.GetHashCode(); }\n    }\n\n")
-    for struct in api["structs"]:
-        name = struct["name"]
-        out.append(summary(struct["doc"], "    ") + "    [StructLayout(LayoutKind.Sequential)]\n"
+    for struct in api.structs:
+        name = struct.name
+        out.append(summary(struct.doc, "    ") + "    [StructLayout(LayoutKind.Sequential)]\n"
                    f"    public unsafe struct {name}\n    {{\n")
-        for field in struct["fields"]:
-            kind = types.csharp(field["type"])
-            member = identifier(field["name"])
-            out.append(summary(field["doc"], "        ") + (f"        public fixed {kind} {member}[{field['array']}];\n"
-                       if field["array"] else f"        public {kind} {member};\n"))
-        if struct["fields"][0]["name"] == "struct_size":
+        for field in struct.fields:
+            kind = types.csharp(field.type)
+            member = identifier(field.name)
+            out.append(summary(field.doc, "        ") + (f"        public fixed {kind} {member}[{field.array}];\n"
+                       if field.array else f"        public {kind} {member};\n"))
+        if struct.is_sized:
             out.append("\n        /// <summary>All zeros plus the size.</summary>\n"
                        f"        public static {name} Init\n        {{\n            get\n            {{\n"
                        f"                {name} made = default({name});\n"
@@ -160,21 +160,21 @@ def native(api):
                f"        public const string LibraryName = \"{library}\";\n\n")
     for part in ("major", "minor"):
         out.append(f"        /// <summary>ABI {part} version that this binding was made for.</summary>\n"
-                   f"        public const uint SYNFIRE_ABI_{part.upper()} = {api['abi'][part]};\n\n")
+                   f"        public const uint SYNFIRE_ABI_{part.upper()} = {api.version[part]};\n\n")
     out.append("        /// <summary>Major and minor in one number.</summary>\n"
                "        public const uint SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR;\n\n")
-    for constant in api["constants"]:
-        out.append(summary(constant["doc"], "        ") +
-                   f"        public const {SCALARS[constant['type']]} {constant['name']} = {constant['value']};\n\n")
+    for constant in api.constants:
+        out.append(summary(constant.doc, "        ") +
+                   f"        public const {SCALARS[constant.type]} {constant.name} = {constant.value};\n\n")
     functions = []
-    for function in api["functions"]:
-        parameters = ", ".join(f"{types.csharp(p['type'])} {identifier(p['name'])}" for p in function["parameters"])
-        head = f"        public static extern {types.csharp(function['returns'])} {function['name']}("
+    for function in api.functions:
+        parameters = ", ".join(f"{types.csharp(p.type)} {identifier(p.name)}" for p in function.parameters)
+        head = f"        public static extern {types.csharp(function.returns)} {function.name}("
         line = f"{head}{parameters});"
         if len(line) > 120:
             line = head + "\n" + "\n".join(textwrap.wrap(parameters + ");", 104, initial_indent=" " * 12,
                                                          subsequent_indent=" " * 12))
-        functions.append(summary(function["doc"], "        ") +
+        functions.append(summary(function.doc, "        ") +
                          "        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]\n" +
                          line + "\n")
     out.append("\n".join(functions) + "    }\n}\n")
@@ -183,20 +183,13 @@ def native(api):
 
 def constants(api):
     out = [banner("Constants.g.cs", "the constants of synfire.h as enumerations."), "namespace Synfire\n{\n"]
-    groups = {}
-    marked = [field for struct in api["structs"] for field in struct["fields"]]
-    marked += [parameter for function in api["functions"] for parameter in function["parameters"]]
-    sums = {item["any_of"] for item in marked if "any_of" in item}
-    for constant in api["constants"]:
-        groups.setdefault(constant["group"], []).append(constant)
     parts = []
-    for group, members in groups.items():
-        name = enumeration(group)
-        prefix = "SYNFIRE_" + ("" if group == "status" else group.upper() + "_")
-        text = summary(SUMMARIES.get(name, f"The constants `{prefix}*` of the C library."), "    ")
-        text += ("    [System.Flags]\n" if group in sums else "") + f"    public enum {name}\n    {{\n"
-        text += ",\n\n".join(summary(member["doc"], "        ") + f"        {pascal(member['name'][len(prefix):])} = {member['value']}"
-                             for member in members)
+    for group in api.groups.values():
+        name = enumeration(group.name)
+        text = summary(SUMMARIES.get(name, f"The constants `{group.prefix}*` of the C library."), "    ")
+        text += ("    [System.Flags]\n" if group.is_sum else "") + f"    public enum {name}\n    {{\n"
+        text += ",\n\n".join(summary(member.doc, "        ") + f"        {pascal(member.symbol)} = {member.value}"
+                             for member in group.constants)
         parts.append(text + "\n    }\n")
     return "".join(out) + "\n".join(parts) + "}\n"
 
@@ -231,26 +224,17 @@ SPECIAL = {
         'that was recorded or run last. A backward that runs now takes null only.')}
 
 
-def arguments_class(operation):
-    """The class of the fields: that of an operation's arguments, unless it has another name."""
-    return operation.get("class") or pascal(operation["name"]) + "Arguments"
-
-
 def answer_class(struct):
     return pascal(struct[len("synfire_"):])
 
 
 def property_name(field):
     """`v_init` -> VInit, `n_steps` -> Steps."""
-    return pascal(re.sub(r"^n_", "", field["name"]))
+    return pascal(re.sub(r"^n_", "", field.name))
 
 
 def camel(name):
     return identifier(name[:1].lower() + name[1:])
-
-
-def element(pointer):
-    return pointer.replace("const ", "").rstrip("*").strip()
 
 
 def blocks(parts):
@@ -284,25 +268,21 @@ class Operations:
     """Operations.g.cs: arguments, Graph.X, and X of the context or object that runs it."""
 
     def __init__(self, api):
-        self.structs = {struct["name"]: struct for struct in api["structs"]}
-        self.functions = {function["name"]: function for function in api["functions"]}
-        callbacks = {callback["name"] for callback in api["callbacks"]}
-        self.operations = [operation for operation in api["operations"]
-                           if not any(field["type"] in callbacks for field in operation["fields"])]
+        self.api = api
+        # `class_name` is that of the fields: of an operation's arguments, and of an object's options.
+        self.operations = [operation.extended(class_name=pascal(operation.name) + "Arguments")
+                           for operation in api.operations if not operation.has_callback]
         self.constants = {}
-        for constant in api["constants"]:
-            prefix = "SYNFIRE_" + ("" if constant["group"] == "status" else constant["group"].upper() + "_")
-            self.constants[constant["name"]] = (enumeration(constant["group"]), pascal(constant["name"][len(prefix):]))
-        self.objects = [{**made, "class": pascal(made["name"]) + "Options"} for made in api["objects"]
-                        if made["name"] not in OBJECTS_BY_HAND]
-        self.methods = [method for method in api["methods"] if method["function"] not in METHODS_BY_HAND]
-        self.classes = {**CLASSES, **{made["name"]: pascal(made["name"]) for made in self.objects}}
-        self.parts = {p["type"][len("synfire_"):].rstrip(" *") for method in self.methods for p in method["parameters"]
-                      if p["role"] == "part"}
+        for constant in api.constants:
+            self.constants[constant.name] = (enumeration(constant.group), pascal(constant.symbol))
+        self.objects = [made.extended(class_name=pascal(made.name) + "Options") for made in api.objects
+                        if made.name not in OBJECTS_BY_HAND]
+        self.methods = [method for method in api.methods if method.function not in METHODS_BY_HAND]
+        self.classes = {**CLASSES, **{made.name: pascal(made.name) for made in self.objects}}
         self.taken = set()
         for method in self.methods:
-            if method["object"] not in self.classes:
-                stop(method["function"], f"no class wraps synfire_{method['object']}")
+            if method.object not in self.classes:
+                stop(method.function, f"no class wraps synfire_{method.object}")
 
     def class_of(self, kind):
         """The class of a handle, or None."""
@@ -317,54 +297,54 @@ class Operations:
 
     def reference(self, word, operation, inside):
         """A name of C as a reference, or None; `inside` the class of arguments or not."""
-        own = {field["name"]: field for field in operation["fields"]}
+        own = {field.name: field for field in operation.fields}
         name = word[len("desc."):] if word.startswith("desc.") else word
         if name in own:
-            prop = property_name(own.get(own[name].get("length_of"), own[name]))
-            return prop if inside else f"{arguments_class(operation)}.{prop}"
+            prop = property_name(own[name].counted or own[name])
+            return prop if inside else f"{operation.class_name}.{prop}"
         group = re.fullmatch(r"SYNFIRE_(\w+)_\*", word)
         if group or word in self.constants:
             path = self.constants[word] if not group else (enumeration(group[1].lower()),)
             # A property of the same name hides the enumeration.
-            hidden = inside and path[0] in map(property_name, operation["fields"])
+            hidden = inside and path[0] in map(property_name, operation.fields)
             return ".".join(("Synfire",) * hidden + path)
         for other in self.operations:
-            arguments = arguments_class(other)
+            arguments = other.class_name
             struct, _, field = word.partition("::")
-            if struct == other["desc"] and sum(struct == each["desc"] for each in self.operations) == 1:
-                found = [each for each in other["fields"] if each["name"] == field]
+            if struct == other.desc and sum(not each.has_callback for each in other.sharing) == 1:
+                found = [each for each in other.fields if each.name == field]
                 return f"{arguments}.{property_name(found[0])}" if found else arguments
-            if word == other["record"]:
+            if word == other.record:
                 return self.recorder(other)
-            if word == other["run"]:
-                return f"{self.classes[other['on']]}.{pascal(other['method'])}({arguments}, IntPtr)"
+            if word == other.run:
+                return f"{self.classes[other.on]}.{pascal(other.method)}({arguments}, IntPtr)"
         for made in self.objects:
-            name, options = pascal(made["name"]), made["class"]
+            name, options = pascal(made.name), made.class_name
             struct, _, field = word.partition("::")
-            if struct == made["desc"]:
-                found = [each for each in made["fields"] if each["name"] == field]
+            if struct == made.desc:
+                found = [each for each in made.fields if each.name == field]
                 return f"{options}.{property_name(found[0])}" if found else options
-            if word in (made["handle"], made["create"]):
+            if word in (made.handle, made.create):
                 return name
-            if word == made["destroy"]:
+            if word == made.destroy:
                 return "SynfireObject.Dispose"
         for method in self.methods:
-            if word == method["function"]:
+            if word == method.function:
                 return Method(self, method).path()
-        return f"Native.{word}" if word in self.functions else None
+        return f"Native.{word}" if word in self.api.function else None
 
     def recorder(self, operation):
         """The method of Graph that records an operation, for a reference."""
-        owner = self.classes[operation["object"]] + ", " if operation["object"] else ""
-        return f"Graph.{pascal(operation['name'])}({owner}{arguments_class(operation)})"
+        owner = self.classes[operation.object] + ", " if operation.object else ""
+        return f"Graph.{pascal(operation.name)}({owner}{operation.class_name})"
 
     def words(self, text, operation, inside=False):
         text = text.replace("\\f$", "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
         def replace(match):
             word = match[1] or match[2]
-            if match[1] in operation.get("parameters", {}):
-                return f'<paramref name="{operation["parameters"][match[1]]}"/>'
+            if match[1] in getattr(operation, "parameters", ()):
+                return f'<paramref name="{operation.parameters[match[1]]}"/>'
             found = self.reference(word.rstrip("()"), operation, inside)
             return f'<see cref="{found}"/>' if found else f"<c>{match[1]}</c>" if match[1] else word.replace("::", ".")
 
@@ -372,29 +352,29 @@ class Operations:
 
     def field_text(self, field, operation):
         """The header's text, and what the marks of a buffer add to it."""
-        text = re.sub(r"^What the function says\.\s*", "", field["doc"])
+        text = re.sub(r"^What the function says\.\s*", "", field.doc)
         # "`n_reads` buffers": a list knows its length.
         counted = re.match(r"`(\w+)` ", text)
-        if counted and any(length["name"] == counted[1] for length in self.lists(operation).values()):
+        if counted and any(length.name == counted[1] for length in operation.fields if length.role == "length"):
             text = text[counted.end()].upper() + text[counted.end() + 1:]
-        if field.get("flag"):
+        if field.flag:
             text = re.sub(r"(^|(?<=\. ))1:", "`true`:", text)
             text = re.sub(r"\b0 \(default\)", "`false` (default)", text).replace("Default 0", "Default `false`")
-        if "access" in field:
-            access = {"read": "read", "written": "written", "updated": "read and written"}[field["access"]]
+        if field.access:
+            access = {"read": "read", "written": "written", "updated": "read and written"}[field.access]
             if not re.search(rf"\b{access}\b", text, re.I):
                 text = f"{text} {access.capitalize()}.".strip()
-            shapes = re.findall(r"\[.*?\]", field["shape"])
-            if field["shape"] != "any" and (not shapes or not set(shapes) <= set(re.findall(r"\[.*?\]", text))):
-                text += f" Its shape is {self.shape_text(field['shape'], operation)}."
-            depends = "with" in field or "unless" in field
-            if field["nullable"] and not depends and not re.search(r"\b(optional|null)\b", text, re.I):
+            shapes = re.findall(r"\[.*?\]", field.shape)
+            if field.shape != "any" and (not shapes or not set(shapes) <= set(re.findall(r"\[.*?\]", text))):
+                text += f" Its shape is {self.shape_text(field.shape, operation)}."
+            depends = field.given_with or field.given_unless
+            if field.nullable and not depends and not re.search(r"\b(optional|null)\b", text, re.I):
                 text += " Optional."
         return self.words(text, operation, inside=True)
 
     def shape_text(self, shape, operation):
         """`[n_rows, N]`, `spikes [T, B, N]`, `that of source`: what the mark says, in words."""
-        names = {field["name"]: property_name(field) for field in operation["fields"]}
+        names = {field.name: property_name(field) for field in operation.fields}
 
         def lengths(match):
             return "`" + re.sub(r"\w+", lambda word: names.get(word[0], word[0]), match[0]) + "`"
@@ -407,72 +387,65 @@ class Operations:
 
     def number(self, field, name):
         """The type of a number in C#, and what C gets of it."""
-        raw = SCALARS[field["type"]]
-        group = field.get("one_of") or field.get("any_of")
-        if field.get("flag"):
+        raw = SCALARS[field.type]
+        group = field.one_of or field.any_of
+        if field.flag:
             return "bool", f"{name} ? 1 : 0" if raw == "int" else f"({raw})({name} ? 1 : 0)"
         return (enumeration(group), f"({raw}){name}") if group else (raw, name)
 
     def answered(self, field, raw, value):
         """The type of a number that C gives, and its value."""
-        group = field.get("one_of") or field.get("any_of")
-        if field.get("flag"):
+        group = field.one_of or field.any_of
+        if field.flag:
             return "bool", f"{value} != 0"
         return (enumeration(group), f"({enumeration(group)}){value}") if group else (raw, value)
 
-    def lists(self, operation):
-        """The length of each list, by the list's name."""
-        return {field["length_of"]: field for field in operation["fields"] if "length_of" in field}
-
     def entry(self, struct):
         """The names of both fields, where an entry is a name and a buffer; else None."""
-        fields = [field for field in self.structs.get(struct, {"fields": []})["fields"]
-                  if field["name"] not in ("struct_size", "reserved")]
-        kinds = {field["type"]: field["name"] for field in fields}
+        fields = self.api.struct[struct].given if struct in self.api.struct else []
+        kinds = {field.type: field.name for field in fields}
         named = set(kinds) == {"const char *", "synfire_buffer"} and len(fields) == 2
         return (kinds["const char *"], kinds["synfire_buffer"]) if named else None
 
     def start(self, struct):
         """A structure before its fields are filled in."""
-        sized = self.structs[struct]["fields"][0]["name"] == "struct_size"
-        return f"{struct}.Init" if sized else f"default({struct})"
+        return f"{struct}.Init" if self.api.struct[struct].is_sized else f"default({struct})"
 
     def member(self, field, operation):
         """The property, and the lines that fill in the field."""
-        name, prop = field["name"], property_name(field)
-        special = SPECIAL.get(f"{operation['desc']}.{name}")
-        given = self.where_needed(field, operation, prop)
-        length, kind = self.lists(operation).get(name), None
+        name, prop = field.name, property_name(field)
+        special = SPECIAL.get(f"{operation.desc}.{name}")
+        given, kind = self.where_needed(field, prop), None
         text = special[2] if special else self.field_text(field, operation)
         if special:
             kind, value = special[:2]
-        elif length:
-            return self.list_member(field, length, prop, text)
-        elif self.class_of(field["type"]):
-            kind, value = self.class_of(field["type"]), self.use(field["type"], given)
-        elif field["type"] == "const char *":
+        elif field.role == "list":
+            return self.list_member(field, prop, text)
+        elif self.class_of(field.type):
+            kind, value = self.class_of(field.type), self.use(field.type, given)
+        elif field.role == "text":
             kind, value = "string", f"call.Text({given})"
-        elif field["type"] in SCALARS and not field["array"]:
+        elif field.type in SCALARS and not field.array:
             kind, value = self.number(field, prop)
         if kind is None:
-            stop(f"{operation['desc']}.{name}", f"no rule makes a property of '{field['type']}'")
+            stop(f"{operation.desc}.{name}", f"no rule makes a property of '{field.type}'")
         return (comment("summary", text, " " * 8) + f"        public {kind} {prop} {{ get; set; }}\n",
                 [f"desc.{identifier(name)} = {value};"])
 
     @staticmethod
-    def where_needed(field, operation, prop):
+    def where_needed(field, prop):
         """A property that may be null only where the field may be."""
         given = f'Errors.Given({prop}, "{prop}")'
-        other = field.get("with") or field.get("unless")
-        if other:
-            other = property_name(next(each for each in operation["fields"] if each["name"] == other))
-            return f"{other} == null ? {prop if 'with' in field else given} : {given if 'with' in field else prop}"
-        return prop if field["nullable"] else given
+        if field.other:
+            other = property_name(field.other)
+            return f"{other} == null ? {prop if field.given_with else given} : {given if field.given_with else prop}"
+        return prop if field.nullable else given
 
-    def list_member(self, field, length, prop, text):
-        kind, name, count = element(field["type"]), identifier(field["name"]), identifier(length["name"])
+    def list_member(self, field, prop, text):
+        kind, length, name = field.target, field.length, identifier(field.name)
+        count = identifier(length.name)
         self.taken.add(kind)
-        counted = f"desc.{count} = ({SCALARS[length['type']]}){prop}.Count;"
+        counted = f"desc.{count} = ({SCALARS[length.type]}){prop}.Count;"
         entry = self.entry(kind)
         if entry:
             named, buffer = entry
@@ -492,28 +465,28 @@ class Operations:
             made = f"IList<{raw}>", f"List<{raw}>"
             lines = [counted, f"desc.{name} = ({raw}*)call.Numbers({prop});"]
         else:
-            sys.exit(f"generate.py: {field['name']}: no rule makes a list of '{kind}'")
+            sys.exit(f"generate.py: {field.name}: no rule makes a list of '{kind}'")
         return (comment("summary", text, " " * 8) +
                 f"        public {made[0]} {prop} {{ get; }} = new {made[1]}();\n", lines)
 
     # ---- One operation
 
     def arguments(self, operation):
-        name = arguments_class(operation)
+        name = operation.class_name
         text = f'What <see cref="{self.recorder(operation)}"/> records'
-        if operation["run"]:
-            owner = self.classes[operation["on"]]
-            text += f' and <see cref="{owner}.{pascal(operation["method"])}({name}, IntPtr)"/> runs'
+        if operation.run:
+            owner = self.classes[operation.on]
+            text += f' and <see cref="{owner}.{pascal(operation.method)}({name}, IntPtr)"/> runs'
         return self.properties(operation, text + ".")
 
     def properties(self, operation, text):
         """The class of the fields of a descriptor, with what fills the descriptor in."""
-        name, desc = arguments_class(operation), operation["desc"]
-        fields = [field for field in operation["fields"] if "length_of" not in field]
+        name, desc = operation.class_name, operation.desc
+        fields = [field for field in operation.fields if field.role != "length"]
         if len(set(map(property_name, fields))) < len(fields):
             stop(desc, "two fields become the same property")
         members = [self.member(field, operation) for field in fields]
-        pointers = any(field["type"].endswith("*") for field in operation["fields"])
+        pointers = any(field.type.endswith("*") for field in operation.fields)
         return (comment("summary", text, "    ") +
                 f"    public sealed class {name}\n    {{\n" +
                 "\n".join(member for member, _ in members) +
@@ -523,12 +496,12 @@ class Operations:
                 "            return desc;\n        }\n    }\n")
 
     def record(self, operation):
-        name, arguments = pascal(operation["name"]), arguments_class(operation)
-        kind = self.classes[operation["object"]] if operation["object"] else ""
-        owner = camel(pascal(operation["object"])) if kind else ""
+        name, arguments = pascal(operation.name), operation.class_name
+        kind = self.classes[operation.object] if operation.object else ""
+        owner = camel(pascal(operation.object)) if kind else ""
         raw = f"Raw, {owner}.Raw, &desc" if kind else "Raw, &desc"
-        text = f"The {operation['object'].replace('_', ' ')}." if kind else ""
-        return (comment("summary", self.words(operation["doc"], operation), " " * 8) +
+        text = f"The {operation.object.replace('_', ' ')}." if kind else ""
+        return (comment("summary", self.words(operation.doc, operation), " " * 8) +
                 (comment(f'param name="{owner}"', text, " " * 8) if kind else "") +
                 comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
                 comment("returns", "This graph.", " " * 8) +
@@ -536,22 +509,22 @@ class Operations:
                 "        {\n"
                 '            Errors.Given(arguments, "arguments");\n'
                 "            using (Call call = new Call(this))\n            {\n" +
-                (f"                {self.given(f'synfire_' + operation['object'], owner)};\n" if kind else "") +
-                f"                {operation['desc']} desc = arguments.Desc(call);\n"
-                f"                Errors.Check(Native.{operation['record']}({raw}));\n"
+                (f"                {self.given(f'synfire_' + operation.object, owner)};\n" if kind else "") +
+                f"                {operation.desc} desc = arguments.Desc(call);\n"
+                f"                Errors.Check(Native.{operation.record}({raw}));\n"
                 "                Keep(call.Used);\n            }\n            return this;\n        }\n")
 
     def run(self, operation):
-        name, arguments = pascal(operation["method"]), arguments_class(operation)
-        return (comment("summary", self.words(self.functions[operation["run"]]["doc"], operation), " " * 8) +
+        name, arguments = pascal(operation.method), operation.class_name
+        return (comment("summary", self.words(self.api.function[operation.run].doc, operation), " " * 8) +
                 comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
                 comment('param name="stream"', "A CUDA stream; zero is the context's own.", " " * 8) +
                 f"        public void {name}({arguments} arguments, IntPtr stream = default(IntPtr))\n"
                 "        {\n"
                 '            Errors.Given(arguments, "arguments");\n'
                 "            using (Call call = new Call(this))\n            {\n"
-                f"                {operation['desc']} desc = arguments.Desc(call);\n"
-                f"                Errors.Check(Native.{operation['run']}(Raw, &desc, new synfire_stream(stream)));\n"
+                f"                {operation.desc} desc = arguments.Desc(call);\n"
+                f"                Errors.Check(Native.{operation.run}(Raw, &desc, new synfire_stream(stream)));\n"
                 "            }\n        }\n")
 
     def given(self, kind, name):
@@ -565,11 +538,11 @@ class Operations:
         return f"    public {modifier} unsafe partial class {name}\n    {{\n" + "\n".join(methods) + "    }\n"
 
     def text(self):
-        run = [operation for operation in self.operations if operation["run"]]
+        run = [operation for operation in self.operations if operation.run]
         parts = [self.arguments(operation) for operation in self.operations]
         parts.append(self.owner("Graph", [self.record(operation) for operation in self.operations]))
         for on, name in self.classes.items():
-            parts.append(self.owner(name, [self.run(operation) for operation in run if operation["on"] == on]))
+            parts.append(self.owner(name, [self.run(operation) for operation in run if operation.on == on]))
         return (banner("Operations.g.cs", "every operation: its arguments, recorded or run now.") +
                 "using System;\nusing System.Collections.Generic;\nusing Synfire.Raw;\n\nnamespace Synfire\n{\n" +
                 blocks(parts) + "}\n")
@@ -582,50 +555,49 @@ class Method:
 
     def __init__(self, operations, method):
         self.operations, self.method = operations, method
-        self.owner = operations.classes[method["object"]]
-        self.lengths = {p["length_of"]: p for p in method["parameters"] if p["role"] == "length"}
-        self.names = {p["name"]: camel(property_name(p)) for p in method["parameters"]}
+        self.owner = operations.classes[method.object]
+        self.names = {p.name: camel(property_name(p)) for p in method.parameters}
         given = ("length", "result", "answer", "string", "capacity", "size", "part")
-        self.inputs = [p for p in method["parameters"] if p["role"] not in given]
-        self.outputs = [p for p in method["parameters"] if p["role"] in ("result", "answer", "string", "part")]
-        self.is_generic = any(p["type"] == "synfire_buffer *" for p in self.outputs)
-        if len({self.names[p["name"]] for p in self.inputs + self.outputs}) < len(self.inputs + self.outputs):
+        self.inputs = [p for p in method.parameters if p.role not in given]
+        self.outputs = [p for p in method.parameters if p.role in ("result", "answer", "string", "part")]
+        self.is_generic = any(p.type == "synfire_buffer *" for p in self.outputs)
+        if len({self.names[p.name] for p in self.inputs + self.outputs}) < len(self.inputs + self.outputs):
             self.stop("two parameters have the same name")
-        self.is_property = method["name"].startswith("get_") and not self.inputs and len(self.outputs) == 1
-        self.name = pascal(method["name"][len("get_"):] if self.is_property else method["name"])
-        named = [p["name"] for p in self.inputs if p["role"] == "number" and p["name"] in ("n_steps", "n_neurons")]
+        self.is_property = method.name.startswith("get_") and not self.inputs and len(self.outputs) == 1
+        self.name = pascal(method.name[len("get_"):] if self.is_property else method.name)
+        named = [p.name for p in self.inputs if p.role == "number" and p.name in ("n_steps", "n_neurons")]
         self.named = set(named) if len(named) == 2 else set()
         # A graph's nodes are held by its handle, and other objects by theirs.
         self.has_call = self.owner == "Graph" or any(
-            p["role"] == "object" or p["role"] == "text" and p["nullable"] or
-            p["role"] == "list" and self.list_kind(p)[0] in ("objects", "entries") for p in self.inputs)
+            p.role == "object" or p.role == "text" and p.nullable or
+            p.role == "list" and self.list_kind(p)[0] in ("objects", "entries") for p in self.inputs)
 
     def stop(self, what):
-        stop(self.method["function"], what)
+        stop(self.method.function, what)
 
     def list_kind(self, p):
         """How a list is given: which rule, and the type of one entry."""
-        kind = element(p["type"])
+        kind = p.target
         if kind in SCALARS and kind != "char":
             return "numbers", "byte" if kind == "void" else SCALARS[kind]
-        if p["type"].startswith("const ") and self.operations.class_of(kind):
+        if p.is_read and self.operations.class_of(kind):
             return "objects", self.operations.class_of(kind)
-        if p["type"].startswith("const ") and self.operations.entry(kind):
+        if p.is_read and self.operations.entry(kind):
             return "entries", kind
-        return self.stop(f"no rule makes a list of '{p['type']}'")
+        return self.stop(f"no rule makes a list of '{p.type}'")
 
     def kind(self, p):
         """The type of a parameter in C#."""
-        if p["role"] == "number":
-            return "NamedLength" if p["name"] in self.named else self.operations.number(p, "")[0]
-        if p["role"] == "object":
-            return self.operations.class_of(p["type"]) or self.stop(f"no class wraps {p['type']}")
-        if p["role"] == "list":
+        if p.role == "number":
+            return "NamedLength" if p.name in self.named else self.operations.number(p, "")[0]
+        if p.role == "object":
+            return self.operations.class_of(p.type) or self.stop(f"no class wraps {p.type}")
+        if p.role == "list":
             rule, entry = self.list_kind(p)
-            span = "ReadOnlySpan" if p["type"].startswith("const ") else "Span"
+            span = "ReadOnlySpan" if p.is_read else "Span"
             return {"numbers": f"{span}<{entry}>", "objects": f"IList<{entry}>",
                     "entries": "IDictionary<string, BufferBase>"}[rule]
-        return {"stream": "IntPtr", "text": "string"}[p["role"]]
+        return {"stream": "IntPtr", "text": "string"}[p.role]
 
     def path(self):
         """What a reference calls it."""
@@ -638,73 +610,71 @@ class Method:
         """The parameters; the last ones have defaults, as long as null is one."""
         parts, defaults = [], True
         for p in reversed(self.inputs):
-            kind, name = self.kind(p), self.names[p["name"]]
-            defaults = defaults and (p["role"] == "stream" or p.get("optional") or p.get("optional_nan") or
-                                     p["nullable"] and (p["role"] in ("object", "text") or kind.startswith("I")))
-            default = "default(IntPtr)" if p["role"] == "stream" else "null"
-            if p.get("optional"):
+            kind, name = self.kind(p), self.names[p.name]
+            defaults = defaults and (p.role == "stream" or p.optional or p.optional_nan or
+                                     p.nullable and (p.role in ("object", "text") or kind.startswith("I")))
+            default = "default(IntPtr)" if p.role == "stream" else "null"
+            if p.optional:
                 default = "false" if kind == "bool" else "0"
-            if p.get("optional_nan"):
+            if p.optional_nan:
                 default = "double.NaN"
             parts.insert(0, f"{kind} {name}" + (f" = {default}" if defaults else ""))
         return parts
 
     def passed(self, p):
         """What the function gets for a parameter: lines before the call, a `fixed` of it, the expression."""
-        name, role = self.names[p["name"]], p["role"]
+        name, role = self.names[p.name], p.role
         bare = name.lstrip("@")
         given = f'Errors.Given({name}, "{bare}")'
         if role == "length":
-            rule = self.list_kind(next(each for each in self.inputs if each["name"] == p["length_of"]))[0]
-            size = "Length" if rule == "numbers" else "Count"
-            of, nullable = next((self.names[each["name"]], each["nullable"]) for each in self.inputs
-                                if each["name"] == p["length_of"])
-            value = f"({SCALARS[p['type']]}){of}.{size}"
-            return [], "", f"{of} == null ? 0 : {value}" if nullable and size == "Count" else value
-        if p["name"] in self.named:
-            value, raw = f'Errors.NotNegative({name}.Value, "{bare}")', SCALARS[p["type"]]
+            size = "Length" if self.list_kind(p.counted)[0] == "numbers" else "Count"
+            of = self.names[p.counted.name]
+            value = f"({SCALARS[p.type]}){of}.{size}"
+            return [], "", f"{of} == null ? 0 : {value}" if p.counted.nullable and size == "Count" else value
+        if p.name in self.named:
+            value, raw = f'Errors.NotNegative({name}.Value, "{bare}")', SCALARS[p.type]
             return [], "", value if raw == "long" else f"checked(({raw}){value})"
         if role == "number":
             return [], "", self.operations.number(p, name)[1]
         if role == "stream":
             return [], "", f"new synfire_stream({name})"
         if role == "object":
-            return [], "", self.operations.use(p["type"], name if p["nullable"] else given)
-        if role == "text" and p["name"] == "path":
+            return [], "", self.operations.use(p.type, name if p.nullable else given)
+        if role == "text" and p.name == "path":
             return [f'byte[] {bare}Text = Synfire.Name.Long({name}, "{bare}");'], \
                 f"fixed (byte* {bare}Data = {bare}Text)", f"{bare}Data"
         if role == "text" and self.has_call:
-            return [], "", f"call.Text({name if p['nullable'] else given})"
+            return [], "", f"call.Text({name if p.nullable else given})"
         if role == "text":
             # In full, because an object may have a property called Name.
             return ([f"byte* {bare}Text = stackalloc byte[Synfire.Name.Capacity];",
                      f'Synfire.Name.Write({name}, {bare}Text, "{bare}");'], "", f"{bare}Text")
         rule, entry = self.list_kind(p)
         if rule == "numbers":
-            kind = "void" if element(p["type"]) == "void" else entry
+            kind = "void" if p.target == "void" else entry
             pointer = f"{bare}Data"
             return ([], f"fixed ({entry}* {pointer} = &MemoryMarshal.GetReference({name}))",
                     pointer if kind == entry else f"(void*){pointer}")
         return self.handles(p, name, given) if rule == "objects" else self.entries(p, name, given)
 
     def handles(self, p, name, given):
-        kind, bare = element(p["type"]), name.lstrip("@")
+        kind, bare = p.target, name.lstrip("@")
         if kind != "synfire_buffer":
-            self.stop(f"no rule makes a list of '{p['type']}'")
+            self.stop(f"no rule makes a list of '{p.type}'")
         value = f'call.Use({given}, "{bare}")'
-        return [], "", f"{name} == null ? null : {value}" if p["nullable"] else value
+        return [], "", f"{name} == null ? null : {value}" if p.nullable else value
 
     def entries(self, p, name, given):
-        kind, bare = element(p["type"]), name.lstrip("@")
+        kind, bare = p.target, name.lstrip("@")
         text, buffer = self.operations.entry(kind)
         self.operations.taken.add("synfire_buffer")
-        count = f"{name} == null ? 0 : {name}.Count" if p["nullable"] else f"{given}.Count"
+        count = f"{name} == null ? 0 : {name}.Count" if p.nullable else f"{given}.Count"
         loop = [f"foreach (KeyValuePair<string, BufferBase> entry in {name})", "{",
                 f"    *{bare}At = {self.operations.start(kind)};",
                 f"    {bare}At->{identifier(text)} = call.Text(entry.Key);",
                 f'    {bare}At->{identifier(buffer)} = call.Use(Errors.Given(entry.Value, "{bare}"));',
                 f"    ++{bare}At;", "}"]
-        if p["nullable"]:
+        if p.nullable:
             loop = [f"if ({name} != null)"] + ["    " + line for line in loop]
         return ([f"int {bare}Count = {count};",
                  f"{kind}* {bare}List =", f"    ({kind}*)call.Memory({bare}Count, sizeof({kind}));",
@@ -712,13 +682,13 @@ class Method:
 
     def result(self, p):
         """What a result is in C#: its type, the local variable, its start, the value that is returned."""
-        target, name = p["type"].rstrip(" *"), self.names[p["name"]]
-        if p["role"] == "string":
+        target, name = p.target, self.names[p.name]
+        if p.role == "string":
             return "string", "", f"Encoding.UTF8.GetString({name}, 0, Array.IndexOf({name}, (byte)0))"
-        if p["role"] == "answer":
+        if p.role == "answer":
             made = answer_class(target)
             return made, f"{target} {name} = {target}.Init;", f"new {made}({name})"
-        if p["role"] == "part":
+        if p.role == "part":
             made = "Buffer<T>" if target == "synfire_buffer" else self.operations.class_of(target)
             return made, f"{target} {name};", f"new {made}(Context, {name})"
         kind, value = self.operations.answered(p, SCALARS[target], name)
@@ -733,16 +703,16 @@ class Method:
     def body(self, indent):
         before, fixed, arguments = [], [], ["Raw"]
         asked, made, pinned_texts, text = {}, [], [], ""  # of the call that asks for the sizes of texts
-        for p in self.method["parameters"]:
-            name = self.names[p["name"]]
-            if p["role"] == "string":
+        for p in self.method.parameters:
+            name = self.names[p.name]
+            if p.role == "string":
                 text, asked[len(arguments)] = name, "null"
                 pinned_texts.append(f"fixed (byte* {name.lstrip('@')}Data = {name})")
                 arguments.append(f"{name.lstrip('@')}Data")
-            elif p["role"] == "capacity":
+            elif p.role == "capacity":
                 asked[len(arguments)] = "0"
                 arguments.append(f"(ulong){text}.Length")
-            elif p["role"] == "size":
+            elif p.role == "size":
                 before.append(f"ulong {name};")
                 made.append(f"byte[] {text} = new byte[checked((int){name} + 1)];")
                 arguments.append(f"&{name}")
@@ -770,13 +740,13 @@ class Method:
 
     def called(self, fixed, arguments, inner):
         check = "Checked" if self.owner == "Graph" else "Errors.Check"
-        return indented(fixed, inner) + wrapped(f"{check}(Native.{self.method['function']}(", arguments, "));",
+        return indented(fixed, inner) + wrapped(f"{check}(Native.{self.method.function}(", arguments, "));",
                                                 inner + "    " * bool(fixed))
 
     def text(self):
-        scope = {"name": self.name, "class": self.owner, "fields": [],
-                 "parameters": {p["name"]: self.names[p["name"]].lstrip("@") for p in self.inputs}}
-        doc = self.method["doc"]
+        scope = model.Item(name=self.name, class_name=self.owner, fields=[],
+                           parameters={p.name: self.names[p.name].lstrip("@") for p in self.inputs})
+        doc = self.method.doc
         if self.is_property:
             doc = re.sub(r"^(?:Tells|Reads|Returns|Gives) (.)", lambda match: match[1].upper(), doc)
         summary_text = comment("summary", self.operations.words(doc, scope), " " * 8)
@@ -785,7 +755,7 @@ class Method:
                     f"            {{\n{self.body(' ' * 16)}            }}\n        }}\n")
         texts = [self.parameter_text(p) for p in self.inputs]
         if all(texts):
-            summary_text += "".join(comment(f'param name="{self.names[p["name"]].lstrip("@")}"', text, " " * 8)
+            summary_text += "".join(comment(f'param name="{self.names[p.name].lstrip("@")}"', text, " " * 8)
                                     for p, text in zip(self.inputs, texts))
         head = f"public {self.returned()} {self.name}{'<T>' * self.is_generic}("
         return (summary_text + wrapped(head, self.signature(), ")" + " where T : struct" * self.is_generic, " " * 8) +
@@ -793,9 +763,9 @@ class Method:
 
     def parameter_text(self, p):
         """What the role of a parameter says; all parameters are described, or none."""
-        if p["role"] == "stream":
+        if p.role == "stream":
             return "A CUDA stream; zero is the context's own."
-        if p["role"] == "list" and not p["type"].startswith("const "):
+        if p.role == "list" and not p.is_read:
             return "Receives the values; its length says how many."
         return None
 
@@ -803,10 +773,10 @@ class Method:
         """The overload that a call chooses which does not name steps and neurons (NamedLength.cs)."""
         if not self.named:
             return ""
-        inputs = [p for p in self.inputs if p["role"] != "stream"]
-        first = min(i for i, p in enumerate(inputs) if p["name"] in self.named)
-        places = [self.names[p["name"]] + (": ..." if i >= first else "") for i, p in enumerate(inputs)]
-        parts = [f"long position{i + 1}" if p["name"] in self.named else part
+        inputs = [p for p in self.inputs if p.role != "stream"]
+        first = min(i for i, p in enumerate(inputs) if p.name in self.named)
+        places = [self.names[p.name] + (": ..." if i >= first else "") for i, p in enumerate(inputs)]
+        parts = [f"long position{i + 1}" if p.name in self.named else part
                  for i, (p, part) in enumerate(zip(self.inputs, self.signature()))]
         return ("\n" + comment("summary", "Not for use: steps and neurons need their names.", " " * 8) +
                 f'        [Obsolete("write {self.name}({", ".join(places)})", true)]\n'
@@ -816,54 +786,51 @@ class Method:
 
 def answer(operations, struct):
     """The class of a structure that a function fills in."""
-    name = answer_class(struct["name"])
-    fields = [field for field in struct["fields"] if field["name"] not in ("struct_size", "reserved")]
-    scope = {"name": struct["name"], "class": name, "fields": fields}
+    name, fields = answer_class(struct.name), struct.given
+    scope = model.Item(name=struct.name, class_name=name, fields=fields)
     members, lines, pointers = [], [], False
     for field in fields:
-        prop, value = property_name(field), f"raw.{identifier(field['name'])}"
-        if field["type"] == "const char *":
+        prop, value = property_name(field), f"raw.{identifier(field.name)}"
+        if field.role == "text":
             kind, value, pointers = "string", f"Errors.TextOf({value}, 256)", True
-        elif field["type"] == "char" and field["array"]:
-            kind, value, pointers = "string", f"Errors.TextOf({value}, {field['array']})", True
-        elif field["type"] in SCALARS and not field["array"]:
-            kind, value = operations.answered(field, SCALARS[field["type"]], value)
+        elif field.type == "char" and field.array:
+            kind, value, pointers = "string", f"Errors.TextOf({value}, {field.array})", True
+        elif field.type in SCALARS and not field.array:
+            kind, value = operations.answered(field, SCALARS[field.type], value)
         else:
-            stop(f"{struct['name']}.{field['name']}", f"no rule makes a property of '{field['type']}'")
+            stop(f"{struct.name}.{field.name}", f"no rule makes a property of '{field.type}'")
         members.append(comment("summary", operations.field_text(field, scope), " " * 8) +
                        f"        public {kind} {prop} {{ get; }}\n")
         lines.append(f"{prop} = {value};")
     if len({property_name(field) for field in fields}) < len(fields):
-        stop(struct["name"], "two fields become the same property")
-    return (comment("summary", operations.words(struct["doc"], scope), "    ") +
+        stop(struct.name, "two fields become the same property")
+    return (comment("summary", operations.words(struct.doc, scope), "    ") +
             f"    public sealed partial class {name}\n    {{\n"
-            f"        internal {'unsafe ' if pointers else ''}{name}({struct['name']} raw)\n        {{\n" +
+            f"        internal {'unsafe ' if pointers else ''}{name}({struct.name} raw)\n        {{\n" +
             indented(lines, " " * 12) + "        }\n\n" + "\n".join(members) + "    }\n")
 
 
 def new_object(operations, made, methods):
     """An object: the options that create it, its handle, its class."""
-    name, options, handle = pascal(made["name"]), made["class"], made["handle"]
-    words = made["name"].replace("_", " ")
-    needs = any(not field["nullable"] and (field["type"] == "const char *" or operations.class_of(field["type"]))
-                for field in made["fields"])
-    holds = any(operations.class_of(field["type"].replace("const ", "").rstrip(" *")) for field in made["fields"])
-    holds = holds or any(operations.entry(element(field["type"])) for field in made["fields"])
+    name, options, handle = pascal(made.name), made.class_name, made.handle
+    words = made.name.replace("_", " ")
+    needs = any(field.is_needed and (field.role == "text" or operations.class_of(field.type)) for field in made.fields)
+    holds = any(operations.class_of(field.target) or operations.entry(field.target) for field in made.fields)
     kept = ("        // What it was created with: it keeps the buffers and objects that it uses.\n"
             "        internal IReadOnlyList<SynfireObject> Uses { get; }\n\n")
     given = "options" if needs else f"(options ?? new {options}())"
-    make = (f"                {made['desc']} desc = {given}.Desc(call);\n"
+    make = (f"                {made.desc} desc = {given}.Desc(call);\n"
             f"                {handle} made;\n"
-            f"                Errors.Check(Native.{made['create']}(context.Raw, &desc, &made));\n"
+            f"                Errors.Check(Native.{made.create}(context.Raw, &desc, &made));\n"
             "                Handle.Adopt(made.Value);\n" + ("                Uses = call.Used;\n" if holds else ""))
     text = (operations.properties(made, f'What a <see cref="{name}"/> is created with.') +
             f"\n    internal sealed class {name}Handle : NativeHandle\n    {{\n"
             f'        protected override string TypeName {{ get {{ return "{name}"; }} }}\n\n'
             "        protected override void Destroy() "
-            f"{{ Native.{made['destroy']}(new {handle}(handle)); }}\n    }}\n\n" +
-            comment("summary", operations.words(made["doc"], made), "    ") +
+            f"{{ Native.{made.destroy}(new {handle}(handle)); }}\n    }}\n\n" +
+            comment("summary", operations.words(made.doc, made), "    ") +
             f"    public sealed unsafe partial class {name} : SynfireObject\n    {{\n" +
-            comment("summary", operations.words(operations.functions[made["create"]]["doc"], made), " " * 8) +
+            comment("summary", operations.words(operations.api.function[made.create].doc, made), " " * 8) +
             comment('param name="context"', "The context it belongs to.", " " * 8) +
             comment('param name="options"', "What it is created with" +
                     ("." if needs else "; null means all defaults."), " " * 8) +
@@ -876,7 +843,7 @@ def new_object(operations, made, methods):
                f"        internal {name}(Context context, {handle} made) : base(new {name}Handle())\n        {{\n"
                "            Context = context;\n            Handle.Adopt(made.Value);\n" +
                ("            Uses = new SynfireObject[0];\n" if holds else "") + "        }\n\n"
-               if made["name"] in operations.parts else "") +
+               if made.name in operations.api.parts else "") +
             f"        internal {handle} Raw {{ get {{ return new {handle}(Handle.Value); }} }}\n\n" +
             (kept if holds else "") +
             "        /// <summary>The context it belongs to.</summary>\n        public Context Context { get; }\n\n" +
@@ -893,11 +860,11 @@ def objects(operations):
         return ""
     by_class = {}
     for method in operations.methods:
-        by_class.setdefault(operations.classes[method["object"]], []).append(Method(operations, method).text())
-    parts = [new_object(operations, made, by_class.pop(pascal(made["name"]), [])) for made in operations.objects]
-    answers = {p["type"].rstrip(" *") for method in operations.methods for p in method["parameters"]
-               if p["role"] == "answer"} - ANSWERS_BY_HAND
-    parts += [answer(operations, struct) for name, struct in operations.structs.items() if name in answers]
+        by_class.setdefault(operations.classes[method.object], []).append(Method(operations, method).text())
+    parts = [new_object(operations, made, by_class.pop(pascal(made.name), [])) for made in operations.objects]
+    answers = {p.target for method in operations.methods for p in method.parameters
+               if p.role == "answer"} - ANSWERS_BY_HAND
+    parts += [answer(operations, struct) for struct in operations.api.structs if struct.name in answers]
     parts += [operations.owner(name, methods) for name, methods in by_class.items()]
     # The text of the operations was made before: they may take the objects too.
     taken = [(kind, operations.class_of(kind)) for kind in sorted(operations.taken)]
@@ -914,9 +881,8 @@ def objects(operations):
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
-    description = pathlib.Path(arguments[0]) if arguments else DESCRIPTION
     folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else HERE / "src"
-    api = json.loads(description.read_text(encoding="utf-8"))
+    api = model.read(*arguments[:1])
     operations = Operations(api)
     stale = []
     for name, fresh in (("Native.g.cs", native(api)), ("Constants.g.cs", constants(api)),
@@ -931,12 +897,12 @@ def main():
         recorded = path.read_text(encoding="utf-8") if path.exists() else ""
         if recorded != fresh:
             sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(path),
-                                                       "what the description says"))
+                                                       "what synfire.h says"))
             stale.append(path.name)
     if stale:
         sys.exit(f"generate.py: stale: {', '.join(stale)}; bindings/update.sh rewrites them")
     if "--check" in sys.argv:
-        print(f"as generated: {len(api['functions'])} functions, {len(operations.operations)} operations, "
+        print(f"as generated: {len(api.functions)} functions, {len(operations.operations)} operations, "
               f"{len(operations.objects)} objects and {len(operations.methods)} methods without a class by hand")
 
 

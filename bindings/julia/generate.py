@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Writes what is mechanical in the Julia binding: generate.py [--check] [DESCRIPTION [FOLDER]]
+"""Writes what is mechanical in the Julia binding: generate.py [--check] [HEADER [FOLDER]]
 
-From the description of the C ABI, by default bindings/api/synfire.json, come two files in FOLDER, by default
-Synfire/src: libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py), with
+From the model of the C ABI, bindings/api/model.py, come two files in FOLDER, by default Synfire/src:
+libsynfire_api.jl, the raw layer, and operations.jl, the methods of the operations (see operations.py), with
 the objects and functions that the other files in FOLDER do not wrap (see objects.py). With --check nothing is written, and a stale file is an error, with the difference shown.
 
 SPDX-License-Identifier: MIT
 """
 import difflib
-import json
 import pathlib
 import re
 import sys
 
-from objects import Objects
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "api"))
+import model  # noqa: E402
+from objects import Objects  # noqa: E402
 
 SCALARS = {"int8_t": "Int8", "uint8_t": "UInt8", "int16_t": "Int16", "uint16_t": "UInt16", "int32_t": "Int32",
            "uint32_t": "UInt32", "int64_t": "Int64", "uint64_t": "UInt64", "float": "Float32", "double": "Float64",
@@ -34,14 +34,14 @@ def identifier(name):
 class Types:
     def __init__(self, api):
         self.known = dict(SCALARS)
-        for handle in api["handles"]:
-            self.known[handle["name"]] = handle["name"]
-        for callback in api["callbacks"]:
-            self.known[callback["name"]] = callback["name"]
-        for alias in api["aliases"]:
-            self.known[alias["name"]] = SCALARS[alias["type"]]
-        for struct in api["structs"]:
-            self.known[struct["name"]] = struct["name"]
+        for handle in api.handles:
+            self.known[handle.name] = handle.name
+        for callback in api.callbacks:
+            self.known[callback.name] = callback.name
+        for alias in api.aliases:
+            self.known[alias.name] = SCALARS[alias.type]
+        for struct in api.structs:
+            self.known[struct.name] = struct.name
 
     def julia(self, c, text="Ptr{UInt8}"):
         """The Julia type of a C type; `text` is what a `const char *` becomes."""
@@ -70,67 +70,64 @@ def generate(api):
            "#\n"
            "# SPDX-License-Identifier: MIT\n\n"
            "# ---- Handles and callbacks " + "-" * 93 + "\n\n"]
-    for handle in api["handles"]:
-        out.append(f"mutable struct {handle['struct']} end\n" + docstring(handle["doc"] or handle["name"]) +
-                   f"const {handle['name']} = Ptr{{{handle['struct']}}}\n\n")
-    for callback in api["callbacks"]:
-        arguments = ", ".join(types.julia(p["type"]) for p in callback["parameters"])
-        out.append(docstring(f"{callback['doc']}\n\nMade with `@cfunction(f, {types.julia(callback['returns'])}, ({arguments},))`; "
+    for handle in api.handles:
+        out.append(f"mutable struct {handle.struct} end\n" + docstring(handle.doc or handle.name) +
+                   f"const {handle.name} = Ptr{{{handle.struct}}}\n\n")
+    for callback in api.callbacks:
+        arguments = ", ".join(types.julia(p.type) for p in callback.parameters)
+        out.append(docstring(f"{callback.doc}\n\nMade with `@cfunction(f, {types.julia(callback.returns)}, ({arguments},))`; "
                              "it may not throw.") +
-                   f"const {callback['name']} = Ptr{{Cvoid}}\n\n")
+                   f"const {callback.name} = Ptr{{Cvoid}}\n\n")
 
     out.append("# ---- Constants " + "-" * 105 + "\n\n")
     for part in ("major", "minor"):
-        out.append(f"const SYNFIRE_ABI_{part.upper()} = UInt32({api['abi'][part]})\n")
+        out.append(f"const SYNFIRE_ABI_{part.upper()} = UInt32({api.version[part]})\n")
     out.append("const SYNFIRE_ABI_VERSION = (SYNFIRE_ABI_MAJOR << 16) | SYNFIRE_ABI_MINOR\n\n")
-    groups = {}
-    for constant in api["constants"]:
-        out.append(f"const {constant['name']} = {types.known[constant['type']]}({constant['value']})\n")
-        groups.setdefault(constant["group"], []).append(constant)
+    for constant in api.constants:
+        out.append(f"const {constant.name} = {types.known[constant.type]}({constant.value})\n")
     out.append("\n# The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.\n")
-    for group, constants in groups.items():
-        prefix = "SYNFIRE_" + ("" if group == "status" else group.upper() + "_")
-        names = ", ".join(f'Symbol("{c["name"][len(prefix):].lower()}") => {c["name"]}' for c in constants)
-        out.append(f"const {group}_names = ({names},)\n")
+    for group in api.groups.values():
+        names = ", ".join(f'Symbol("{c.symbol.lower()}") => {c.name}' for c in group.constants)
+        out.append(f"const {group.name}_names = ({names},)\n")
 
     out.append("\n# ---- Structures " + "-" * 104 + "\n")
-    for struct in api["structs"]:
-        out.append("\n" + docstring(struct["doc"]) + f"struct {struct['name']}\n")
-        for field in struct["fields"]:
-            kind = types.julia(field["type"])
-            out.append(f"    {identifier(field['name'])}::" + (f"NTuple{{{field['array']},{kind}}}" if field["array"] else kind) + "\n")
+    for struct in api.structs:
+        out.append("\n" + docstring(struct.doc) + f"struct {struct.name}\n")
+        for field in struct.fields:
+            kind = types.julia(field.type)
+            out.append(f"    {identifier(field.name)}::" + (f"NTuple{{{field.array},{kind}}}" if field.array else kind) + "\n")
         out.append("end\n")
         keywords, values = [], []
-        for field in struct["fields"]:
-            kind = types.julia(field["type"])
-            if field["name"] == "struct_size":
-                values.append(f"sizeof({struct['name']})")
+        for field in struct.fields:
+            kind = types.julia(field.type)
+            if field.name == "struct_size":
+                values.append(f"sizeof({struct.name})")
                 continue
-            values.append(identifier(field["name"]))
-            zero = "C_NULL" if kind.startswith("Ptr") or field["type"] in {h["name"] for h in api["handles"]} | {
-                c["name"] for c in api["callbacks"]} else "0"
-            if field["array"]:
-                zero = f"ntuple(_ -> zero({kind}), {field['array']})"
-            keywords.append(f"{identifier(field['name'])}={zero}")
-        out.append(f"{struct['name']}(; {', '.join(keywords)}) =\n    {struct['name']}({', '.join(values)})\n")
+            values.append(identifier(field.name))
+            is_pointer = kind.startswith("Ptr") or field.role in ("object", "stream", "callback")
+            zero = "C_NULL" if is_pointer else "0"
+            if field.array:
+                zero = f"ntuple(_ -> zero({kind}), {field.array})"
+            keywords.append(f"{identifier(field.name)}={zero}")
+        out.append(f"{struct.name}(; {', '.join(keywords)}) =\n    {struct.name}({', '.join(values)})\n")
 
     out.append("\n# ---- Functions " + "-" * 105 + "\n\n"
                "# The addresses of the functions, filled in when the library is loaded.\n"
                "mutable struct FunctionTable\n")
-    out += [f"    {function['name']}::Ptr{{Cvoid}}\n" for function in api["functions"]]
-    out.append("    FunctionTable() = new(" + ", ".join(["C_NULL"] * len(api["functions"])) + ")\nend\n"
+    out += [f"    {function.name}::Ptr{{Cvoid}}\n" for function in api.functions]
+    out.append("    FunctionTable() = new(" + ", ".join(["C_NULL"] * len(api.functions)) + ")\nend\n"
                "const functions = FunctionTable()\n")
-    for function in api["functions"]:
-        names = [identifier(p["name"]) for p in function["parameters"]]
-        argument_types = "".join(types.julia(p["type"], "Cstring") + ", " for p in function["parameters"]).rstrip()
-        signature = f"{function['name']}({', '.join(names)})"
+    for function in api.functions:
+        names = [identifier(p.name) for p in function.parameters]
+        argument_types = "".join(types.julia(p.type, "Cstring") + ", " for p in function.parameters).rstrip()
+        signature = f"{function.name}({', '.join(names)})"
         tail = "".join(", " + name for name in names)
         if argument_types.count(",") > 1:
             argument_types = argument_types.rstrip(",")
-        out.append("\n" + docstring(function["doc"], signature) + f"@inline function {signature}\n"
-                   f"    address = functions.{function['name']}\n"
+        out.append("\n" + docstring(function.doc, signature) + f"@inline function {signature}\n"
+                   f"    address = functions.{function.name}\n"
                    "    address == C_NULL && not_loaded()\n"
-                   f"    return ccall(address, {types.julia(function['returns'], 'Cstring')}, ({argument_types}){tail})\n"
+                   f"    return ccall(address, {types.julia(function.returns, 'Cstring')}, ({argument_types}){tail})\n"
                    "end\n")
     return "".join(out)
 
@@ -149,9 +146,8 @@ def own_names(sources):
 
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--check"]
-    description = pathlib.Path(arguments[0]) if arguments else HERE.parent / "api/synfire.json"
     folder = pathlib.Path(arguments[1]) if len(arguments) > 1 else HERE / "Synfire/src"
-    api = json.loads(description.read_text(encoding="utf-8"))
+    api = model.read(*arguments[:1])
     exported = exported_names((folder / "Synfire.jl").read_text(encoding="utf-8"))
     taken = own_names(path.read_text(encoding="utf-8") for path in folder.glob("*.jl")
                       if path.name not in ("libsynfire_api.jl", "operations.jl"))
@@ -168,7 +164,7 @@ def main():
             continue
         stale = True
         sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(path),
-                                                   "what the description says"))
+                                                   "what synfire.h says"))
     if stale:
         sys.exit("generate.py: stale files: bindings/update.sh rewrites them")
 

@@ -4,7 +4,7 @@ A descriptor becomes a type. The buffers, objects and names that it needs, then 
 arguments of `new`; every other field has a setter. Where a field is given unless another one is, `with_` and the name
 of that one take its place. What is given together has one setter. `record` appends the operation to a graph, which
 keeps the buffers and objects; `run`, where C has an immediate call, holds them until it is done. All of it follows
-from `operations` in bindings/api/synfire.json.
+from the operations of the model.
 
 Three things are written by hand. Native nodes take a function of the program (native.rs). `record` and `run` of a forward
 and a backward are in pass.rs: which tape a forward leaves and a backward reads is known to no mark. So are the setters of
@@ -27,6 +27,7 @@ TAPED = {"forward", "backward"}
 # Fields whose setters are in pass.rs.
 SPELLED = {("forward", "in_place"), ("backward", "in_place"), ("backward", "forward"),
            ("backward", "parameter_gradients"), ("backward", "add_parameter_gradients")}
+LISTS = {"buffers", "structs", "slice"}  # the kinds of fields that begin empty
 ACCESS = {"read": "Read", "written": "Written", "updated": "Read and written"}
 
 MODULE = """\
@@ -92,58 +93,57 @@ class Sources:
 
 
 class Field:
-    """A field of a descriptor: its Rust type, and how it gets into the descriptor."""
+    """A field of a descriptor: `c`, the field in the model; its Rust type, and how it gets into the descriptor."""
 
-    def __init__(self, json, kind, type, optional=False):
-        self.name, self.json, self.kind, self.type, self.optional = json["name"], json, kind, type, optional
-        self.doc = json["doc"]
+    def __init__(self, c, kind, type, optional=False):
+        self.name, self.c, self.kind, self.type, self.optional = c.name, c, kind, type, optional
+        self.doc = c.doc
 
     @property
     def is_argument(self):
-        """Whether `new` takes it."""
-        needed = self.kind in ("buffer", "object", "string") and (not self.optional or "unless" in self.json)
-        return needed or bool(self.json.get("required"))
-
-    @property
-    def is_pointer(self):
-        return self.kind in ("buffer", "object", "string")
+        """Whether `new` takes it: a list begins empty, and has a setter."""
+        return self.kind not in LISTS and (self.c.is_needed or bool(self.c.given_unless))
 
     @property
     def object(self):
         """The name of the object whose handle it is."""
-        return self.json["type"][len("synfire_"):]
+        return self.c.object
+
+
+class Fields(list):
+    """The fields of a descriptor: `c`, those of the model, and each of them in Rust."""
+
+    def __init__(self, c, field):
+        super().__init__(map(field, c))
+        self.c, self.of = c, {field.name: field for field in self}
+
+    def arguments(self, instead):
+        """What `new` takes, or what begins with what stands in the place of another field."""
+        return [self.of[c.name] for c in self.c.ways[instead] if self.of[c.name].kind not in LISTS]
 
 
 class Generator:
     def __init__(self, api, texts):
         self.api, self.sources = api, Sources(texts)
-        self.structs = {struct["name"]: struct for struct in api["structs"]}
-        self.operations = [o for o in api["operations"] if not any(self.is_callback(f["type"]) for f in o["fields"])]
+        self.operations = [operation for operation in api.operations if not operation.has_callback]
         self.types = {}
         for operation in self.operations:
-            name = camel(operation["name"])
-            self.types[operation["name"]] = name + "Buffer" if name in PRELUDE else name
+            name = camel(operation.name)
+            self.types[operation.name] = name + "Buffer" if name in PRELUDE else name
         self.groups, self.new_values, self.new_flags, self.local = {}, {}, {}, []
         self.file, self.files = "operations", {}  # which file has a new group of constants
         # What graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for what that has.
-        self.objects = {o["name"]: camel(o["name"]) for o in api["objects"] if o["name"] not in ("buffer", "graph")}
+        self.objects = {o.name: camel(o.name) for o in api.objects if o.name not in ("buffer", "graph")}
         self.generated, self.written = set(self.objects) - {"layer"}, {}
-        for constant in api["constants"]:
-            known = self.sources.values.get(constant["name"])
+        for constant in api.constants:
+            known = self.sources.values.get(constant.name)
             if known:
-                self.groups[constant["group"]] = known.split("::")[0]
-        self.fields = {o["name"]: [self.field(f, o) for f in o["fields"]] for o in self.operations}
+                self.groups[constant.group] = known.split("::")[0]
+        self.fields = {operation.name: self.described_by(operation) for operation in self.operations}
 
-    def is_callback(self, kind):
-        return any(callback["name"] == kind for callback in self.api["callbacks"])
-
-    def constants(self, group):
-        found = [constant for constant in self.api["constants"] if constant["group"] == group]
-        return found or fail(f"no constants of the group '{group}'")
-
-    @staticmethod
-    def item(constant):
-        return constant["name"][len(f"SYNFIRE_{constant['group']}_"):]
+    def described_by(self, owner):
+        """The fields of an operation's or an object's descriptor."""
+        return Fields(owner.fields, lambda c: self.field(c, owner.name))
 
     # ---- Fields ------------------------------------------------------------------------------------------------------
 
@@ -152,67 +152,58 @@ class Generator:
         if group not in self.groups:
             name = camel(group) + ("Kind" if camel(group) in self.types.values() else "")
             self.groups[group], self.files[group] = name, self.file
-            self.new_values[group] = [(camel(self.item(c)), c) for c in self.constants(group)]
-            self.sources.values.update((c["name"], f"{name}::{item}") for item, c in self.new_values[group])
+            self.new_values[group] = [(camel(symbol), c) for symbol, c in self.api.symbols(group).items()]
+            self.sources.values.update((c.name, f"{name}::{item}") for item, c in self.new_values[group])
         return self.groups[group]
 
     def flags(self, group):
         if group not in self.groups:
             self.groups[group], self.files[group] = camel(group) + "s", self.file
-            self.new_flags[group] = [(self.item(c), c) for c in self.constants(group)]
-            self.sources.values.update((c["name"], f"{self.groups[group]}::{item}") for item, c in self.new_flags[group])
+            self.new_flags[group] = list(self.api.symbols(group).items())
+            self.sources.values.update((c.name, f"{self.groups[group]}::{item}") for item, c in self.new_flags[group])
         return self.groups[group]
 
-    def field(self, json, operation):
-        kind, optional = json["type"], json["nullable"]
-        length = next((f for f in operation["fields"] if f.get("length_of") == json["name"]), None)
-        if "length_of" in json:
-            return Field(json, "length", SCALARS[kind])
-        if length and kind == "const synfire_buffer *":
-            return Field(json, "buffers", "Vec<&'a Arc<BufferCore>>")
-        if length and kind.startswith("const ") and kind[6:-2] in self.structs:
-            field = Field(json, "structs", "")
-            field.entries = [self.field(f, {"fields": []}) for f in self.structs[kind[6:-2]]["fields"]]
+    def field(self, c, owner):
+        target, optional = c.target, c.nullable
+        if c.role == "length":
+            return Field(c, "length", SCALARS[c.type])
+        if c.role == "list" and c.is_read and target == "synfire_buffer":
+            return Field(c, "buffers", "Vec<&'a Arc<BufferCore>>")
+        if c.role == "list" and c.is_read and c.struct:
+            field = Field(c, "structs", "")
+            field.entries = [self.field(entry, owner) for entry in c.struct.fields]
             if any(entry.kind not in ("string", "buffer", "number") or entry.optional for entry in field.entries):
-                fail(f"entries of {kind} must be names, buffers and numbers")
+                fail(f"entries of {c.type} must be names, buffers and numbers")
             owned = ["String" if entry.kind == "string" else entry.type for entry in field.entries]
-            field.type, field.struct = f"Vec<({', '.join(owned)})>", kind[6:-2]
+            field.type, field.struct = f"Vec<({', '.join(owned)})>", target
             return field
-        if length and kind.startswith("const ") and kind[6:-2] in SCALARS:
-            return Field(json, "slice", f"&'a [{SCALARS[kind[6:-2]]}]")
-        if kind == "synfire_buffer":
-            return Field(json, "buffer", "&'a Arc<BufferCore>", optional)
-        if kind.replace("synfire_", "") in self.objects:
-            return Field(json, "object", f"&'a {self.objects[kind[len('synfire_'):]]}", optional)
-        if kind == "const char *":
-            return Field(json, "string", "&'a str", optional)
-        if "one_of" in json:
-            return Field(json, "value", self.values(json["one_of"]))
-        if "any_of" in json:
-            return Field(json, "flags", self.flags(json["any_of"]))
-        if json.get("flag"):
-            return Field(json, "flag", "bool")
-        if kind in SCALARS:
-            number = SCALARS[kind]
-            return Field(json, "number", f"[{number}; {json['array']}]" if json["array"] else number)
-        return fail(f"{operation['name']}: no Rust for the field '{json['name']}' of the type '{kind}'")
-
-    @staticmethod
-    def exclusive(fields):
-        """The fields that stand in the place of others, each with what is given together with it."""
-        names = dict.fromkeys(field.json["unless"] for field in fields if "unless" in field.json)
-        return {name: [field for field in fields if name in (field.name, field.json.get("with"))] for name in names}
+        if c.role == "list" and c.is_read and target in SCALARS:
+            return Field(c, "slice", f"&'a [{SCALARS[target]}]")
+        if c.role == "object" and c.object == "buffer":
+            return Field(c, "buffer", "&'a Arc<BufferCore>", optional)
+        if c.role == "object" and c.object in self.objects:
+            return Field(c, "object", f"&'a {self.objects[c.object]}", optional)
+        if c.role == "text":
+            return Field(c, "string", "&'a str", optional)
+        if c.one_of:
+            return Field(c, "value", self.values(c.one_of))
+        if c.any_of:
+            return Field(c, "flags", self.flags(c.any_of))
+        if c.flag:
+            return Field(c, "flag", "bool")
+        if c.type in SCALARS:
+            number = SCALARS[c.type]
+            return Field(c, "number", f"[{number}; {c.array}]" if c.array else number)
+        return fail(f"{owner}: no Rust for the field '{c.name}' of the type '{c.type}'")
 
     def has_setter(self, field, fields):
-        together = field.json.get("with")
-        return not (field.is_argument or field.kind == "length" or together
-                    or any(field in group for group in self.exclusive(fields).values()))
+        return not (field.is_argument or field.kind == "length" or field.c.given_with or fields.c.is_alternative(field.c))
 
     @staticmethod
     def stored(field):
         """An argument as the field that keeps it."""
         value = f"&{field.name}.core" if field.kind == "buffer" else field.name
-        if field.name in NAMED and field.json.get("required"):
+        if field.name in NAMED and field.c.required:
             value += ".0"
         return f"Some({value})" if field.optional else value
 
@@ -224,19 +215,19 @@ class Generator:
         if field.kind in ("buffers", "structs"):
             return "Vec::new()"
         if field.kind == "value":
-            zero = next((c for c in self.constants(field.json["one_of"]) if c["value"] == 0), None)
-            return self.sources.values[zero["name"]] if zero else f"{field.type}::from_raw(0)"
+            zero = self.api.groups[field.c.one_of].zero
+            return self.sources.values[zero.name] if zero else f"{field.type}::from_raw(0)"
         if field.kind == "flags":
             return f"{field.type}::default()"
-        if field.json["array"]:
-            return f"[0{'.0' if 'f' in field.type else ''}; {field.json['array']}]"
+        if field.c.array:
+            return f"[0{'.0' if 'f' in field.type else ''}; {field.c.array}]"
         return {"slice": "&[]", "flag": "false"}.get(field.kind) or ("0.0" if field.type in ("f32", "f64") else "0")
 
     def described(self, field, fields):
         """The value in the descriptor."""
         own = f"self.{field.name}"
         if field.kind == "length":
-            listed = next(f for f in fields if f.name == field.json["length_of"])
+            listed = fields.of[field.c.counted.name]
             length = f"{f'self.{listed.name}' if listed.kind == 'slice' else listed.name}.len()"
             return length + " as " + field.type
         if field.kind in ("buffer", "object"):
@@ -266,9 +257,9 @@ class Generator:
 
         def function(match):
             for operation in self.operations:
-                for key, method in (("record", "record"), ("run", "run")):
-                    if operation[key] == match[1]:
-                        return self.link(f"{self.types[operation['name']]}::{method}")
+                for method, called in (("record", operation.record), ("run", operation.run)):
+                    if called == match[1]:
+                        return self.link(f"{self.types[operation.name]}::{method}")
             if match[1] in self.written:
                 return self.link(self.written[match[1]])
             for handle in ("context", "layer", "buffer", "graph"):
@@ -278,17 +269,17 @@ class Generator:
             return f"`{match[0]}`"
 
         def described(match):
-            of = [operation for operation in self.operations if operation["desc"] == match[1]]
+            of = [operation for operation in self.operations if operation.desc == match[1]]
             known = self.written.get(match[0].lstrip(":"))
             if known or not of:
                 builder = self.written.get(match[1])
                 return self.link(known) if known else f"`{match[2]}` of {self.link(builder)}" if builder \
                     else f"`{match[0].lstrip(':')}`"
-            name, field = self.types[of[0]["name"]], match[2]
+            name, field = self.types[of[0].name], match[2]
             if not field:
                 return self.link(name)
-            own = next(f for f in self.fields[of[0]["name"]] if f.name == field)
-            is_setter = self.has_setter(own, self.fields[of[0]["name"]]) and (of[0]["name"], field) not in SPELLED
+            own = self.fields[of[0].name].of[field]
+            is_setter = self.has_setter(own, self.fields[of[0].name]) and (of[0].name, field) not in SPELLED
             return self.link(f"{name}::{field}") if is_setter else f"`{field}` of {self.link(name)}"
 
         def answered(match):
@@ -329,19 +320,17 @@ class Generator:
         if field.kind == "flags":
             doc = doc.replace(", added up", ", combined with `|`")
         doc = re.sub(r" ?\bOptional\.", "", re.sub(r"\bOptional; (\w)", lambda match: match[1].upper(), self.spell(doc))).strip()
-        shape = field.json.get("shape", "any")
-        shape = "" if shape == "any" else self.spell(shape)
-        if "access" in field.json and doc == "What the function says.":
-            return f"{ACCESS[field.json['access']]}{', ' + shape if shape else ''}."
+        shape = "" if field.c.shape in (None, "any") else self.spell(field.c.shape)
+        if field.c.access and doc == "What the function says.":
+            return f"{ACCESS[field.c.access]}{', ' + shape if shape else ''}."
         if shape and not all(one in doc for one in re.findall(r"`[^`]*`", shape)):
             doc += f" Its shape: {shape}."
         return doc or field.name
 
     def type_doc(self, operation):
-        shared = sum(other["desc"] == operation["desc"] for other in self.operations) > 1
-        doc = self.structs[operation["desc"]]["doc"]
-        if shared:
-            doc = re.sub(r"; as synfire_\w+\(\)", "", operation["doc"])
+        doc = self.api.struct[operation.desc].doc
+        if sum(not other.has_callback for other in operation.sharing) > 1:
+            doc = re.sub(r"; as synfire_\w+\(\)", "", operation.doc)
         doc = doc.replace("Buffers marked optional may be null. ", "")
         match = re.match(r"Appends (a|an|one|the) ", doc)
         return self.spell(match[1].capitalize() + doc[match.end() - 1:] if match else doc)
@@ -371,24 +360,21 @@ class Generator:
         letters = self.letters(fields)
         generics = ", ".join([lifetime] * bool(lifetime) + [f"{letter}: Element" for letter in letters.values()])
         types = [f"&'a Buffer<{letters[f.name]}>" if f.kind == "buffer" else
-                 NAMED[f.name] if f.name in NAMED and f.json.get("required") else f.type for f in fields]
+                 NAMED[f.name] if f.name in NAMED and f.c.required else f.type for f in fields]
         parameters = [f"{f.name}: {type}" for f, type in zip(fields, types)]
         return f"<{generics}>" if generics else "", parameters
 
     def new(self, name, fields, function="new", lifetime=""):
         """The functions that make the type of these fields: of the type itself, or of the object that it builds."""
-        arguments = [field for field in fields if field.is_argument]
-        arguments.sort(key=lambda field: not field.is_pointer)  # the order is that of the header otherwise
-        out = self.made_from(name, fields, arguments, function, lifetime)
-        for other, group in self.exclusive(fields).items():
-            instead = [new for field in arguments for new in (group if field.json.get("unless") == other else [field])]
-            called = f"with_{other}" if function == "new" else f"{function}_with_{other}"
-            out += self.made_from(name, fields, instead, called, lifetime, function)
+        out = ""
+        for instead in fields.c.ways:
+            called = function if instead is None else f"with_{instead}" if function == "new" else f"{function}_with_{instead}"
+            out += self.made_from(name, fields, fields.arguments(instead), called, lifetime, function)
         return out
 
-    def made_from(self, name, fields, arguments, function, lifetime, as_function=None):
+    def made_from(self, name, fields, arguments, function, lifetime, as_function):
         generics, parameters = self.signature(arguments, lifetime)
-        is_own = (as_function or function) == "new"
+        is_own = as_function == "new"
         returned = "Self" if is_own else name + (f"<{lifetime}>" if lifetime else "")
         out = []
         if arguments:
@@ -408,7 +394,7 @@ class Generator:
         return "".join(out)
 
     def setters(self, fields, spelled=()):
-        return [self.setter(field, [other for other in fields if other.json.get("with") == field.name])
+        return [self.setter(field, [fields.of[other.name] for other in field.c.companions])
                 for field in fields if self.has_setter(field, fields) and field.name not in spelled]
 
     def setter(self, field, together=()):
@@ -496,16 +482,16 @@ class Generator:
 
     def descriptor(self, operation, fields, visibility):
         _, _, parameters = self.temporaries(fields)
-        struct, values = f"sys::{operation['desc']}", []
-        for field in self.structs[operation["desc"]]["fields"]:
-            own = next((f for f in fields if f.name == field["name"]), None)
-            if field["name"] == "struct_size":
+        struct, values = f"sys::{operation.desc}", []
+        for field in self.api.struct[operation.desc].fields:
+            own = fields.of.get(field.name)
+            if field.name == "struct_size":
                 values.append(f"struct_size: size_of::<{struct}>() as u32")
             elif own:
                 value = self.described(own, fields)
                 values.append(own.name if value == own.name else f"{own.name}: {value}")
             else:
-                values.append(f"{field['name']}: {'[0; %d]' % field['array'] if field['array'] else '0'}")
+                values.append(f"{field.name}: {'[0; %d]' % field.array if field.array else '0'}")
         return f"    {visibility}fn desc({', '.join(['&self'] + parameters)}) -> {struct} {{\n        {struct} {{ {', '.join(values)} }}\n    }}\n"
 
     def is_generated(self, field):
@@ -544,7 +530,7 @@ class Generator:
 
     def record(self, operation, fields):
         statements, arguments, _ = self.temporaries(fields)
-        owner = operation["object"]
+        owner = operation.object
         objects = [field for field in fields if field.kind == "object"]
         lines = statements + [f"let desc = self.desc({', '.join(arguments)});"]
         parameters = ["self", "graph: &mut Graph"] + ([f"{owner}: &{self.objects[owner]}"] if owner else [])
@@ -559,7 +545,7 @@ class Generator:
         elif held:
             lines += [f"let _held = hold_all([{', '.join(held)}])?;"]
         lines += ["// SAFETY: live handles; the descriptor lives for the call.",
-                  f"check(unsafe {{ sys::{operation['record']}({', '.join(handles)}) }})?;"]
+                  f"check(unsafe {{ sys::{operation.record}({', '.join(handles)}) }})?;"]
 
         def keep(name, value):
             return f"graph.keep_object({value}.core.clone())" if name in self.generated else f"graph.keep_layer({value})"
@@ -573,28 +559,28 @@ class Generator:
         else:
             lines += [f"graph.keep(self.{field.name});" for field in fields if field.kind == "buffer"]
         lines.append("graph.appended()")
-        return (self.comment(self.spell(operation["doc"]))
+        return (self.comment(self.spell(operation.doc))
                 + f"    pub fn record({', '.join(parameters)}) -> Result<Operation> {{\n"
                 + "\n".join(lines) + "\n    }\n")
 
     def run(self, operation, fields):
         statements, arguments, _ = self.temporaries(fields)
         lines = statements + [f"let desc = self.desc({', '.join(arguments)});"]
-        on = operation["on"]
+        on = operation.on
         owner = None if on == "context" else on
         held, gathered = self.held(operation, fields, owner)
         raw = f"{owner}.core.raw" if owner else "context.raw"
-        doc = next(f["doc"] for f in self.api["functions"] if f["name"] == operation["run"])
+        doc = self.api.function[operation.run].doc
         now = f"{on}.core.now" if owner in self.generated else f"{on}.now"
         return (self.comment(self.spell(doc) + " Returns when it is done.")
                 + f"    pub fn run(self, {on}: &{self.objects[owner] if owner else 'Context'}) -> Result<()> {{\n"
                 + "\n".join(lines) + "\n" + gathered
                 + "// SAFETY: live handles, held for the call; the descriptor lives for it.\n"
-                + f"{now}({held}, || unsafe {{ sys::{operation['run']}({raw}, &desc, null_mut()) }})\n    }}\n")
+                + f"{now}({held}, || unsafe {{ sys::{operation.run}({raw}, &desc, null_mut()) }})\n    }}\n")
 
     def operation(self, operation):
-        name, fields = self.types[operation["name"]], self.fields[operation["name"]]
-        taped = operation["name"] in TAPED
+        name, fields = self.types[operation.name], self.fields[operation.name]
+        taped = operation.name in TAPED
         visibility = "pub(crate) " if taped else ""
         stored = [field for field in fields if field.kind != "length"]
         generics = "<'a>" if any("'a" in field.type for field in stored) else ""
@@ -607,10 +593,10 @@ class Generator:
             out.append(f"    {visibility}{field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n")
         out.append(f"}}\nimpl{generics} {name}{generics} {{\n")
         out.append(self.new(name, fields))
-        out += self.setters(fields, [name for of, name in SPELLED if of == operation["name"]])
+        out += self.setters(fields, [name for of, name in SPELLED if of == operation.name])
         if not taped:
             out.append(self.record(operation, fields))
-            out.append(self.run(operation, fields) if operation["run"] else "")
+            out.append(self.run(operation, fields) if operation.run else "")
         buffers = self.buffers(fields)
         if buffers:
             out.append(f"    {visibility}fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {{\n{buffers}\n    }}\n")
@@ -631,7 +617,7 @@ class Generator:
                     f"A sum of `SYNFIRE_{group.upper()}_*`; combine them with `|`."
                 out.append(f"crate::values::{macro}! {{\n{self.comment(doc)}    {self.groups[group]} {{\n")
                 for item, constant in items:
-                    out.append(self.comment(self.spell(constant["doc"]), "        ") + f"        {item} = {constant['name']},\n")
+                    out.append(self.comment(self.spell(constant.doc), "        ") + f"        {item} = {constant.name},\n")
                 out.append("    }\n}\n")
         return "".join(out)
 

@@ -91,8 +91,9 @@ def main():
         rust = copy / "bindings/rust"
         sources = (rust / "synfire/src").glob("*.rs")
         by_hand = {path: path.read_bytes() for path in sources if path.name not in EXPECTED}
-        for generator in (copy / "bindings/api/extract.py", rust / "generate.py"):
-            subprocess.run([sys.executable, str(generator)], check=True)
+        description = subprocess.run([sys.executable, copy / "bindings/api/describe.py"], check=True, capture_output=True)
+        (copy / "bindings/api/synfire.json").write_bytes(description.stdout)
+        subprocess.run([sys.executable, str(rust / "generate.py")], check=True)
         subprocess.run([sys.executable, str(rust / "generate.py"), "--check"], check=True)
         assert all(path.read_bytes() == text for path, text in by_hand.items())
         for name, expected in EXPECTED.items():
