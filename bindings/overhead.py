@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a replay and a wait cost from each language, beside C; which of them is too much decides the exit status:
+"""Measures a replay and a wait from each language, beside C; fails if one of them costs too much:
 
     overhead.py [--rounds N] C_PROGRAM [NAME=COMMAND ...]
 

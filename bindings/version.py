@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NUMBER = r"\d+\.\d+\.\d+"
-# The file, and what stands before the version in it, as often as it does.
+# The file, and the text before the version in it, as often as it occurs.
 PLACES = (
     ("bindings/rust/synfire-sys/Cargo.toml", r'^version = "', 1),
     ("bindings/rust/synfire/Cargo.toml", r'^version = "', 1),

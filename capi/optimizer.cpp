@@ -20,11 +20,12 @@ operations::OptimizerStepRequest request_of(const synfire_optimizer_step_desc* d
   return {checked.learning_rate, checked.weight_decay, checked.clip_norm};
 }
 
-void add_array(synfire_optimizer optimizer, operations::OptimizerMember::Part part, synfire_synapse synapse,
+void add_array(synfire_optimizer optimizer, synfire_synapse synapse, const char* name,
                const operations::MemberFactors& factors) {
   const auto found = pinned_optimizer(optimizer);
   const auto added = required(synapse, "synapse", *found->context());
-  found->add_array(part, *added, factors);
+  check_pointer(name, "name");
+  found->add_array(*added, name, factors);
 }
 
 }  // namespace
@@ -49,12 +50,20 @@ void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer) noexcep
   capi::remove(value_of(optimizer), core::ObjectType::optimizer);
 }
 
+synfire_status SYNFIRE_CALL synfire_optimizer_add_array(synfire_optimizer optimizer, synfire_synapse synapse,
+                                                        const char* name, double learning_rate_factor,
+                                                        double weight_decay_factor) noexcept {
+  return guarded(__func__, [&] {
+    add_array(optimizer, synapse, name, {learning_rate_factor, weight_decay_factor});
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_optimizer optimizer, synfire_synapse synapse,
                                                           double learning_rate_factor,
                                                           double weight_decay_factor) noexcept {
   return guarded(__func__, [&] {
-    add_array(optimizer, operations::OptimizerMember::Part::weights, synapse,
-              {learning_rate_factor, weight_decay_factor});
+    add_array(optimizer, synapse, "weight", {learning_rate_factor, weight_decay_factor});
     return SYNFIRE_OK;
   });
 }
@@ -63,7 +72,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optimizer optimiz
                                                        double learning_rate_factor,
                                                        double weight_decay_factor) noexcept {
   return guarded(__func__, [&] {
-    add_array(optimizer, operations::OptimizerMember::Part::bias, synapse, {learning_rate_factor, weight_decay_factor});
+    add_array(optimizer, synapse, "bias", {learning_rate_factor, weight_decay_factor});
     return SYNFIRE_OK;
   });
 }

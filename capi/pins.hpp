@@ -7,7 +7,7 @@
 #include <graph/eager_calls.hpp>
 #include <graph/graph.hpp>
 #include <layer/layer.hpp>
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 namespace synfire::capi {
 

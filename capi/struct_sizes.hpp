@@ -61,6 +61,8 @@ SYNFIRE_STRUCT_SIZES(synfire_scale_add_desc, 40);
 SYNFIRE_STRUCT_SIZES(synfire_update_parameter_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_memory, 32);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_info, 96);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_array_info, 56);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_forward_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);

@@ -2,6 +2,7 @@
 #include "pins.hpp"
 
 #include <operations/synapse/synapse.hpp>
+#include <synapses/dense/dense.hpp>
 
 namespace {
 
@@ -71,7 +72,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_d
   return guarded(__func__, [&] {
     const synfire_synapse_desc checked = read_synapse(desc);
     const Answer out(memory, "memory");
-    const core::SynapseSpec spec(checked);
+    const operations::DenseSpec spec(checked);
     synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
     answer.weight_bytes = spec.weight_bytes() + spec.bias_bytes() + spec.mask_bytes();
     answer.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes() + spec.table_planes_bytes() +
@@ -90,13 +91,59 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     core::drain();
     const auto owner = pinned(context);
     const synfire_synapse_desc checked = read_synapse(desc);
-    *synapse = registered<synfire_synapse>(operations::make_synapse(*owner, core::SynapseSpec(checked), checked.mask));
+    *synapse =
+        registered<synfire_synapse>(operations::make_dense(*owner, operations::DenseSpec(checked), checked.mask));
     return SYNFIRE_OK;
   });
 }
 
 void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse) noexcept {
   capi::remove(value_of(synapse), core::ObjectType::synapse);
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    const Answer out(info, "info");
+    const core::SynapseShape& shape = found->shape();
+    synfire_synapse_info answer = SYNFIRE_SYNAPSE_INFO_INIT;
+    answer.input_kind = found->reads_spikes() ? SYNFIRE_INPUT_SPIKES : SYNFIRE_INPUT_VALUES;
+    answer.input_height = shape.input.height;
+    answer.input_width = shape.input.width;
+    answer.input_channels = shape.input.channels;
+    answer.output_height = shape.output.height;
+    answer.output_width = shape.output.width;
+    answer.output_channels = shape.output.channels;
+    answer.row_operations = static_cast<uint64_t>(found->row_operations());
+    answer.dtype = shape.dtype;
+    answer.n_arrays = static_cast<uint32_t>(found->arrays().size());
+    answer.frozen = shape.frozen ? 1 : 0;
+    answer.takes_mask = found->kind().takes_mask ? 1 : 0;
+    answer.takes_dropout = found->kind().takes_dropout ? 1 : 0;
+    answer.kind = found->kind().name;
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
+                                                           synfire_synapse_array_info* info) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = pinned(synapse);
+    const Answer out(info, "info");
+    const std::span<const core::SynapseArray> arrays = found->arrays();
+    if (index >= arrays.size())
+      core::fail_argument("SYN-SYNAPSE-INDEX", "index is %u; this synapse has %zu arrays", index, arrays.size());
+    const core::SynapseArray& array = arrays[index];
+    synfire_synapse_array_info answer = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+    answer.dtype = array.dtype;
+    answer.trained = array.trained ? 1 : 0;
+    answer.n_dimensions = static_cast<uint32_t>(array.rank);
+    std::ranges::copy(array.lengths(), answer.shape);
+    answer.name = array.name;
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char* name, void* values,
@@ -114,7 +161,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const
   return guarded(__func__, [&] {
     const auto found = pinned(synapse);
     check_pointer(name, "name");
-    operations::write_synapse(*found, name, values, bytes);
+    found->write(name, values, bytes);
     return SYNFIRE_OK;
   });
 }

@@ -6,7 +6,7 @@ set(synfire_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/synfire")
 get_target_property(synfire_library_type synfire TYPE)
 get_target_property(synfire_output_name synfire OUTPUT_NAME)
 
-# What users of a static library must link in addition; a shared library brings its own dependencies.
+# Additional link dependencies of a static library; a shared library brings its own dependencies.
 set(synfire_static_libraries "")
 if(synfire_library_type STREQUAL "STATIC_LIBRARY")
   set(synfire_static_libraries stdc++ m pthread dl)

@@ -95,7 +95,8 @@ COUNTING_LOCK(pthread_spin_trylock, pthread_spinlock_t)
 }
 #endif
 
-/* Whether the counters register one allocation and two locks; resets them to 0. Call it while counting is enabled. */
+/* Returns true if the counters register one allocation and two locks; resets them to 0. Call it while counting is
+ * enabled. */
 static inline int counters_work(void) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;

@@ -336,7 +336,7 @@ step_test() {
   build_preset test test "-DSYNFIRE_WARNINGS_AS_ERRORS=$(strict)" "-DSYNFIRE_CUDA=$cuda" && run_ctest build/test -LE '^(install|threading)$'
 }
 
-# What a developer builds. Texts compiled at run time and other tests that take longest are left to the other sizes.
+# The build of a developer. Texts compiled at run time and other tests that take longest are left to the other sizes.
 step_dev() {
   build_preset dev dev && run_ctest build/dev -LE '^(install|threading|slow)$'
 }
@@ -492,7 +492,7 @@ step_evidence() {
 
 # ---- Running steps ---------------------------------------------------------------------------------------------------
 
-# Whether one of these steps is among those of this run.
+# Succeeds if one of these steps is among those of this run.
 wanted() {
   local name other
   for name in "$@"; do
@@ -544,7 +544,7 @@ collect() {
   fi
 }
 
-# What the steps that have not ended are expected to take, by how the ended ones compare with their expectation.
+# Prints how long the steps that have not ended are expected to take, scaled by how long the ended ones took.
 minutes_left() {
   local name expected=0 known=0 took=0
   for name in "${selected[@]}"; do
@@ -563,8 +563,8 @@ minutes_left() {
   echo $(((expected / lanes + 59) / 60))
 }
 
-# The next step whose predecessors have ended.
-next_step() {
+# The steps that can begin: their predecessors have ended.
+ready_steps() {
   local name need
   for name in "${selected[@]}"; do
     [ "${state[$name]}" = waiting ] || continue
@@ -572,8 +572,18 @@ next_step() {
       if [ "$need" != "$name" ] && [ -n "${state[$need]:-}" ] && [ "${state[$need]}" != ended ]; then continue 2; fi
     done
     echo "$name"
-    return
   done
+}
+next_step() { ready_steps | head -n 1; }
+
+# Processors for a step that begins: its share, or all of them if what can run beside it takes less than half as long.
+jobs_of() {
+  local name beside=0
+  for name in $(ready_steps); do beside=$((beside + step_seconds[$name])); done
+  for name in "${selected[@]}"; do
+    if [ "${state[$name]}" = running ] && [ "$name" != "$1" ]; then beside=$((beside + step_seconds[$name])); fi
+  done
+  echo $((2 * beside < step_seconds[$1] ? all_jobs : jobs))
 }
 
 # ---- Main ------------------------------------------------------------------------------------------------------------
@@ -622,9 +632,8 @@ while :; do
     state[$name]=running
     started[$name]=$SECONDS
     if [ "$lanes" -gt 1 ]; then say "$(date +%H:%M) $name began; about $(minutes_left) minutes are left"; fi
-    # The last one has all processors.
     (
-      if [ $running -eq 0 ] && [ -z "$(next_step)" ]; then jobs=$all_jobs; fi
+      jobs=$(jobs_of "$name")
       if [ "$lanes" -gt 1 ]; then run_step "$name" >"$logs/$name.out" 2>&1; else run_step "$name"; fi
     ) </dev/null &
     step_of[$!]=$name

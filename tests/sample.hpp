@@ -40,7 +40,7 @@ inline std::uint64_t sample_seed() {
   return seed;
 }
 
-// Whether the case of this index is run where one of `interval` is. The finalizer of SplitMix64 makes neighbours
+// True if the case of this index is run where one of `interval` is. The finalizer of SplitMix64 makes neighbours
 // independent, so that a sample hits every value of every inner loop over the indices.
 constexpr bool sampled_of(std::uint64_t index, std::uint64_t interval, std::uint64_t seed) {
   if (interval <= 1 || index == 0) return true;
@@ -51,7 +51,7 @@ constexpr bool sampled_of(std::uint64_t index, std::uint64_t interval, std::uint
   return bits % interval == 0;
 }
 
-// Whether the case of this index is run: `if (synfire_test::sampled(i))`.
+// True if the case of this index is run: `if (synfire_test::sampled(i))`.
 inline bool sampled(std::uint64_t index) {
   return sampled_of(index, sample_interval(), sample_seed());
 }

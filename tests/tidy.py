@@ -74,7 +74,7 @@ NAMES = {
     "src/operations/gather_rows/": {"gather_threads"},
     "src/operations/gradients/": {"ReduceLaunch"},
     "src/operations/reduce/": {"ReduceLaunch"},
-    "src/operations/synapse/": {"gather_threads"},
+    "src/synapses/dense/": {"gather_threads"},
     "tests/files/counted_new.cpp": {"operator new"},
     "tests/files/fuzz_": {"LLVMFuzzerTestOneInput"},
     "tests/hpp/allocation_test.cpp": {"operator new"},
@@ -267,7 +267,7 @@ def group(files, arguments, checks, apart, text):
 
 
 class Cache:
-    """Of each unit, by a key of all but what files contain, the last clean results: the files that were read, and one
+    """The last clean results of each unit, by a key of all but what files contain: the files that were read, and one
     digest of what they contained. A path in the project is relative to it, and a generated text is taken without the
     project's path, so that other clones find the same."""
 
@@ -347,7 +347,7 @@ def tidy(unit, depends):
 
 
 def findings(unit, printed):
-    """What clang-tidy printed, with the places in a generated text as those in its files: one string for each finding,
+    """Returns the findings of clang-tidy, with the places in a generated text as those in its files: one string for each,
     and the files of the unit that these are in."""
     result, files = [], set()
     for line in printed:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tidy.py: how it puts files into groups, and when a clean result stands.
+"""Tests of tidy.py: how it puts files into groups, and when a clean result stays valid.
 
 SPDX-License-Identifier: MIT
 """

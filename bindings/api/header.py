@@ -1,5 +1,4 @@
-"""Reads synfire.h: what it declares, with the marks as they are written. What the declarations mean together is in
-model.py.
+"""Reads synfire.h: what it declares, with the marks as they are written. model.py has what the declarations mean together.
 
 The header is plain enough that the standard library suffices. Sizes and offsets follow from the rules of every 64-bit
 platform (natural alignment); tests/abi compares them with what the compiler says. Types are C's, with single spaces and
@@ -109,7 +108,7 @@ def plain(comment):
 def brief(text):
     """The text before the first command or empty line, as one line."""
     head = re.split(r"\n\s*\n|\n@", "\n" + text.strip())[0] if not text.startswith("@") else ""
-    # What ends with a colon announces a list, which is left to the header.
+    # Text that ends with a colon announces a list, which is left to the header.
     return re.sub(r"\. [^.]*:$", ".", " ".join(head.split()))
 
 
@@ -148,7 +147,7 @@ def split_parameters(text):
 
 
 def parameter_docs(text):
-    """What `@param name ...` says, by name, each on one line."""
+    """Returns the texts of `@param name ...`, by name, each on one line."""
     return {match[1]: " ".join(match[2].split())
             for match in re.finditer(r"@param(?:\[[a-z,]+\])?\s+(\w+)\s+(.*?)(?=\n@|\n\s*\n|\Z)", text, re.S)}
 

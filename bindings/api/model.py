@@ -45,7 +45,7 @@ HEADER = ROOT / "include/synfire/synfire.h"
 NUMBERS = set(SIZES) - {"char"}
 # Objects that are made of a text, with a callback: languages wrap them, and what they do, by hand.
 LOADED = {"synfire_model", "synfire_surrogate"}
-# What every descriptor has, and no caller fills in.
+# Fields that every descriptor has, and no caller fills in.
 OWN_FIELDS = ("struct_size", "reserved")
 
 
@@ -91,7 +91,7 @@ class Fields(list):
 
     @staticmethod
     def role(field, api):
-        """What a field is for; parameters that a call fills in have other roles (Api.give_roles)."""
+        """Returns the role of a field; parameters that a call fills in have other roles (Api.give_roles)."""
         target = field.type.rstrip(" *")
         field.target = target[len("const "):] if target.startswith("const ") else target
         field.is_read = field.type.startswith("const ")
@@ -113,17 +113,17 @@ class Fields(list):
 
     @property
     def alternatives(self):
-        """The fields that stand, with their companions, for the one that is given unless they are."""
+        """Fields that are taken, with their companions, in place of the one that is given unless they are."""
         names = dict.fromkeys(field.given_unless for field in self if field.given_unless)
         return {name: [field for field in self if name in (field.name, field.given_with)] for name in names}
 
     def is_alternative(self, field):
-        """Whether it is given in the place of another one, or with one that is."""
+        """Returns true if it is given in place of another one, or with one that is."""
         return any(field in group for group in self.alternatives.values())
 
     def needed(self, instead=None):
-        """What a caller must give: first what is no number, then required numbers, each in the order of the header. Of
-        what is given unless another field is, `instead` names that other one, if that is the way taken."""
+        """The fields that a caller must give: first those that are no numbers, then required numbers, each in the order of
+        the header. Where a field is given unless another one is, `instead` names that other one, to take its way."""
         alternatives, given, numbers = self.alternatives, [], []
         for field in self:
             if field.given_unless:

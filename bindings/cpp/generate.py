@@ -95,7 +95,7 @@ def shape_words(shape):
 
 
 def pointee(kind):
-    """What a pointer of C points to, and whether it may only be read: `const char *const *` -> `const char *`, True."""
+    """The type that a pointer of C points to, and whether it is const: `const char *const *` -> `const char *`, True."""
     target = re.sub(r" ?\*$", "", kind)
     if target.endswith("*const"):
         return target[:-len("const")], True
@@ -119,7 +119,7 @@ def class_name(name):
 
 
 def wrapped(text, head, hanging):
-    """Lines of at most COLUMNS columns; what stands between backticks stays together."""
+    """Lines of at most COLUMNS columns; text between backticks stays together."""
     text = re.sub(r"`[^`]*`", lambda match: match[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(text, COLUMNS, initial_indent=head, subsequent_indent=head + hanging, break_long_words=False,
                           break_on_hyphens=False)
@@ -175,7 +175,7 @@ def function(head, parameters, tail, body, indent):
 
 
 def broken(statement, indent):
-    """A statement; `check(f(a, b));` is broken behind `check(` or, where that is not enough, between arguments."""
+    """A statement; `check(f(a, b));` is broken after `check(` or, where that is not enough, between arguments."""
     if len(indent + statement) <= COLUMNS:
         return [indent + statement]
     match = re.fullmatch(r"(check\()(\w+)\((.*)\)\);", statement) or \
@@ -204,7 +204,7 @@ def names(fields):
 
 
 def accesses(operation):
-    """What an operation reads and writes, as sentences."""
+    """Returns sentences about an operation's reads and writes."""
     sentences = []
     for access, verb in (("read", "Reads"), ("updated", "Reads and writes"), ("written", "Writes")):
         fields = [field for field in operation.fields if field.access == access]
@@ -245,7 +245,7 @@ class Generator:
 
     def sort(self, fields, instead=None):
         """The fields of a descriptor: those that must be given, those with a default, as pairs, and those left to the
-        caller. `instead` is the field that stands, with its companions, for the one that is given unless it is."""
+        caller. `instead` is the field that is taken, with its companions, in place of the one that is given unless it is."""
         needed = [one for field in fields.needed(instead) for one in (field, field.length) if one]
         usual, kinds, optional, left = fields.needed(), [], [], []
         for field in fields:
@@ -281,7 +281,7 @@ class Generator:
         return text + (f" Shape: {shape}." if shape and "[" not in text else "")
 
     def descriptor(self, desc):
-        """The functions that fill it in: one, and one for each field that stands in the place of another."""
+        """The functions that fill it in: one, and one for each field that takes the place of another."""
         fields = self.api.struct[desc].given
         types = [field.type for field in self.sort(fields)[0]]
         functions = [self.filled_in(desc, self.helper(desc), *self.sort(fields))]
@@ -363,7 +363,7 @@ class Generator:
     # ---- Methods ----------------------------------------------------------------------------------------------------
 
     def object_type(self, owner, handle):
-        """What a member function of `owner` takes for an object: its class where that is complete, else the handle."""
+        """The parameter type for an object in a member function of `owner`: its class if that is complete, else the handle."""
         name = self.api.object_of[handle]
         complete = self.classes[:self.classes.index(owner) + 1]
         return f"const {class_name(name)}&" if name in complete else handle
@@ -421,7 +421,7 @@ class Generator:
         return {"argument": f"{name}.data()", "before": f"{held} {name}({size}{filling});", "result": (held, name)}
 
     def passed(self, method, parameter):
-        """What becomes of a parameter of the C function: "argument", the expression that it is given; "taken", the
+        """Describes how a parameter of the C function is passed: "argument", the expression that it is given; "taken", the
         type, name, default and text of the member function's own parameter; "before", a variable; "result", the type
         and the expression that is returned. For a text: "measured", the expression in the call that asks for its size,
         and "between" and "after", what follows that call and the second one."""
@@ -507,7 +507,7 @@ class Generator:
         return text + signature(f"{returned} {name}", spelled, f"{end};", "  ")
 
     def returns_later(self, method):
-        """Whether it returns an object whose class comes after its own."""
+        """Returns true if it returns an object whose class comes after its own."""
         return any(parameter.role == "part" and
                    self.classes.index(parameter.object) >
                    self.classes.index(method.object) for parameter in method.parameters)

@@ -132,9 +132,9 @@ def native(api):
                    "        public readonly IntPtr Value;\n\n"
                    "        /// <summary>A handle from its number.</summary>\n"
                    f"        public {name}(IntPtr value) {{ Value = value; }}\n\n"
-                   "        /// <summary>Whether both are the same handle.</summary>\n"
+                   "        /// <summary>True if both are the same handle.</summary>\n"
                    f"        public bool Equals({name} other) {{ return Value == other.Value; }}\n\n"
-                   "        /// <summary>Whether both are the same handle.</summary>\n"
+                   "        /// <summary>True if both are the same handle.</summary>\n"
                    f"        public override bool Equals(object other) {{ return other is {name} && Equals(({name})other); }}\n\n"
                    "        /// <summary>A number for hash tables.</summary>\n"
                    "        public override int GetHashCode() { return Value.GetHashCode(); }\n    }\n\n")
@@ -156,7 +156,7 @@ def native(api):
         out.append("    }\n\n")
     out.append("    /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>\n"
                "    public static unsafe class Native\n    {\n"
-               "        /// <summary>What the runtime is asked to load.</summary>\n"
+               "        /// <summary>The name of the library that the runtime loads.</summary>\n"
                f"        public const string LibraryName = \"{library}\";\n\n")
     for part in ("major", "minor"):
         out.append(f"        /// <summary>ABI {part} version that this binding was made for.</summary>\n"
@@ -352,7 +352,7 @@ class Operations:
 
     def field_text(self, field, operation):
         """The header's text, and what the marks of a buffer add to it."""
-        text = re.sub(r"^What the function says\.\s*", "", field.doc)
+        text = re.sub(r"^As the function defines it\.\s*", "", field.doc)
         # "`n_reads` buffers": a list knows its length.
         counted = re.match(r"`(\w+)` ", text)
         if counted and any(length.name == counted[1] for length in operation.fields if length.role == "length"):
@@ -473,10 +473,10 @@ class Operations:
 
     def arguments(self, operation):
         name = operation.class_name
-        text = f'What <see cref="{self.recorder(operation)}"/> records'
+        text = f'Arguments of <see cref="{self.recorder(operation)}"/>'
         if operation.run:
             owner = self.classes[operation.on]
-            text += f' and <see cref="{owner}.{pascal(operation.method)}({name}, IntPtr)"/> runs'
+            text += f' and <see cref="{owner}.{pascal(operation.method)}({name}, IntPtr)"/>'
         return self.properties(operation, text + ".")
 
     def properties(self, operation, text):
@@ -503,7 +503,7 @@ class Operations:
         text = f"The {operation.object.replace('_', ' ')}." if kind else ""
         return (comment("summary", self.words(operation.doc, operation), " " * 8) +
                 (comment(f'param name="{owner}"', text, " " * 8) if kind else "") +
-                comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
+                comment('param name="arguments"', "The arguments of the operation.", " " * 8) +
                 comment("returns", "This graph.", " " * 8) +
                 f"        public Graph {name}({kind + ' ' + owner + ', ' if kind else ''}{arguments} arguments)\n"
                 "        {\n"
@@ -517,7 +517,7 @@ class Operations:
     def run(self, operation):
         name, arguments = pascal(operation.method), operation.class_name
         return (comment("summary", self.words(self.api.function[operation.run].doc, operation), " " * 8) +
-                comment('param name="arguments"', "What it reads and writes, and how.", " " * 8) +
+                comment('param name="arguments"', "The arguments of the operation.", " " * 8) +
                 comment('param name="stream"', "A CUDA stream; zero is the context's own.", " " * 8) +
                 f"        public void {name}({arguments} arguments, IntPtr stream = default(IntPtr))\n"
                 "        {\n"
@@ -600,7 +600,7 @@ class Method:
         return {"stream": "IntPtr", "text": "string"}[p.role]
 
     def path(self):
-        """What a reference calls it."""
+        """Returns the name in references."""
         if self.is_property:
             return f"{self.owner}.{self.name}"
         kinds = ", ".join(self.kind(p).replace("<", "{").replace(">", "}") for p in self.inputs)
@@ -622,7 +622,7 @@ class Method:
         return parts
 
     def passed(self, p):
-        """What the function gets for a parameter: lines before the call, a `fixed` of it, the expression."""
+        """Returns how a parameter is passed: lines before the call, a `fixed` of it, the expression."""
         name, role = self.names[p.name], p.role
         bare = name.lstrip("@")
         given = f'Errors.Given({name}, "{bare}")'
@@ -681,7 +681,7 @@ class Method:
                  f"{kind}* {bare}At = {bare}List;", *loop], "", f"{bare}List")
 
     def result(self, p):
-        """What a result is in C#: its type, the local variable, its start, the value that is returned."""
+        """Returns a result in C#: its type, the local variable, its start, the value that is returned."""
         target, name = p.target, self.names[p.name]
         if p.role == "string":
             return "string", "", f"Encoding.UTF8.GetString({name}, 0, Array.IndexOf({name}, (byte)0))"
@@ -762,7 +762,7 @@ class Method:
                 f"        {{\n{self.body(' ' * 12)}        }}\n" + self.unnamed(head))
 
     def parameter_text(self, p):
-        """What the role of a parameter says; all parameters are described, or none."""
+        """Returns the text for the role of a parameter; all parameters are described, or none."""
         if p.role == "stream":
             return "A CUDA stream; zero is the context's own."
         if p.role == "list" and not p.is_read:
@@ -797,6 +797,9 @@ def answer(operations, struct):
             kind, value, pointers = "string", f"Errors.TextOf({value}, {field.array})", True
         elif field.type in SCALARS and not field.array:
             kind, value = operations.answered(field, SCALARS[field.type], value)
+        elif field.type in SCALARS:
+            items = ", ".join(f"{value}[{i}]" for i in range(field.array))
+            kind, value, pointers = f"{SCALARS[field.type]}[]", f"new[] {{ {items} }}", True
         else:
             stop(f"{struct.name}.{field.name}", f"no rule makes a property of '{field.type}'")
         members.append(comment("summary", operations.field_text(field, scope), " " * 8) +
@@ -823,7 +826,7 @@ def new_object(operations, made, methods):
             f"                {handle} made;\n"
             f"                Errors.Check(Native.{made.create}(context.Raw, &desc, &made));\n"
             "                Handle.Adopt(made.Value);\n" + ("                Uses = call.Used;\n" if holds else ""))
-    text = (operations.properties(made, f'What a <see cref="{name}"/> is created with.') +
+    text = (operations.properties(made, f'Arguments for the creation of a <see cref="{name}"/>.') +
             f"\n    internal sealed class {name}Handle : NativeHandle\n    {{\n"
             f'        protected override string TypeName {{ get {{ return "{name}"; }} }}\n\n'
             "        protected override void Destroy() "
@@ -832,7 +835,7 @@ def new_object(operations, made, methods):
             f"    public sealed unsafe partial class {name} : SynfireObject\n    {{\n" +
             comment("summary", operations.words(operations.api.function[made.create].doc, made), " " * 8) +
             comment('param name="context"', "The context it belongs to.", " " * 8) +
-            comment('param name="options"', "What it is created with" +
+            comment('param name="options"', "Its properties" +
                     ("." if needs else "; null means all defaults."), " " * 8) +
             f"        public {name}(Context context, {options} options{'' if needs else ' = null'})\n"
             f"            : base(new {name}Handle())\n"
@@ -848,7 +851,7 @@ def new_object(operations, made, methods):
             (kept if holds else "") +
             "        /// <summary>The context it belongs to.</summary>\n        public Context Context { get; }\n\n" +
             "".join(method + "\n" for method in methods) +
-            f"        /// <summary>What it is, in words.</summary>\n"
+            f"        /// <summary>A description in words.</summary>\n"
             "        public override string ToString() "
             f'{{ return IsClosed ? "{words} (closed)" : "{words}"; }}\n    }}\n')
     return text

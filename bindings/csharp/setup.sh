@@ -2,7 +2,7 @@
 # Finds a .NET SDK that works, or unpacks one into a private folder; prints the path of its program.
 #
 #   setup.sh           finds or unpacks
-#   setup.sh --find    finds only: answers status 1 when there is none
+#   setup.sh --find    finds only: returns status 1 when there is none
 #   setup.sh --windows [--find]
 #                      the same for the .NET runtime for Windows, which runs under Wine what the SDK has compiled
 #
@@ -86,7 +86,7 @@ EOF
   chmod +x "$work/dotnet/bin/dotnet" && works "$work/dotnet/bin/dotnet"
 }
 
-# Whether it runs shows only under Wine, so it is not tried here.
+# It is not tried here, because only Wine shows whether it runs.
 if [ "${1:-}" = --windows ]; then
   home=$home-windows
   if [ -e "$home/dotnet.exe" ]; then

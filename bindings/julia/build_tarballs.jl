@@ -10,7 +10,7 @@ using SHA: sha256
 const root = abspath(joinpath(@__DIR__, "..", ".."))
 version = VersionNumber(match(r"project\(synfire VERSION ([0-9.]+)", read(joinpath(root, "CMakeLists.txt"), String)).captures[1])
 
-# What CMake reads to build and install the library alone.
+# The files that CMake reads to build and install the library alone.
 folders = [DirectorySource(joinpath(root, name); target=name) for name in ("cmake", "include", "src", "capi")]
 checksum(path) = bytes2hex(open(sha256, path))
 files = [FileSource("file://" * joinpath(root, name), checksum(joinpath(root, name))) for name in ("CMakeLists.txt", "LICENSE", "CHANGELOG.md")]

@@ -133,7 +133,7 @@ def generate(api):
 
 
 def exported_names(source):
-    """What Synfire.jl exports, for references in documentation."""
+    """Returns the exports of Synfire.jl, for references in documentation."""
     return {name for line in re.findall(r"^export (.*)$", source, re.M) for name in line.split(", ")}
 
 

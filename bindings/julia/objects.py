@@ -42,7 +42,7 @@ CHANGING = {"synfire_network_train"}
 # Those that do not, although they give nothing.
 UNCHANGING = {"synfire_network_save"}
 OVERLOADED = {"synfire_network_set_data", "synfire_network_set_value"}
-# What stands where a constant of a group does: what was loaded as text.
+# The types of objects loaded as text that are used wherever a constant of a group is.
 LOADED = {"model": "LoadedModel", "surrogate": "LoadedSurrogate"}
 # Objects that copy what their functions are given.
 COPIES = {"network"}
@@ -116,7 +116,7 @@ class Objects(Operations):
         return order
 
     def is_known(self, method):
-        """Whether a method can be made of a function: else it is for a hand to write."""
+        """Returns true if a method can be made of a function; others are written by hand."""
         for parameter in method.parameters:
             role, target = parameter.role, parameter.target
             if role == "object" and target not in self.classes or role == "length" and "*" in parameter.type:
@@ -132,7 +132,7 @@ class Objects(Operations):
         return next((parameter.target for parameter in method.parameters if parameter.role == "part"), None)
 
     def is_plain(self, struct):
-        """Whether the entries of a list of structures are made of numbers, texts and objects."""
+        """True if the entries of a list of structures are made of numbers, texts and objects."""
         return struct in self.api.struct and all(
             field.type in NUMBERS or field.type in self.classes or field.role == "text"
             for field in self.api.struct[struct].fields)
@@ -195,7 +195,7 @@ class Objects(Operations):
     # ---- Functions ---------------------------------------------------------------------------------------------------
 
     def value(self, marks, c):
-        """What Julia makes of a value of C, and the name of that type."""
+        """Returns the Julia expression for a value of C, and the name of its type."""
         kind = marks.target if marks.role == "result" else marks.type
         if marks.array:
             return (f"text_of({c})", "String") if kind == "char" else (c, "Tuple")

@@ -77,7 +77,7 @@ BASE_TYPES = set((
 
 
 def class_name(name):
-    """What an object of C is called here: `delay_line` -> `DelayLine`."""
+    """Returns the name of an object of C here: `delay_line` -> `DelayLine`."""
     called = "".join(part.capitalize() for part in name.split("_"))
     return f"Synfire{called}" if called in BASE_TYPES else called
 
@@ -124,7 +124,7 @@ class Operations:
         return getattr(operation, "julia", None) or OWN_NAMES.get(operation.name, short + "!")
 
     def function_of(self, c):
-        """What a function, descriptor or object of C is called here; None where it has no name of its own."""
+        """Returns the name of a function, descriptor or object of C here; None where it has no name of its own."""
         if c in self.names:
             return self.names[c]
         for operation in self.api.operations:
@@ -163,7 +163,7 @@ class Operations:
         def constants(match):
             return ", ".join(f"`:{name}`" for name, _ in self.symbols(match[1].lower()))
 
-        # What points back at the same operation says nothing here.
+        # References to the operation itself say nothing here.
         for c in (operation.record, operation.run, operation.desc):
             text = re.sub(rf"[;:] (?:as |the same operation that )?{c}(?:\(\))?(?: says [^.;]*| records)?(?=\.)", "",
                           text)
@@ -365,12 +365,12 @@ class Operations:
 
     @staticmethod
     def borrows(keywords):
-        """Whether one of the keywords takes an array in place of a buffer."""
+        """True if one of the keywords takes an array in place of a buffer."""
         return any("buffer!(" in (field.expression or "") and "::" not in field.keyword for _, field in keywords)
 
     def field_doc(self, field, operation, renamed):
         doc, marks = field.doc, field.marks
-        if marks and marks.access and (not doc or doc == "What the function says."):
+        if marks and marks.access and (not doc or doc == "As the function defines it."):
             access = {"read": "Read", "written": "Written", "updated": "Read and written"}[marks.access]
             shape = "" if marks.shape == "any" else f", `{julia_shape(marks.shape)}`"
             return f"{access}{shape}."

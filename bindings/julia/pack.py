@@ -26,7 +26,7 @@ def git_object(kind, content):
 
 
 def tree(folder):
-    """What git would call this folder; the package manager compares it with what it has unpacked."""
+    """Returns the hash that git would give this folder; the package manager compares it with what it has unpacked."""
     entries = []
     for path in folder.iterdir():
         if path.is_dir():

@@ -2,7 +2,7 @@
 # Finds a Julia that works, or unpacks Debian's into a private folder; prints the path of the program to run.
 #
 #   setup.sh           finds or unpacks
-#   setup.sh --find    finds only: answers status 1 when there is none
+#   setup.sh --find    finds only: returns status 1 when there is none
 #
 # What lives here: where the tests' Julia comes from. Nothing is installed: the system's packages, its apt sources and
 # its libraries stay as they are, so no root is needed, and removing the folder removes everything.

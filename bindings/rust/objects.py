@@ -21,7 +21,7 @@ import re
 
 from operations import BANNER, NAMED, PRELUDE, RESERVED, SCALARS, Generator, camel, fail, formatted
 
-# What is written by hand: objects with all of their life, and methods.
+# Written by hand: objects with all of their life, and methods.
 OBJECTS_BY_HAND = {"buffer", "layer", "graph"}
 METHODS_BY_HAND = {
     "synfire_buffer_fill", "synfire_buffer_get_desc", "synfire_buffer_mark_written", "synfire_context_get_properties", "synfire_context_reclaim",
@@ -31,7 +31,7 @@ METHODS_BY_HAND = {
     "synfire_layer_get_desc", "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
     "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters"}
 
-# A reference to one that was loaded as text stands where such a constant does.
+# A reference to one that was loaded as text is used wherever such a constant is.
 LOADED = {"model", "surrogate"}
 
 MODULE = "//! Objects and methods that follow from the C ABI alone. The types are at the root of the crate.\n"
@@ -42,7 +42,7 @@ def lines_of(*parts):
 
 
 class Method:
-    """What a method's parameters come to: its Rust signature, and the parts of its body."""
+    """The code for a method's parameters: its Rust signature, and the parts of its body."""
 
     def __init__(self):
         self.generics, self.parameters, self.arguments = [], [], []
@@ -100,7 +100,7 @@ class Objects:
         self.answer_fields = {struct: [self.answer_field(struct, field) for field in self.api.struct[struct].given]
                               for struct in self.answers}
 
-    # ---- Answers -----------------------------------------------------------------------------------------------------
+    # ---- Results -----------------------------------------------------------------------------------------------------
 
     def answer_type(self, struct):
         if struct not in self.answers:
@@ -522,7 +522,7 @@ class Objects:
                      "    if c.is_null() {\n        return String::new();\n    }\n"
                      "    CStr::from_ptr(c).to_string_lossy().into_owned()\n}\n")
         if "all_held(" in text + self.base.body():
-            text += ("\n// What a call holds that uses an object: the object, and what it was created with.\n"
+            text += ("\n// Returns all that a call holds while it uses an object: the object, and what it was created with.\n"
                      "pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {\n"
                      "    let mut held = vec![object.held()];\n"
                      "    held.extend(object.buffers().iter().map(|core| &core.held));\n"

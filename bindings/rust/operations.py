@@ -78,7 +78,7 @@ def camel(name):
 
 
 class Sources:
-    """What the hand-written files define: the values of C under their Rust names, the types, and their methods."""
+    """Returns the definitions of the hand-written files: the values of C under their Rust names, the types, and their methods."""
 
     def __init__(self, texts):
         self.values, self.methods, self.types = {}, set(), set()
@@ -101,7 +101,7 @@ class Field:
 
     @property
     def is_argument(self):
-        """Whether `new` takes it: a list begins empty, and has a setter."""
+        """Returns true if `new` takes it: a list begins empty, and has a setter."""
         return self.kind not in LISTS and (self.c.is_needed or bool(self.c.given_unless))
 
     @property
@@ -118,7 +118,7 @@ class Fields(list):
         self.c, self.of = c, {field.name: field for field in self}
 
     def arguments(self, instead):
-        """What `new` takes, or what begins with what stands in the place of another field."""
+        """The arguments of `new`, or of the function that takes `instead` in place of another field."""
         return [self.of[c.name] for c in self.c.ways[instead] if self.of[c.name].kind not in LISTS]
 
 
@@ -132,7 +132,8 @@ class Generator:
             self.types[operation.name] = name + "Buffer" if name in PRELUDE else name
         self.groups, self.new_values, self.new_flags, self.local = {}, {}, {}, []
         self.file, self.files = "operations", {}  # which file has a new group of constants
-        # What graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for what that has.
+        # Objects that graphs keep beside buffers, with the type of each; those of objects.rs; and Rust's names for its
+        # parts.
         self.objects = {o.name: camel(o.name) for o in api.objects if o.name not in ("buffer", "graph")}
         self.generated, self.written = set(self.objects) - {"layer"}, {}
         for constant in api.constants:
@@ -321,7 +322,7 @@ class Generator:
             doc = doc.replace(", added up", ", combined with `|`")
         doc = re.sub(r" ?\bOptional\.", "", re.sub(r"\bOptional; (\w)", lambda match: match[1].upper(), self.spell(doc))).strip()
         shape = "" if field.c.shape in (None, "any") else self.spell(field.c.shape)
-        if field.c.access and doc == "What the function says.":
+        if field.c.access and doc == "As the function defines it.":
             return f"{ACCESS[field.c.access]}{', ' + shape if shape else ''}."
         if shape and not all(one in doc for one in re.findall(r"`[^`]*`", shape)):
             doc += f" Its shape: {shape}."
@@ -442,7 +443,7 @@ class Generator:
         return parts[0] + "".join(f".chain({part})" for part in parts[1:])
 
     def temporaries(self, fields):
-        """What the descriptor points to: statements, arguments of desc() and its parameters."""
+        """Code for the memory that the descriptor points to: statements, arguments of desc() and its parameters."""
         statements, arguments, parameters = [], [], []
         for field in fields:
             name = field.name
@@ -636,7 +637,7 @@ class Generator:
         return MODULE + BANNER + self.with_imports(own, imports, self.body)
 
     def with_imports(self, own, imports, body):
-        """What `body` gives, after those of the imports that it uses. Documentation knows what is in the file."""
+        """Returns the text of `body`, after those of the imports that it uses. Documentation knows what is in the file."""
         code = re.sub(r"///.*", "", body())
         used = [(module, [name for name in names if re.search(rf"\b{name.split()[-1]}\b", code)])
                 for module, names in imports]

@@ -12,7 +12,7 @@ import sys
 
 WORKSPACE = pathlib.Path(__file__).resolve().parent
 ROOT = WORKSPACE.parents[1]
-# What CMake reads to build and install the library alone.
+# The files that CMake reads to build and install the library alone.
 LIBRARY = ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "cmake", "include", "src", "capi")
 
 

@@ -58,7 +58,7 @@ int main(void) {
   uint64_t ticket;
   const double tau = 20.0; /* in steps: one value, or one per neuron */
 
-  check(synfire_context_create(NULL, &context)); /* a GPU when one answers, else the host */
+  check(synfire_context_create(NULL, &context)); /* a GPU if one is usable, else the host */
 
   synfire_layer_desc layer = SYNFIRE_LAYER_DESC_INIT; /* zero means default: LIF, f32, hard reset ... */
   layer.n_steps = STEPS;

@@ -37,7 +37,7 @@ void run() {
   int late_frames = 0;
 
   /* [quickstart] */
-  synfire::Context context;  // a GPU when one answers, else the host
+  synfire::Context context;  // a GPU if one is usable, else the host
 
   synfire::Layer lif(context, synfire::layer_desc(SYNFIRE_MODEL_LIF, synfire::steps{steps}, synfire::neurons{neurons}));
   lif.set_parameter("tau", 20.0);  // in steps: one value, or one per neuron

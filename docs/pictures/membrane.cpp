@@ -85,7 +85,8 @@ std::vector<Point> series(const std::vector<double>& values, std::size_t neuron,
   return points;
 }
 
-// What a probe in the membrane would record: H[t], then V[t] at the same step, so that a spike shows as a drop.
+// The curve that a probe in the membrane would record: H[t], then V[t] at the same step, so that a spike shows as a
+// drop.
 std::vector<Point> membrane(const Run& run, std::size_t neuron, std::size_t n_neurons) {
   std::vector<Point> points;
   for (std::size_t i = neuron; i < run.h.size(); i += n_neurons) {

@@ -236,7 +236,7 @@ SYNFIRE_API const char *SYNFIRE_CALL synfire_status_name(synfire_status status) 
  *
  * @param[out] text       Receives the text; may be null when `capacity` is 0.
  * @param capacity        Size of `text` in bytes.
- * @param[out] cuda_error Receives the `cudaError_t` behind the error, or 0; may be null.
+ * @param[out] cuda_error Receives the `cudaError_t` that caused the error, or 0; may be null.
  * @return The size of the whole text in bytes, including the terminating null.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any (per-thread text). @since ABI 0.1
  */
@@ -250,7 +250,7 @@ SYNFIRE_API uint64_t SYNFIRE_CALL synfire_last_error(char *text SYNFIRE_NULLABLE
 /** One device, a CUDA GPU or the host, and everything created on it. */
 typedef struct synfire_context_s *synfire_context;
 
-/** What a context may run on: synfire_context_desc::backend. */
+/** Where a context may run: synfire_context_desc::backend. */
 enum {
   /** CUDA if there is a usable GPU, else the host (with ::SYNFIRE_HOST_FALLBACK). */
   SYNFIRE_BACKEND_AUTO = 0,
@@ -355,7 +355,7 @@ typedef struct synfire_context_desc {
 #define SYNFIRE_CONTEXT_DESC_INIT \
   { (uint32_t)sizeof(synfire_context_desc), 0, 0, 0, 0, 0u, 0, 0, 0 }
 
-/** What a context runs on. */
+/** Properties of a context and of the device that it runs on. */
 typedef struct synfire_context_properties {
   /** `sizeof(synfire_context_properties)`; set before the call. */
   uint32_t struct_size;
@@ -601,7 +601,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer b
 
 /**
  * Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data`
- * set to null, another buffer like it can be created from the answer.
+ * set to null, another buffer like it can be created from the result.
  *
  * @param buffer       A buffer.
  * @param[in,out] desc In: `struct_size`. Out: everything else, defaults filled in. `data` is the address if the host can
@@ -646,9 +646,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer b
  * Sets every element of a buffer to one value.
  *
  * @param buffer A buffer of any kind.
- * @param value  The value, rounded to the buffer's type. For packed spikes: any whole number in [0, 2^32), written to
+ * @param value  The value, rounded to the buffer's type. For packed spikes: any integer in [0, 2^32), written to
  *               each word; 0 clears all spikes. For ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_U32 and ::SYNFIRE_DTYPE_U64:
- *               any whole number that the type can hold.
+ *               any integer that the type can hold.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks until the fill is done. @allocates no. @enqueues a fill on the context's own stream. @capture legal (it does
@@ -780,13 +780,13 @@ typedef struct synfire_model_s *synfire_model;
 /** A surrogate that was loaded at run time. */
 typedef struct synfire_surrogate_s *synfire_surrogate;
 
-/** What loading is doing: the stages of ::synfire_load_progress. */
+/** Stages of loading: ::synfire_load_progress. */
 enum {
   /** The text is being read and checked, and looked for in the cache. */
   SYNFIRE_LOAD_CHECK = 0,
   /** A compiler is at work. */
   SYNFIRE_LOAD_COMPILE = 1,
-  /** What it made is being loaded and stored in the cache. */
+  /** The compiled code is being loaded and stored in the cache. */
   SYNFIRE_LOAD_FINISH = 2
 };
 
@@ -815,7 +815,7 @@ typedef struct synfire_load_desc {
   uint64_t text_bytes;
   /** Path of a file with the text, UTF-8. */
   const char *file SYNFIRE_NULLABLE;
-  /** What the file is or would be called without `.hpp`, which names the struct: `"klif"` is of `struct Klif`,
+  /** The name of the file without `.hpp`, real or supposed; it names the struct: `"klif"` is of `struct Klif`,
    *  `"multi_gaussian"` of `struct MultiGaussian`. Needed with `text`. Default with `file`: its own. */
   const char *name SYNFIRE_NULLABLE;
   /** Nanoseconds of processor time after which a compiler that is still at work is ended. Time in which it waits for a
@@ -837,7 +837,7 @@ typedef struct synfire_load_desc {
 #define SYNFIRE_LOAD_DESC_INIT \
   { (uint32_t)sizeof(synfire_load_desc), 0, NULL, 0u, NULL, NULL, 0u, NULL, 0u, NULL, NULL }
 
-/** What was loaded. */
+/** Properties of a loaded model or surrogate. */
 typedef struct synfire_load_info {
   /** `sizeof(synfire_load_info)`; set before the call. */
   uint32_t struct_size;
@@ -866,7 +866,7 @@ typedef struct synfire_load_info {
     }                                                          \
   }
 
-/** What a check of a text's functions found. */
+/** The result of a check of a text's functions. */
 typedef struct synfire_check_report {
   /** `sizeof(synfire_check_report)`; set before the call. */
   uint32_t struct_size;
@@ -1008,7 +1008,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogat
 /** @addtogroup layer
  * @{ */
 
-/** What a spike does to V: synfire_layer_desc::reset. */
+/** The effect of a spike on V: synfire_layer_desc::reset. */
 enum {
   /** \f$V = V_{reset}\f$ after a spike, else \f$V = H\f$. */
   SYNFIRE_RESET_HARD = 0,
@@ -1016,8 +1016,8 @@ enum {
   SYNFIRE_RESET_SOFT = 1
 };
 
-/** What a forward keeps for its backwards: synfire_forward_desc::tape. Each recorded forward has a tape of its own. The
- *  eager forwards of a layer share one tape, which each of them overwrites. */
+/** Contents of the tape that a forward keeps for its backwards: synfire_forward_desc::tape. Each recorded forward has a
+ *  tape of its own. The eager forwards of a layer share one tape, which each of them overwrites. */
 enum {
   /** The forward keeps V at every 32nd step; H is recomputed from X, which must stay unchanged until the backward has
    *  run (see synfire_buffer_mark_written()). */
@@ -1125,7 +1125,7 @@ typedef struct synfire_parameter_info {
 #define SYNFIRE_PARAMETER_INFO_INIT \
   { (uint32_t)sizeof(synfire_parameter_info), 0, 0u, 0.0, 0.0, 0.0, NULL }
 
-/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. */
+/** A synapse between two layers: arrays such as weights and a bias, and a product with an input. */
 typedef struct synfire_synapse_s *synfire_synapse;
 
 /** A state variable and its buffer, in lists for models with three or four variables. */
@@ -1173,13 +1173,13 @@ typedef struct synfire_forward_desc {
   /** W after every step `[T, B, N]`, written. Optional. */
   synfire_buffer w_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** 1: a tape mode that stores H writes it over X, which must have the type in which H is stored. Gradients of
-   *  parameters cannot then be computed, except behind a synapse. Default 0: H has memory of its own. */
+   *  parameters cannot then be computed, except after a synapse. Default 0: H has memory of its own. */
   int32_t in_place SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
   /** A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: null, `x` is X. */
   synfire_synapse synapse SYNFIRE_NULLABLE;
-  /** What the synapse reads, as synfire_synapse_forward_desc::input. Given exactly if `synapse` is. The backward reads
+  /** The synapse's input, as synfire_synapse_forward_desc::input. Given exactly if `synapse` is. The backward reads
    *  it again for gradients of weights, so it must not change until then. */
   synfire_buffer synapse_input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_WITH(synapse);
   /** As synfire_synapse_forward_desc::n_active: X of other rows is +0, and they count in no gradient of the synapse, nor
@@ -1224,7 +1224,7 @@ typedef struct synfire_parameter_gradient {
  *
  * If the forward had a synapse, gradients of its weights and bias are computed too, unless it is frozen or
  * `skip_synapse_gradients` is 1. They become its `"weight_gradient"` and `"bias_gradient"`, with the bits of
- * synfire_graph_record_synapse_backward() behind a backward with a `grad_x_seq` of f32 (f64). The synapse's weights and
+ * synfire_graph_record_synapse_backward() after a backward with a `grad_x_seq` of f32 (f64). The synapse's weights and
  * its input must be as in the forward. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
@@ -1239,7 +1239,7 @@ typedef struct synfire_backward_desc {
   /** dL/dV of the final state `[B, N]`, read; added to that of the last step. It is the `grad_v_init` of the window
    *  that follows. Optional. */
   synfire_buffer grad_v_final SYNFIRE_READ("[B, N]") SYNFIRE_NULLABLE;
-  /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. Behind a synapse, it is f32 in 16-bit layers,
+  /** dL/dX `[T, B, N]`, written. Optional; at least one output is needed. After a synapse, it is f32 in 16-bit layers,
    *  and gradients of the synapse need no buffer here. */
   synfire_buffer grad_x_seq SYNFIRE_WRITTEN("[T, B, N]") SYNFIRE_NULLABLE;
   /** dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
@@ -1579,7 +1579,7 @@ typedef struct synfire_state_desc {
   /** The state variable to read or write, `"v"` or `"w"`. Default: `"v"`. Only functions that read or write rows use
    *  it. */
   const char *name SYNFIRE_NULLABLE;
-  /** What the function says. */
+  /** As the function defines it. */
   synfire_buffer buffer SYNFIRE_UPDATED("any") SYNFIRE_NULLABLE;
 } synfire_state_desc;
 
@@ -1752,7 +1752,7 @@ typedef struct synfire_convert_spikes_desc {
 #define SYNFIRE_CONVERT_SPIKES_DESC_INIT \
   { (uint32_t)sizeof(synfire_convert_spikes_desc), 0u, 0, 0, 0, NULL, NULL }
 
-/** What is counted: synfire_count_spikes_desc::kind. */
+/** Kinds of counts: synfire_count_spikes_desc::kind. */
 enum {
   /** Spikes of each neuron over all steps: `[B, N]`. */
   SYNFIRE_COUNT_PER_NEURON = 0,
@@ -2082,7 +2082,7 @@ enum {
   SYNFIRE_REDUCE_LAST = 3
 };
 
-/** What a reduction goes over: synfire_reduce_desc::axis. */
+/** The axis of a reduction: synfire_reduce_desc::axis. */
 enum {
   /** The steps: the result is `[B, N]`. */
   SYNFIRE_AXIS_STEPS = 0,
@@ -3176,7 +3176,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or
  *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
  *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
- * @param value     A value that the operation's descriptor allows; for a seed or offset, a whole number from 0 to 2^53.
+ * @param value     A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates no. @enqueues no; the next launch enqueues one additional kernel for every 64 values of the
@@ -3318,7 +3318,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_g
 /** @addtogroup synapse
  * @{ */
 
-/** What a synapse reads. */
+/** Formats of a synapse's input. */
 enum {
   /** Spikes, in any format that synfire_convert_spikes_desc::source may have. In f32 the product is an exact sum: its
    *  bits depend neither on the order of the additions nor on the format, the batch or the machine. */
@@ -3376,7 +3376,7 @@ typedef struct synfire_synapse_desc {
 #define SYNFIRE_SYNAPSE_DESC_INIT \
   { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u }
 
-/** What synfire_synapse_query_memory() answers, in bytes of device memory. */
+/** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
 typedef struct synfire_synapse_memory {
   /** `sizeof(synfire_synapse_memory)`; set before the call. */
   uint32_t struct_size;
@@ -3384,8 +3384,8 @@ typedef struct synfire_synapse_memory {
   uint32_t reserved;
   /** Weights, bias and mask. */
   uint64_t weight_bytes;
-  /** What products use: the weights on their grid, in the orders of both directions. Counts the copies for tensor cores
-   *  too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded. */
+  /** Memory that products use: the weights on their grid, in the orders of both directions. Counts the copies for
+   *  tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded. */
   uint64_t derived_bytes;
   /** Gradients of weights and bias; allocated when the first backward that needs them is recorded or run, or when one is
    *  read. */
@@ -3395,6 +3395,72 @@ typedef struct synfire_synapse_memory {
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_MEMORY_INIT \
   { (uint32_t)sizeof(synfire_synapse_memory), 0u, 0u, 0u, 0u }
+
+/** The shapes and types of a synapse, as synfire_synapse_get_info() returns them.
+ *
+ * A row, one step of one batch row, is a map `[H, W, C]`: element (h, w, c) is number (h * W + w) * C + c. Features
+ * without a place have H = W = 1. */
+typedef struct synfire_synapse_info {
+  /** `sizeof(synfire_synapse_info)`; set before the call. */
+  uint32_t struct_size;
+  /** Its inputs: one of `SYNFIRE_INPUT_*`. */
+  int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
+  /** Height of a row of the input. */
+  int64_t input_height;
+  /** Width of a row of the input. */
+  int64_t input_width;
+  /** Channels of a row of the input. The number of inputs K is the product of the three. */
+  int64_t input_channels;
+  /** Height of a row of the output. */
+  int64_t output_height;
+  /** Width of a row of the output. */
+  int64_t output_width;
+  /** Channels of a row of the output. The number of outputs N is the product of the three. */
+  int64_t output_channels;
+  /** Multiplications and additions that the product of one row takes, as pairs. */
+  uint64_t row_operations;
+  /** Type of outputs and gradients: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** How many arrays it has: synfire_synapse_get_array_info(). */
+  uint32_t n_arrays;
+  /** 1: its arrays have no gradients. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** 1: a synapse of this kind can be created with a mask of connections. */
+  int32_t takes_mask SYNFIRE_FLAG;
+  /** 1: its products take dropout: synfire_synapse_forward_desc::input_mask. */
+  int32_t takes_dropout SYNFIRE_FLAG;
+  /** Always 0. */
+  uint32_t reserved;
+  /** The kind: `"dense"`. A constant string that lives as long as the library. */
+  const char *kind;
+} synfire_synapse_info;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_INFO_INIT \
+  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0u, NULL }
+
+/** An array of a synapse, as synfire_synapse_get_array_info() returns it. */
+typedef struct synfire_synapse_array_info {
+  /** `sizeof(synfire_synapse_array_info)`; set before the call. */
+  uint32_t struct_size;
+  /** Type of the array and of its gradient: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** 1: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+   *  `"_gradient"`, and an optimiser takes it. 0: the synapse changes it as it runs. */
+  int32_t trained SYNFIRE_FLAG;
+  /** Number of dimensions, 1 to 4. */
+  uint32_t n_dimensions;
+  /** The lengths, row-major; 0 beyond the last one. */
+  int64_t shape[4];
+  /** The name, a constant string that lives as long as the library. */
+  const char *name;
+} synfire_synapse_array_info;
+
+/* clang-format off */
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_ARRAY_INFO_INIT \
+  { (uint32_t)sizeof(synfire_synapse_array_info), 0, 0, 0u, { 0, 0, 0, 0 }, NULL }
+/* clang-format on */
 
 /** The product of a synapse with its input: y = W x + b for every step and batch row.
  *
@@ -3556,10 +3622,36 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context c
 SYNFIRE_API void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
+ * Describes a synapse.
+ *
+ * @param synapse      A synapse.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Describes an array of a synapse.
+ *
+ * @param synapse      A synapse.
+ * @param index        0, 1, 2 ...: below synfire_synapse_info::n_arrays.
+ * @param[in,out] info In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `index` is past the last one (`info` is then untouched);
+ *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
+                                                                       synfire_synapse_array_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Reads an array of a synapse, after every replay that uses it and was launched before.
  *
  * @param synapse A synapse.
- * @param name    `"weight"` or `"weight_gradient"`, `[N, K]`; `"bias"` or `"bias_gradient"`, `[N]`. Since ABI 0.3
+ * @param name    That of an array, or of its gradient. Those that synfire_synapse_create() makes have `"weight"` and
+ *                `"weight_gradient"`, `[N, K]`, and with a bias `"bias"` and `"bias_gradient"`, `[N]`. Since ABI 0.3
  *                `"weights"`, as in a file, is another name of `"weight"`.
  * @param[out] values Receives f32 (f64 in an f64 synapse), in host memory; weights as written or learnt, not on their grid.
  * @param bytes   Size of `values` in bytes: exactly that of the array.
@@ -3574,7 +3666,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse syn
                                                              uint64_t bytes) SYNFIRE_NOEXCEPT;
 
 /**
- * Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+ * Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
  *
  * @param synapse A synapse.
  * @param name    As in synfire_synapse_read().
@@ -3712,10 +3804,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_gra
 /** @addtogroup optimizer
  * @{ */
 
-/** Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. */
+/** Takes steps against gradients: its members are arrays of synapses, and parameters of layers. */
 typedef struct synfire_optimizer_s *synfire_optimizer;
 
-/** What a step does: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
+/** Kinds of optimisers: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
 enum {
   /** Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
    *  synfire_optimizer_desc::nesterov, w = w - rate * (d + momentum * u). Without momentum there is no u:
@@ -3745,11 +3837,11 @@ typedef struct synfire_optimizer_desc {
   double weight_decay;
   /** Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam. */
   double momentum;
-  /** Of Adam: at least 0 and below 1. Default: 0.9. */
+  /** Adam only: at least 0 and below 1. Default: 0.9. */
   double beta1;
-  /** Of Adam: at least 0 and below 1. Default: 0.999. */
+  /** Adam only: at least 0 and below 1. Default: 0.999. */
   double beta2;
-  /** Of Adam: finite, at least 0. Default: 1e-8. */
+  /** Adam only: finite, at least 0. Default: 1e-8. */
   double epsilon;
   /** All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is that of all
    *  of them together. Finite, at least 0. Default 0: never. */
@@ -3778,7 +3870,7 @@ typedef struct synfire_optimizer_step_desc {
 #define SYNFIRE_OPTIMIZER_STEP_DESC_INIT \
   { (uint32_t)sizeof(synfire_optimizer_step_desc), 0u, 0.0, 0.0, 0.0 }
 
-/** What synfire_optimizer_query_memory() answers, in bytes of device memory. */
+/** Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory(). */
 typedef struct synfire_optimizer_memory {
   /** `sizeof(synfire_optimizer_memory)`; set before the call. */
   uint32_t struct_size;
@@ -3820,13 +3912,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context
 SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimizer SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+ * Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
  *
- * A step uses `"weight_gradient"`, as backwards leave it; weights without a connection stay 0. All members must be
- * added before the first step is taken or recorded.
+ * A step uses the gradient of the array, as backwards leave it; weights without a connection stay 0. All members must
+ * be added before the first step is taken or recorded.
  *
  * @param optimizer            An optimiser.
  * @param synapse              A synapse of the same context that is not frozen.
+ * @param name                 A trained array of the synapse, by its name in synfire_synapse_read(): `"weight"`.
  * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
  *                             Finite, at least 0.
  * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
@@ -3834,6 +3927,22 @@ SYNFIRE_API void SYNFIRE_CALL synfire_optimizer_destroy(synfire_optimizer optimi
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (the synapse is frozen; a step was taken or recorded), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
+ * @threads one at a time per optimiser. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_array(synfire_optimizer optimizer,
+                                                                    synfire_synapse synapse, const char *name,
+                                                                    double learning_rate_factor,
+                                                                    double weight_decay_factor) SYNFIRE_NOEXCEPT;
+
+/**
+ * Adds the weights of a synapse: synfire_optimizer_add_array() with `"weight"`.
+ *
+ * @param optimizer            An optimiser.
+ * @param synapse              A synapse of the same context that is not frozen.
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array().
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
  * @threads one at a time per optimiser. @since ABI 0.2
  */
@@ -3843,13 +3952,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_weights(synfire_op
                                                                       double weight_decay_factor) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+ * Adds the bias of a synapse: synfire_optimizer_add_array() with `"bias"`.
  *
  * @param optimizer            An optimiser.
  * @param synapse              A synapse of the same context that is not frozen and has a bias.
- * @param learning_rate_factor As in synfire_optimizer_add_weights().
- * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
- * @return As synfire_optimizer_add_weights().
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments, and the gradients of the synapse. @enqueues no. @capture legal.
  * @threads one at a time per optimiser. @since ABI 0.2
  */
@@ -3870,15 +3979,15 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
  * @param name                 As synfire_update_parameter_desc::name.
  * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter
  *                             is one number per neuron; on a CUDA context a device or pinned buffer.
- * @param learning_rate_factor As in synfire_optimizer_add_weights().
- * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
  *                             infinity for none; NaN for a default. A parameter that must be positive has one, because
  *                             one step that is too large would leave it where no gradient brings it back from: a time
  *                             in steps stays from 1 to 10,000 (its reciprocal from 1/10,000 to 1), any other from a
  *                             thousandth of its default value to 1,000 times that. Others have none.
  * @param upper                The largest value; infinity for none; NaN for a default.
- * @return As synfire_optimizer_add_weights().
+ * @return As synfire_optimizer_add_array().
  * @blocks yes. @allocates moments. @enqueues no. @capture legal. @threads one at a time per optimiser. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
@@ -3901,9 +4010,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
 /**
  * Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
  *
- * Of the optimiser itself: `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
+ * The optimiser itself has `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
  * not finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
- * step, before clipping). Of a member: `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its
+ * step, before clipping). A member has `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its
  * gradient.
  *
  * @param optimizer   An optimiser.
@@ -3921,8 +4030,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer
     SYNFIRE_NOEXCEPT;
 
 /**
- * Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped; also after every
- * replay that uses the optimiser and was launched before.
+ * Writes what synfire_optimizer_read() reads, so that training continues where it stopped, with the same bits; also
+ * after every replay that uses the optimiser and was launched before.
  *
  * @param optimizer An optimiser.
  * @param member    The number of the member; -1 for the optimiser itself.
@@ -4001,7 +4110,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synf
  * graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. */
 typedef struct synfire_network_s *synfire_network;
 
-/** What a network reads: synfire_network_add_input(). */
+/** Formats of a network's input: synfire_network_add_input(). */
 enum {
   /** Spikes `[T, B, K]`, by default as ::SYNFIRE_DTYPE_BITS. */
   SYNFIRE_NETWORK_INPUT_SPIKES = 0,
@@ -4011,8 +4120,8 @@ enum {
   SYNFIRE_NETWORK_INPUT_RATES = 2
 };
 
-/** What a readout makes of the last neurons: synfire_network_add_readout(). The first four are `SYNFIRE_REDUCE_*` over
- *  the steps. */
+/** Kinds of readouts, which combine the steps of the last neurons: synfire_network_add_readout(). The first four are
+ *  `SYNFIRE_REDUCE_*` over the steps. */
 enum {
   /** The sum over the steps, `[B, C]`. */
   SYNFIRE_READOUT_SUM = 0,
@@ -4020,7 +4129,7 @@ enum {
   SYNFIRE_READOUT_MEAN = 1,
   /** The largest over the steps, `[B, C]`. */
   SYNFIRE_READOUT_MAX = 2,
-  /** That of the last step, `[B, C]`. */
+  /** The value of the last step, `[B, C]`. */
   SYNFIRE_READOUT_LAST = 3,
   /** Every step, `[T, B, C]`. In the loss, each step is a sample. */
   SYNFIRE_READOUT_STEPS = 4
@@ -4058,7 +4167,7 @@ typedef struct synfire_network_desc {
   /** Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
    *  unless its value `"seed"` says otherwise. */
   uint64_t seed;
-  /** 1: an epoch of the training leaves out the rows behind its last full batch. Default 0: the last batch is
+  /** 1: an epoch of the training leaves out the rows after its last full batch. Default 0: the last batch is
    *  smaller. */
   int32_t drop_last SYNFIRE_FLAG;
   /** As synfire_graph_desc::n_slots, of the inference graph. Default: 0. */
@@ -4069,7 +4178,8 @@ typedef struct synfire_network_desc {
 #define SYNFIRE_NETWORK_DESC_INIT \
   { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u }
 
-/** What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary memory. */
+/** Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
+ * */
 typedef struct synfire_network_memory {
   /** `sizeof(synfire_network_memory)`; set before the call. */
   uint32_t struct_size;
@@ -4099,7 +4209,7 @@ typedef struct synfire_network_memory {
 #define SYNFIRE_NETWORK_MEMORY_INIT \
   { (uint32_t)sizeof(synfire_network_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
-/** What a call of synfire_network_train() or synfire_network_evaluate() has come to. */
+/** The result of synfire_network_train() or synfire_network_evaluate(). */
 typedef struct synfire_network_result {
   /** `sizeof(synfire_network_result)`; set before the call. */
   uint32_t struct_size;
@@ -4133,7 +4243,7 @@ typedef struct synfire_network_result {
  * Creates a network without stages.
  *
  * Stages are added one by one in the order in which data passes them: an input; then synapses and neurons, each synapse
- * possibly behind a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
+ * possibly after a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
  * readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
  * and values, which synfire_network_set_value() sets by name.
  *
@@ -4635,8 +4745,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
                                                                    synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
 
-/** What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field
- *  except `struct_size`. */
+/** Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every
+ *  field except `struct_size`. */
 typedef struct synfire_network_file_desc {
   /** `sizeof(synfire_network_file_desc)`. */
   uint32_t struct_size;
@@ -4659,11 +4769,11 @@ typedef struct synfire_network_file_desc {
 
 /**
  * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
- * network needs to continue to the bit, also in another process and on another backend: the stages with their values,
- * weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the
- * batch with which the training goes on. The page "Files" has its layout. Data sets are not in it, nor are gradients,
- * which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the
- * same bytes on every backend.
+ * network needs to continue with the same bits, also in another process and on another backend: the stages with their
+ * values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers
+ * and the batch with which the training goes on. The page "Files" has its layout. Data sets are not in it, nor are
+ * gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same
+ * network gives the same bytes on every backend.
  *
  * @param network A built network.
  * @param path    The path of the file, in UTF-8.

@@ -91,7 +91,7 @@ class error : public std::runtime_error {
    *
    * @param status     A negative status.
    * @param text       The text, which begins with a rule id in brackets.
-   * @param cuda_error The `cudaError_t` behind it, or 0.
+   * @param cuda_error The `cudaError_t` that caused it, or 0.
    */
   error(synfire_status status, const std::string& text, std::int32_t cuda_error = 0)
       : std::runtime_error(text), status_(status), cuda_error_(cuda_error) {}
@@ -111,7 +111,7 @@ class error : public std::runtime_error {
   const char* status_name() const noexcept { return synfire_status_name(status_); }
 
   /**
-   * The CUDA error behind the failure.
+   * The CUDA error that caused the failure.
    *
    * @return A `cudaError_t`, or 0.
    */
@@ -278,7 +278,7 @@ constexpr std::int32_t dtype_of() noexcept {
   return SYNFIRE_DTYPE_BITS;
 }
 
-// Whether a buffer of `dtype` holds elements T. 32-bit words are elements of both packed formats and of counts.
+// True if a buffer of `dtype` holds elements T. 32-bit words are elements of both packed formats and of counts.
 template <class T>
 constexpr bool holds(std::int32_t dtype) noexcept {
   return dtype == dtype_of<T>() ||
@@ -388,7 +388,7 @@ class View {
   constexpr std::size_t size() const noexcept { return size_; }
 
   /**
-   * Whether there are none.
+   * True if there are none.
    *
    * @return size() == 0.
    */
@@ -531,7 +531,7 @@ class Shape {
   constexpr std::uint64_t operator[](std::size_t dimension) const noexcept { return lengths_[dimension]; }
 
   /**
-   * Whether two shapes have the same lengths, including those of 1.
+   * True if two shapes have the same lengths, including those of 1.
    *
    * @param a A shape.
    * @param b Another one.
@@ -544,7 +544,7 @@ class Shape {
   }
 
   /**
-   * Whether two shapes differ.
+   * True if two shapes differ.
    *
    * @param a A shape.
    * @param b Another one.
@@ -1584,9 +1584,9 @@ constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t 
  * @param learning_rate Positive and finite. Default: 1e-3.
  * @param weight_decay  Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW.
  * @param momentum      Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
- * @param beta1         Of Adam: at least 0 and below 1. Default: 0.9.
- * @param beta2         Of Adam: at least 0 and below 1. Default: 0.999.
- * @param epsilon       Of Adam: finite, at least 0. Default: 1e-8.
+ * @param beta1         Adam only: at least 0 and below 1. Default: 0.9.
+ * @param beta2         Adam only: at least 0 and below 1. Default: 0.999.
+ * @param epsilon       Adam only: finite, at least 0. Default: 1e-8.
  * @param clip_norm     All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the
  *                      norm is that of all of them together. Finite, at least 0. Default 0: never.
  * @return The descriptor; `nesterov` may be set in it.
@@ -1722,7 +1722,7 @@ class Owner {
   void reset() noexcept { detail::destroy(release()); }
 
   /**
-   * Whether there is a handle.
+   * True if there is a handle.
    *
    * @return False when default-constructed, moved from, released or reset.
    */
@@ -1928,7 +1928,7 @@ class Buffer : public Owner<synfire_buffer> {
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * Whether the host can access the memory: pinned and host memory and, on a host context, all kinds.
+   * True if the host can access the memory: pinned and host memory and, on a host context, all kinds.
    *
    * @return True if data() works.
    */
@@ -2040,7 +2040,7 @@ class Buffer : public Owner<synfire_buffer> {
   /**
    * Sets every element to one value. Calls synfire_buffer_fill().
    *
-   * @param value Rounded to the buffer's type; for packed spikes, a whole number.
+   * @param value Rounded to the buffer's type; for packed spikes, an integer.
    * @throws error
    */
   void fill(double value) { check(synfire_buffer_fill(handle_, value)); }
@@ -2208,8 +2208,8 @@ inline std::int32_t SYNFIRE_CALL hear(void* user, std::int32_t stage, std::uint6
 }  // namespace detail
 /** @endcond */
 
-/** What was loaded as text: Model and Surrogate. Layers and networks that use it stay valid when it is destroyed. **The
- *  text runs in this process, with all rights of the program.** */
+/** A model or a surrogate that was loaded as text: Model and Surrogate. Layers and networks that use it stay valid when
+ *  it is destroyed. **The text runs in this process, with all rights of the program.** */
 template <class Handle>
 class Loaded : public Owner<Handle> {
  public:
@@ -2831,7 +2831,9 @@ class Graph;
 
 // ---- generated from synfire.h by bindings/cpp/generate.py: begin objects
 
-/** Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. See ::synfire_synapse. */
+/**
+ * A synapse between two layers: arrays such as weights and a bias, and a product with an input. See ::synfire_synapse.
+ */
 class Synapse : public Owner<synfire_synapse> {
  public:
   /** No synapse. */
@@ -2888,11 +2890,39 @@ class Synapse : public Owner<synfire_synapse> {
     const synfire_synapse_backward_desc sized = detail::sized(desc);
     check(synfire_synapse_backward(handle_, &sized, stream));
   }
+
+  /**
+   * Describes a synapse.
+   *
+   * Calls synfire_synapse_get_info().
+   *
+   * @return `info`, as synfire_synapse_get_info() gives it.
+   * @throws error
+   */
+  synfire_synapse_info info() const {
+    auto info = detail::empty<synfire_synapse_info>();
+    check(synfire_synapse_get_info(handle_, &info));
+    return info;
+  }
+
+  /**
+   * Describes an array of a synapse.
+   *
+   * Calls synfire_synapse_get_array_info().
+   *
+   * @param index 0, 1, 2 ...: below synfire_synapse_info::n_arrays.
+   * @return `info`, as synfire_synapse_get_array_info() gives it.
+   * @throws error
+   */
+  synfire_synapse_array_info array_info(std::uint32_t index) const {
+    auto info = detail::empty<synfire_synapse_array_info>();
+    check(synfire_synapse_get_array_info(handle_, index, &info));
+    return info;
+  }
 };
 
 /**
- * Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. See
- * ::synfire_optimizer.
+ * Takes steps against gradients: its members are arrays of synapses, and parameters of layers. See ::synfire_optimizer.
  */
 class Optimizer : public Owner<synfire_optimizer> {
  public:
@@ -2935,15 +2965,30 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 
   /**
-   * Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+   * Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
    *
-   * Calls synfire_optimizer_add_weights().
+   * Calls synfire_optimizer_add_array().
    *
    * @param synapse              A synapse of the same context.
+   * @param name                 A trained array of the synapse, by its name in synfire_synapse_read(): `"weight"`.
    * @param learning_rate_factor What the learning rate is multiplied by for this member: 1 unless there is a reason.
    *                             Finite, at least 0.
    * @param weight_decay_factor  The same for the weight decay: usually 1 for weights, and 0, for none, for everything
    *                             else.
+   * @throws error
+   */
+  void add_array(const Synapse& synapse, const char* name, double learning_rate_factor, double weight_decay_factor) {
+    check(synfire_optimizer_add_array(handle_, synapse, name, learning_rate_factor, weight_decay_factor));
+  }
+
+  /**
+   * Adds the weights of a synapse: synfire_optimizer_add_array() with `"weight"`.
+   *
+   * Calls synfire_optimizer_add_weights().
+   *
+   * @param synapse              A synapse of the same context.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array().
    * @throws error
    */
   void add_weights(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
@@ -2951,13 +2996,13 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 
   /**
-   * Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `"bias_gradient"`.
+   * Adds the bias of a synapse: synfire_optimizer_add_array() with `"bias"`.
    *
    * Calls synfire_optimizer_add_bias().
    *
    * @param synapse              A synapse of the same context.
-   * @param learning_rate_factor As in synfire_optimizer_add_weights().
-   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
    * @throws error
    */
   void add_bias(const Synapse& synapse, double learning_rate_factor, double weight_decay_factor) {
@@ -2972,8 +3017,8 @@ class Optimizer : public Owner<synfire_optimizer> {
    * @param layer                A layer of the same context.
    * @param name                 As synfire_update_parameter_desc::name.
    * @param gradient             A buffer of the same context.
-   * @param learning_rate_factor As in synfire_optimizer_add_weights().
-   * @param weight_decay_factor  As in synfire_optimizer_add_weights(); 0 unless there is a reason.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
    * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
    *                             infinity for none; NaN for a default. A parameter that must be positive has one,
    *                             because one step that is too large would leave it where no gradient brings it back
@@ -3402,8 +3447,8 @@ class Network : public Owner<synfire_network> {
 
   /**
    * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that
-   * the network needs to continue to the bit, also in another process and on another backend: the stages with their
-   * values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random
+   * the network needs to continue with the same bits, also in another process and on another backend: the stages with
+   * their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random
    * numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not in it,
    * nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The
    * same network gives the same bytes on every backend.

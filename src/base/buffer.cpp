@@ -25,7 +25,7 @@ Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
   }
   for (int32_t i = shape.rank; i < Shape::max_rank; ++i)
     if (desc.shape[i] != 0)
-      fail_argument("SYN-BUFFER-SHAPE", "desc.shape[%d] is %llu, behind a length of 0; lengths come first, then zeros",
+      fail_argument("SYN-BUFFER-SHAPE", "desc.shape[%d] is %llu, after a length of 0; lengths come first, then zeros",
                     i, static_cast<unsigned long long>(desc.shape[i]));
   return shape;
 }

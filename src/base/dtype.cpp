@@ -107,14 +107,14 @@ uint64_t element_bits(int32_t dtype, double value) {
 
 uint64_t fill_bits(int32_t dtype, double value) {
   if (is_packed(dtype) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
-    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes a whole number in [0, 2^32) for each word",
+    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes an integer in [0, 2^32) for each word",
                   value);
   const int width = dtype == SYNFIRE_DTYPE_U8    ? 8
                     : dtype == SYNFIRE_DTYPE_U32 ? 32
                     : dtype == SYNFIRE_DTYPE_U64 ? 64
                                                  : 0;
   if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
-    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes a whole number in [0, 2^%d)", value,
+    fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes an integer in [0, 2^%d)", value,
                   name_of_dtype(dtype), width);
   return element_bits(dtype, value);
 }

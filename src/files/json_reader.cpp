@@ -122,7 +122,7 @@ int64_t JsonReader::length() {
   const auto size = static_cast<size_t>(end - rest.data());
   const bool leads_with_zero = size > 1 && rest[0] == '0';
   const bool goes_on = size < rest.size() && std::string_view(".eE").find(rest[size]) != std::string_view::npos;
-  if (error != std::errc() || rest[0] == '-' || leads_with_zero || goes_on) fail("a whole number from 0 to 2^63 - 1");
+  if (error != std::errc() || rest[0] == '-' || leads_with_zero || goes_on) fail("an integer from 0 to 2^63 - 1");
   at_ += size;
   return value;
 }

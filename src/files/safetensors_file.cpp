@@ -161,13 +161,13 @@ void SafetensorsFile::check_offsets(uint64_t data_size) const {
                           number(data_size), why);
     };
     if (tensor.end < tensor.begin) fail("it ends before it begins");
-    if (tensor.end > data_size) fail("it ends behind the file");
+    if (tensor.end > data_size) fail("it ends beyond the end of the file");
     if (tensor.begin < at) fail("tensors must not overlap");
     if (tensor.begin > at) fail("there must be no holes");
     at = tensor.end;
   }
   if (at != data_size)
-    core::fail_argument("SYN-FILE-OFFSETS", "the tensors end at %llu, the file at %llu bytes behind its header",
+    core::fail_argument("SYN-FILE-OFFSETS", "the tensors end at %llu, the file at %llu bytes after its header",
                         number(at), number(data_size));
 }
 

@@ -29,7 +29,7 @@ uint64_t GraphValues::bits_of(Kind kind, int32_t dtype, double value, const char
     fail_argument("SYN-SCALAR-RANGE", "%s is %g; a number of at least 0 is needed", name, value);
   if (kind == Kind::whole || kind == Kind::counted || kind == Kind::times_set) {
     if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
-      fail_argument("SYN-SCALAR-RANGE", "%s is %g; a whole number from 0 to 2^53 is needed", name, value);
+      fail_argument("SYN-SCALAR-RANGE", "%s is %g; an integer from 0 to 2^53 is needed", name, value);
     return static_cast<uint64_t>(value);
   }
   return std::bit_cast<uint64_t>(value);

@@ -142,7 +142,7 @@ class Layer final : public Replayed {
   }
   // Whether it computes gradients of weights.
   bool trains_synapse(const TapeShape& tape, const TapeUse& use) const noexcept {
-    return tape.synapse && use.synapse_gradients && !tape.synapse->spec().frozen;
+    return tape.synapse && use.synapse_gradients && !tape.synapse->is_frozen();
   }
   // Whether it reads the input again that the forward read: X, or that of the synapse.
   bool reads_input(const TapeShape& tape, const TapeUse& use) const noexcept {

@@ -25,7 +25,7 @@ ParameterTarget Layer::target() const noexcept {
 uint32_t Layer::staged() const noexcept {
   uint32_t mask = 0;
   for (uint32_t p = 0; p < parameters_.size(); ++p)
-    if (parameters_.values(p).size() > 1) mask |= changed_ & uint32_t{1} << p;
+    if (parameters_.scope(p) != Scope::layer) mask |= changed_ & uint32_t{1} << p;
   return mask;
 }
 
@@ -38,7 +38,7 @@ ParameterUpload Layer::upload() const {
   a.active = n_active_ * spec_.extents.n_neurons;
   a.changed = changed_;
   for (uint32_t p = 0; p < parameters_.size(); ++p) {
-    const bool per_neuron = parameters_.values(p).size() > 1;
+    const bool per_neuron = parameters_.scope(p) != Scope::layer;
     a.rows[p] = per_neuron ? rows_[p] : nullptr;
     a.staged[p] = per_neuron ? staging_->row(p) : nullptr;
     a.values[p] = parameters_.values(p)[0];

@@ -234,6 +234,7 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
     : model_(model),
       surrogate_(surrogate),
       n_neurons_(n_neurons),
+      channels_(n_neurons),
       undecayed_input_(undecayed_input),
       n_constants_(core::n_constants(model)) {
   specs_.assign(model.parameters.begin(), model.parameters.end());
@@ -317,7 +318,7 @@ void ParameterSet::check_constants(ParameterName changed, double largest) const 
     this->constants(neuron, constants);
     for (int k = 0; k < n_checked; ++k) {
       if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
-      const size_t i = values_[changed.index].size() > 1 ? static_cast<size_t>(neuron) : 0;
+      const auto i = static_cast<size_t>(entry_of(scope(changed.index), neuron, channels_));
       const double stored = value(changed.index, neuron);
       fail_argument("SYN-PARAMETER-OVERFLOW",
                     "values[%zu] is %g; with it, and the other parameters as they are, \"%s\" gives model \"%s\" a "
@@ -328,8 +329,8 @@ void ParameterSet::check_constants(ParameterName changed, double largest) const 
 }
 
 bool ParameterSet::per_neuron() const noexcept {
-  for (const auto& values : values_)
-    if (values.size() > 1) return true;
+  for (uint32_t i = 0; i < size(); ++i)
+    if (scope(i) != Scope::layer) return true;
   return false;
 }
 

@@ -1,7 +1,9 @@
-// The parameters of one layer: their names, ranges and values (doubles, one or one per neuron), and the constants that
-// kernels use, derived from them in f64.
+// The parameters of one layer: their names, ranges and values (doubles: one, one per channel or one per neuron), and
+// the constants that kernels use, derived from them in f64.
 #ifndef SYNFIRE_LAYER_PARAMETERS_HPP
 #define SYNFIRE_LAYER_PARAMETERS_HPP
+
+#include <base/flow.hpp>
 
 #include <synfire/model/layout.hpp>
 
@@ -99,6 +101,8 @@ class ParameterSet {
   uint32_t size() const noexcept { return static_cast<uint32_t>(specs_.size()); }
   const model::ParameterSpec& spec(uint32_t index) const { return specs_[index]; }
   std::span<const double> values(uint32_t index) const { return values_[index]; }
+  // What each of these values holds for.
+  Scope scope(uint32_t index) const noexcept { return scope_of(values_[index].size()); }
   // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is the caller's name for it.
   ParameterName find(std::string_view name, const char* argument = "name") const;
 
@@ -134,10 +138,14 @@ class ParameterSet {
   const ModelRow& model_;
   const SurrogateRow& surrogate_;
   double value(uint32_t index, int64_t neuron) const {
-    return values_[index][values_[index].size() > 1 ? static_cast<size_t>(neuron) : 0];
+    return values_[index][static_cast<size_t>(entry_of(scope(index), neuron, channels_))];
+  }
+  Scope scope_of(size_t count) const noexcept {
+    return count == 1 ? Scope::layer : count == static_cast<size_t>(n_neurons_) ? Scope::neuron : Scope::channel;
   }
 
   int64_t n_neurons_;
+  int64_t channels_;  // of a row's map; of one without height and width, its neurons
   bool undecayed_input_;
   int n_constants_;
   std::vector<model::ParameterSpec> specs_;  // the model's, those of firing, the surrogate's

@@ -7,7 +7,7 @@
 
 #include <base/buffer.hpp>
 #include <base/mutex.hpp>
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 namespace synfire::core {
 

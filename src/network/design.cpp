@@ -8,7 +8,7 @@
 #include <layer/layer_spec.hpp>
 #include <layer/parameter_bounds.hpp>
 #include <operations/optimizer/optimizer.hpp>
-#include <synapse/synapse_spec.hpp>
+#include <synapses/dense/dense_spec.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -701,7 +701,7 @@ void Design::check(size_t index) const {
     case StageKind::input:
       return check_input(stage, rules_.dtype);
     case StageKind::synapse:
-      return in_stage(stage, [&] { SynapseSpec{synapse_desc(index)}; });
+      return in_stage(stage, [&] { operations::DenseSpec{synapse_desc(index)}; });
     case StageKind::neurons:
       return in_stage(stage, [&] { check_parameters(index); });
     case StageKind::readout:

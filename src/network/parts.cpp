@@ -3,7 +3,7 @@
 #include "planning_device.hpp"
 
 #include <operations/state/state.hpp>
-#include <operations/synapse/synapse.hpp>
+#include <synapses/dense/dense.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -85,10 +85,10 @@ class Maker {
   }
   void make_synapse(Pair& pair) const {
     const synfire_synapse_desc desc = design_.synapse_desc(pair.synapse_stage);
-    const SynapseSpec spec(desc);
+    const operations::DenseSpec spec(desc);
     // Weights are drawn in memory of the host, which planning does without.
-    pair.synapse = Ref<Synapse>::adopt(parts_.planned ? new Synapse(parts_.context, spec, nullptr)
-                                                      : operations::make_synapse(parts_.context, spec, desc.mask));
+    pair.synapse = Ref<Synapse>::adopt(parts_.planned ? new operations::DenseSynapse(parts_.context, spec, nullptr)
+                                                      : operations::make_dense(parts_.context, spec, desc.mask));
   }
   void make_layer(Pair& pair) const {
     const LayerSpec spec(design_.layer_desc(pair.neurons_stage));
@@ -210,14 +210,13 @@ class Maker {
   }
 
   void add_members(const Pair& pair) {
-    using Part = operations::OptimizerMember::Part;
     const Stage& synapse = stage(pair.synapse_stage);
     if (pair.trains_synapse) {
-      parts_.optimizer->add_array(Part::weights, *pair.synapse,
+      parts_.optimizer->add_array(*pair.synapse, "weight",
                                   {synapse.value("learning_rate_factor"), synapse.value("weight_decay_factor")});
       if (synapse.flag("bias"))
         parts_.optimizer->add_array(
-            Part::bias, *pair.synapse,
+            *pair.synapse, "bias",
             {synapse.value("bias_learning_rate_factor"), synapse.value("bias_weight_decay_factor")});
     }
     const std::vector<TrainedParameter>& trained = neurons(pair).trained;

@@ -10,7 +10,7 @@
 
 #include <layer/layer.hpp>
 #include <operations/optimizer/optimizer.hpp>
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 #include <memory>
 #include <optional>

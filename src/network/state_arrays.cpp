@@ -2,7 +2,7 @@
 
 #include "saved.hpp"
 
-#include <operations/synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 #include <utility>
 
@@ -34,9 +34,7 @@ class Lister {
 
   void add_synapse(const Pair& pair) {
     const Stage& stage = parts_.stage(pair.synapse_stage);
-    const core::SynapseSpec& spec = pair.synapse->spec();
-    add_array(*pair.synapse, "weight", weights_name(stage), {spec.n_outputs, spec.n_inputs});
-    if (spec.has_bias) add_array(*pair.synapse, "bias", stage.name + ".bias", {spec.n_outputs});
+    for (const core::SynapseArray& array : pair.synapse->arrays()) add_array(*pair.synapse, array, stage);
   }
 
   void add_layer(const Pair& pair) {
@@ -69,13 +67,14 @@ class Lister {
   }
 
  private:
-  void add_array(core::Synapse& synapse, const char* known_as, std::string&& name, std::vector<int64_t>&& shape) {
-    StateArray array = {std::move(name), type_of(synapse.spec().dtype), std::move(shape), Numbers::finite};
+  void add_array(core::Synapse& synapse, const core::SynapseArray& of, const Stage& stage) {
+    const std::span<const int64_t> lengths = of.lengths();
+    StateArray array = {name_of(of, stage), type_of(of.dtype), std::vector<int64_t>(lengths.begin(), lengths.end()),
+                        Numbers::finite};
     const uint64_t bytes = array.bytes();
+    const char* const known_as = of.name;
     array.read = [&synapse, known_as, bytes](void* values) { synapse.read(known_as, values, bytes); };
-    array.write = [&synapse, known_as, bytes](const void* values) {
-      operations::write_synapse(synapse, known_as, values, bytes);
-    };
+    array.write = [&synapse, known_as, bytes](const void* values) { synapse.write(known_as, values, bytes); };
     list_.arrays.push_back(std::move(array));
   }
 
@@ -94,13 +93,14 @@ class Lister {
   }
 
   void add_moments(int32_t number, const operations::OptimizerMember& member, const std::string& name) {
-    using Part = operations::OptimizerMember::Part;
     const std::string of = name + "." + name_of(member);
     std::vector<int64_t> shape;
-    if (member.part == Part::weights)
-      shape = {member.synapse->spec().n_outputs, member.synapse->spec().n_inputs};
-    else if (member.part == Part::bias || member.layer->parameters().values(member.parameter).size() > 1)
+    if (member.synapse) {
+      const std::span<const int64_t> lengths = member.synapse->arrays()[member.array].lengths();
+      shape.assign(lengths.begin(), lengths.end());
+    } else if (member.layer->parameters().values(member.parameter).size() > 1) {
       shape = {member.count};
+    }
     const int n_moments = parts_.optimizer->spec().n_moments();
     const auto add_moment = [&](const char* known_as, Numbers numbers) {
       add_state(number, known_as, of, type_of(member.dtype), std::vector<int64_t>(shape), numbers);
@@ -114,12 +114,14 @@ class Lister {
 
   // "hidden.weights", "neurons.parameter.tau".
   std::string name_of(const operations::OptimizerMember& member) const {
-    using Part = operations::OptimizerMember::Part;
-    if (member.part == Part::parameter)
+    if (member.layer)
       return parts_.stage(pairs_[pair_of_.find(member.layer.get())].neurons_stage).name + ".parameter." +
              member.layer->parameters().spec(member.parameter).name;
-    const Stage& stage = parts_.stage(pairs_[pair_of_.find(member.synapse.get())].synapse_stage);
-    return member.part == Part::weights ? weights_name(stage) : stage.name + ".bias";
+    return name_of(member.synapse->arrays()[member.array],
+                   parts_.stage(pairs_[pair_of_.find(member.synapse.get())].synapse_stage));
+  }
+  static std::string name_of(const core::SynapseArray& array, const Stage& stage) {
+    return stage.name + "." + array.file_name;
   }
 
   Parts& parts_;

@@ -90,7 +90,7 @@ uint64_t WordReader::take_whole(std::string_view key, uint64_t most) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > most)
-    fail(key, text, ("a whole number from 0 to " + text_of(most)).c_str());
+    fail(key, text, ("an integer from 0 to " + text_of(most)).c_str());
   return value;
 }
 

@@ -26,7 +26,8 @@
 #include "stack/stack.hpp"
 #include "state/reset_state.hpp"
 #include "state/snapshot.hpp"
-#include "synapse/synapse.hpp"
+
+#include <synapses/dense/dense.hpp>
 
 // clang-format off
 #define SYNFIRE_OPERATION_KINDS(KIND) \
@@ -45,10 +46,10 @@
   KIND(Dropout)                       \
   KIND(GatherRows)                    \
   KIND(Shuffle)                       \
-  KIND(PrepareSynapse)                \
-  KIND(SynapseForward)                \
-  KIND(SynapseWeightGradient)         \
-  KIND(SynapseInputGradient)          \
+  KIND(PrepareDense)                  \
+  KIND(DenseProduct)                  \
+  KIND(DenseWeightGradient)           \
+  KIND(DenseInputGradient)            \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \

@@ -63,7 +63,7 @@ PLACES = {"synfire_smoother_create: context", "synfire_smoother_create: desc.sou
 FUNCTIONS = {"synfire_smoother_create", "synfire_smoother_destroy", "synfire_graph_record_smooth"}
 LINES = {"constant\tSYNFIRE_SMOOTHNESS_FULL\t17", "type\tsynfire_smoother\t8", "struct\tsynfire_weighted\t16",
          "field\tsynfire_weighted.weight\t8\t8", "struct\tsynfire_smooth_desc\t32", "field\tsynfire_smooth_desc.smoother\t24\t8"}
-# What a watch misses of which it saw nothing.
+# A program that makes no call, and prints what its watch misses.
 MISSED = """
 #include <call_watch.hpp>
 
@@ -88,7 +88,7 @@ class Copy:
         subprocess.run([sys.executable, HERE / "generate.py", folder, header], check=True)
 
     def compiled(self, compiler, *sources, run=True):
-        """Whether it compiles, and what it prints then, or the compiler's words."""
+        """Returns true if it compiles, and what it prints then, or the compiler's words."""
         target = ["-o", self.folder / "program"] if run else ["-fsyntax-only"]
         standard = ["-std=c++20"] if compiler == self.cxx else ["-std=c11"]
         made = subprocess.run([compiler, *standard, *target, f"-I{self.folder}", f"-I{ROOT / 'capi'}", f"-I{ROOT / 'tests/capi'}",
@@ -132,7 +132,7 @@ def main():
         options = (added.folder / "watched_calls.options").read_text(encoding="utf-8")
         for name in FUNCTIONS:
             if f"__wrap_{name}(" not in watched or f"--wrap={name}\n" not in options:
-                sys.exit(f"nothing stands before {name}")
+                sys.exit(f"nothing is called in place of {name}")
         added.expect("watched_calls.cpp", True, added.cxx, added.folder / "watched_calls.cpp", run=False)
 
         bare = Copy(folder / "bare", header.replace(END, ADDED + END), compilers)

@@ -17,7 +17,7 @@ constexpr std::size_t size_for_ever<synfire_state_buffer> = 16;
 template <>
 constexpr std::size_t size_for_ever<synfire_memory> = 16;
 
-// Whether the sizes of its versions are known.
+// True if the sizes of its versions are known.
 template <class Struct>
 constexpr bool has_versions = requires {
   StructSizes<Struct>::values;

@@ -1,4 +1,4 @@
-// What a library reports about KLIF and the surrogate of docs/examples/models, which were added to it: ids, names,
+// A library reports KLIF and the surrogate of docs/examples/models, which were added to it: ids, names,
 // parameters, ranges, refusals; and the surrogate's derivative at its critical points. Gradients and forward passes are
 // tested in tests/capi, as for every model of the library.
 #include <cmath>

@@ -408,7 +408,7 @@ class Everything {
     choose_rows(context, dense);
   }
 
-  // What else runs at once: a draw of rows, their copies without what is not finite, and a dropout.
+  // The other operations that run at once: a draw of rows, their copies without NaN and infinity, and a dropout.
   void choose_rows(synfire_context context, synfire_buffer source) {
     const Buffer chosen = buffer(context, SYNFIRE_DTYPE_U32, 4), mask = buffer(context, SYNFIRE_DTYPE_BITS, 1),
                  scale = buffer(context, SYNFIRE_DTYPE_F32, 1), n_replaced = buffer(context, SYNFIRE_DTYPE_U64, 1),
@@ -458,6 +458,12 @@ class Everything {
       add(&memory, sizeof memory);
       synfire_synapse synapse = nullptr;
       answer(synfire_synapse_create(context, &desc, &synapse));
+      synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+      synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+      answer(synfire_synapse_get_info(synapse, &info));
+      answer(synfire_synapse_get_array_info(synapse, 0, &array));
+      add(&info, offsetof(synfire_synapse_info, kind));
+      add(&array, offsetof(synfire_synapse_array_info, name));
       const uint64_t n_products = static_cast<uint64_t>(shape.n_steps * shape.batch) * 7;
       const Buffer x = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                    products = buffer(context, SYNFIRE_DTYPE_F32, n_products),
@@ -632,7 +638,7 @@ class Everything {
     synfire_surrogate_destroy(surrogate);
   }
 
-  // Of numbers and of spikes, with their gradients; and the rate of the spikes.
+  // Reductions of numbers and of spikes, with their gradients; and the rate of the spikes.
   void run_reductions(synfire_context context, synfire_buffer spikes) {
     const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                  row = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
@@ -698,6 +704,7 @@ class Everything {
     answer(synfire_optimizer_create(context, &of_optimizer, &optimizer));
     answer(synfire_optimizer_add_weights(optimizer, synapse, 0.3, 1));
     answer(synfire_optimizer_add_bias(optimizer, synapse, 1, 0));
+    answer(synfire_optimizer_add_array(optimizer, synapse, "weight", 1, 0));  // a second time, which is refused
     const synfire_layer_desc of_layer = describe(shape, SYNFIRE_DTYPE_F32);
     synfire_layer handle = nullptr;
     answer(synfire_layer_create(context, &of_layer, &handle));
@@ -953,7 +960,7 @@ class Everything {
 std::string where_they_differ(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b) {
   const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   std::string text = std::to_string(a.size()) + " bytes against " + std::to_string(b.size()) + ", from " +
-                     std::to_string(at) + " on; before and behind: ";
+                     std::to_string(at) + " on; before and after: ";
   for (const auto* const bytes : {&a, &b}) {
     for (size_t i = at < 300 ? 0 : at - 300; i < std::min(at + 200, bytes->size()); ++i)
       text.push_back((*bytes)[i] >= 32 && (*bytes)[i] < 127 ? static_cast<char>((*bytes)[i]) : '.');

@@ -17,7 +17,7 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // Whether this program is one that is linked with watched_calls.cpp. In another one a watch sees nothing.
+  // True in a program that is linked with watched_calls.cpp. In another one a watch sees nothing.
   static bool is_possible;
   static CallWatch* current();
 
@@ -27,7 +27,7 @@ class CallWatch {
   void look_for(uint64_t handle) { handle_ = handle; }
 
   std::vector<std::string> functions_not_called() const;
-  // Of those that record an operation or create an object.
+  // Only those that record an operation or create an object.
   std::vector<std::string> makers_not_called() const;
   // "function: place"
   std::vector<std::string> places_not_seen() const;

@@ -421,7 +421,7 @@ struct Synaptic {
     put_input(context, d);
     grad_output.put(d.gradient);
     scale.put({d.scale});
-    // What a row has beyond its last input does not count.
+    // Bits of a row beyond its last input do not count.
     std::vector<uint32_t> bits(static_cast<size_t>(c.batch) * words(), ~uint32_t{0});
     for (size_t b = 0; b < static_cast<size_t>(c.batch); ++b)
       for (size_t k = 0; k < c.inputs(); ++k)

@@ -61,7 +61,7 @@ std::vector<double> expected(const Case& c, const std::vector<double>& source, c
   return batch;
 }
 
-// Whole numbers from 1 on, which every type represents.
+// Integers from 1 on, which every type represents.
 std::vector<double> elements_of(const Case& c, uint64_t seed) {
   Random random(seed);
   std::vector<double> values(c.rows() * c.row());
@@ -382,7 +382,7 @@ TEST_F(GatherReplays, APinnedDataSetThatIsAlsoCopied) {
   }
 }
 
-// What an earlier operation writes, in the same replay.
+// Gathers rows that an earlier operation writes in the same replay.
 TEST_F(GatherReplays, AfterTheDataSetWasWritten) {
   const Rows source = source_of(c, values);
   const Buffer chosen = numbers(context, {0, 0, 0}), fresh = numbers(context, indices);

@@ -1,4 +1,4 @@
-// What may change between replays without recording again: which operations run, and which buffers they use. Tests
+// Changes between replays without recording again: which operations run, and which buffers they use. Tests
 // that need replays in flight are in tests/fault; parameters are in graph_test.cpp.
 #include "recording_support.hpp"
 

@@ -197,7 +197,7 @@ TEST_F(Slots, NeighboursInMemoryHaveSlotsOfTheirOwn) {
   }
 }
 
-// Memory that is not pinned is never copied, wherever it is: here behind a pinned buffer, in front of it.
+// Memory that is not pinned is never copied, wherever it is: here after a pinned buffer and before one.
 TEST_F(Slots, NeighboursInMemoryThatAreNotPinnedStay) {
   if (!on_host()) GTEST_SKIP() << "pinned and other memory are never neighbours there";
   const Buffer all = make_frame(context, 192);

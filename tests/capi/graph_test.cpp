@@ -88,7 +88,7 @@ TYPED_TEST(Graphs, TheStateContinuesFromReplayToReplay) {
     EXPECT_TRUE(same_bits(replayed.forward_outputs(), forward));
     EXPECT_TRUE(same_bits(replayed.backward_outputs(), backward));
     EXPECT_TRUE(same_bits(read_state<TypeParam>(replayed.layer, shape.row()), forward.v_final));
-    EXPECT_FALSE(same_bits(forward.v_final, previous)) << "the state stands still";
+    EXPECT_FALSE(same_bits(forward.v_final, previous)) << "the state does not change";
     previous = forward.v_final;
   }
   // The next replay sees an eager call, a reset and a written state in between.

@@ -230,7 +230,7 @@ TEST_F(LearningGraph, AnotherDataSetIsBound) {
   }
 }
 
-// What was read, with snapshots of the layers and the numbers of the draws, is all that training needs to continue.
+// Training continues from the values that were read, snapshots of the layers, and the numbers of the draws.
 TEST_F(LearningGraph, TrainingContinuesFromWhatWasSaved) {
   const Training training(context), again(context);
   const synfire_state_desc all = rows_desc(0, 0);

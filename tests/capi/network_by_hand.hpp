@@ -12,7 +12,8 @@ namespace synfire_test {
 
 inline constexpr double infinity_of_double = std::numeric_limits<double>::infinity();
 
-// What both are made from. Stage i of synapse and neurons is called "s<i>" and "n<i>", the others by their kind.
+// The plan that both are made from. Stage i of synapse and neurons is called "s<i>" and "n<i>", the others by their
+// kind.
 struct StagePlan {
   int64_t n_steps = 6, batch = 4;
   std::vector<int64_t> sizes = {20, 15, 4};  // from the input to the last neurons

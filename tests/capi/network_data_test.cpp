@@ -314,7 +314,7 @@ TEST_F(NetworkData, AnyNumberCanChangeLater) {
                synfire_network_set_value(network, "in", "any_number", 2));
 }
 
-// At the ends of the blocks in which a processor looks at elements, and far behind them.
+// At the ends of the blocks in which a processor looks at elements, and far beyond them.
 TEST_F(NetworkData, EveryElementOfLargeDataIsLookedAt) {
   Plan plan;
   plan.n_steps = 7;
@@ -345,7 +345,7 @@ TEST_F(NetworkData, EveryElementOfLargeDataIsLookedAt) {
 
 constexpr int32_t memories[] = {SYNFIRE_MEMORY_HOST, SYNFIRE_MEMORY_PINNED, SYNFIRE_MEMORY_DEVICE};
 
-// Values in a type behind `lead` elements of memory that hold all ones.
+// Values in a type after `lead` elements of memory that hold all ones.
 struct Placed {
   Buffer owner, window;
 
@@ -369,7 +369,7 @@ struct Placed {
   }
 };
 
-// What the library says to these arrays: "" where it takes them.
+// Returns the library's error for these arrays, "" if it takes them.
 std::string answer(synfire_context context, synfire_network network, const Plan& plan, const Arrays& arrays,
                    int32_t memory, int32_t memory_of_lengths, size_t lead) {
   const Placed inputs(context, plan.dtype, arrays.inputs, memory, lead),
@@ -437,7 +437,7 @@ std::vector<Refusable> refusables() {
   return all;
 }
 
-// Of several elements that are not allowed the first is found, at any place of an array at any address, in memory of
+// The first of several elements that are not allowed is found, at any place of an array at any address, in memory of
 // any kind, before the network has data and afterwards; and the text is that of a context on the host.
 TEST_F(NetworkData, TheSameElementIsFoundWhereverTheArraysLie) {
   const Context host = make_context_on(SYNFIRE_BACKEND_HOST, 1);
@@ -566,7 +566,7 @@ TEST(NetworkDataOfThreads, TheFirstElementIsFound) {
 
 // ---- Steps beyond the length ----------------------------------------------------------------------------------------
 
-// What lies beyond the lengths has no influence on a bit, in training and in evaluation.
+// Elements beyond the lengths change no bit, in training and in evaluation.
 TEST_F(NetworkData, StepsBeyondTheLengthCountForNothing) {
   std::vector<Plan> plans;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
@@ -724,7 +724,7 @@ TEST_F(NetworkData, ALoopReadsTheCountOfEachReplay) {
       ASSERT_OK(synfire_graph_get_slot(graph, ticket, count, &counted, nullptr));
       EXPECT_EQ(*static_cast<const uint64_t*>(counted), expected[i]) << n_slots << " slots, frame " << i;
       EXPECT_TRUE(std::isfinite(*slot_of(graph, ticket, output)));
-      // What the program has written stays.
+      // Values that the program has written stay.
       const float* const written = slot_of(graph, ticket, input);
       EXPECT_TRUE(same_bits(std::vector<float>(written, written + 2), frames[i]));
     }

@@ -58,7 +58,7 @@ class NetworkFailure : public testing::Test {
     set_data(network, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
     return network;
   }
-  // A loop that stands between two frames: the states of its neurons and its random numbers are not those of the start.
+  // A loop that is between two frames: the states of its neurons and its random numbers are not those of the start.
   void run_frames(synfire_network network, int n_frames) const {
     synfire_graph handle = nullptr;
     require_ok(synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, &handle));

@@ -167,7 +167,7 @@ TEST_F(NetworkFile, ATrainedNetworkInfersWithOtherBatchesAndWithoutItsOptimiser)
   require_ok(synfire_network_build(by_hand));
   EXPECT_OK(load(by_hand, file));
   EXPECT_TRUE(same_bits(inferred(context, by_hand, plan, 11), expected));
-  // What it saves is a network without an optimiser.
+  // It saves a network without an optimiser.
   const Network again = created(context, saved(by_hand));
   EXPECT_TRUE(same_bits(inferred(context, again, plan, 11), expected));
   synfire_optimizer optimizer = nullptr;
@@ -347,7 +347,7 @@ TEST_F(NetworkFile, WhatAFileLacksHasItsDefault) {
   }
 }
 
-// What draws random numbers in every replay takes its seed from the file, unless the program has set one.
+// Stages that draw random numbers in every replay take their seed from the file, unless the program has set one.
 TEST_F(NetworkFile, SeedsComeFromTheFile) {
   StagePlan plan = odd();
   plan.hidden_dropout = 0.4;
@@ -403,7 +403,7 @@ TEST_F(NetworkFile, SeedsComeFromTheFile) {
   }
 }
 
-// Wherever a run stands, what is saved is loaded again: also where it counts beyond 2^53.
+// A run that is saved anywhere is loaded again, also where it counts beyond 2^53.
 TEST_F(NetworkFile, PositionsOfAnySizeGoOn) {
   StagePlan plan = odd();
   plan.dropout = 0.3;

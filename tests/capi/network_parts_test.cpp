@@ -192,7 +192,7 @@ TEST_F(NetworkParts, ANetworkMayEndWithNeurons) {
     if (fires) {
       const std::vector<uint32_t> words = download<uint32_t>(outputs, n_rows * 5 * 2);
       EXPECT_TRUE(std::any_of(words.begin(), words.end(), [](uint32_t word) { return word != 0; }));
-      for (size_t i = 1; i < words.size(); i += 2) EXPECT_EQ(words[i] >> 8, 0u);  // behind the 40 neurons
+      for (size_t i = 1; i < words.size(); i += 2) EXPECT_EQ(words[i] >> 8, 0u);  // beyond the 40 neurons
     } else {
       EXPECT_FALSE(all_are(download<float>(outputs, n_rows * 5 * 40), 0.0F));
     }
@@ -571,7 +571,7 @@ TEST_F(NetworkParts, MemoryIsKnownBeforeAnythingIsAllocated) {
   EXPECT_EQ(later.data_bytes, (10u * 20 + 10) * 4);
 }
 
-// Sizes that no machine has are answered, and refused when they are built.
+// Networks larger than any machine report their memory, and are refused when they are built.
 TEST_F(NetworkParts, HugeNetworksAreAnsweredAndRefused) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.n_steps = 1 << 10;

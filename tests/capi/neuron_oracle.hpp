@@ -392,8 +392,8 @@ inline const ReferenceSurrogate& reference_surrogate(int32_t id) {
                                     : reference_surrogates()[static_cast<size_t>(id - 1)];
 }
 
-/// Whether a combination is tested here: in a library with additions those that have one, because the library without
-/// has shown the others.
+/// True if a combination is tested here. A library with additions tests only those that have one, because the library
+/// without has tested the others.
 inline bool is_new_here(const ReferenceNeuron& neuron) {
   return !library_has_added() || neuron.model->id == added_klif || neuron.surrogate->id == added_multi_gaussian;
 }

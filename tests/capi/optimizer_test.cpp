@@ -172,7 +172,7 @@ uint64_t count_of(synfire_optimizer optimizer, const char* name) {
   return value;
 }
 
-// What products make of a synapse: for spikes and a gradient, y and dL/dx.
+// Returns products of a synapse with spikes and with a gradient: y and dL/dx.
 template <typename R>
 std::vector<R> products(synfire_context context, synfire_synapse synapse, const Size& size) {
   Random random(77);
@@ -242,7 +242,9 @@ class Training {
         member.bias_rate = 2;
         member.bias_decay = 0.5;
       }
-      EXPECT_OK(synfire_optimizer_add_weights(optimizer_, member.synapse, member.weight_rate, member.weight_decay));
+      // The short form and the long one are the same.
+      EXPECT_OK(
+          synfire_optimizer_add_array(optimizer_, member.synapse, "weight", member.weight_rate, member.weight_decay));
       if (size.bias) {
         member.copy.bias = read<R>(member.synapse, "bias", size.outputs());
         member.copy.bias_m.resize(size.outputs());
@@ -770,9 +772,19 @@ TEST(OptimizerErrors, Members) {
     EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NUMBER", "weight_decay_factor"),
                  synfire_optimizer_add_weights(optimizer, synapse, 1, bad));
   }
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "wieght", "did you mean \"weight\"?"),
+               synfire_optimizer_add_array(optimizer, synapse, "wieght", 1, 1));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "weight_gradient"),
+               synfire_optimizer_add_array(optimizer, synapse, "weight_gradient", 1, 1));
+  EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-BIAS"), synfire_optimizer_add_array(optimizer, synapse, "bias", 1, 1));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "name"),
+               synfire_optimizer_add_array(optimizer, synapse, nullptr, 1, 1));
   EXPECT_OK(synfire_optimizer_add_weights(optimizer, synapse, 1, 1));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already"),
                synfire_optimizer_add_weights(optimizer, synapse, 1, 1));
+  for (const char* const name : {"weight", "weights"})  // as in files
+    EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already", "\"weight\""),
+                 synfire_optimizer_add_array(optimizer, synapse, name, 1, 1));
   const Layer layer = make_layer(context, describe(Shape{2, 1, 4}, SYNFIRE_DTYPE_F32));
   const Buffer one = make_buffer(context, SYNFIRE_DTYPE_F32, 1), wide = make_buffer(context, SYNFIRE_DTYPE_F64, 1);
   const Buffer four = make_buffer(context, SYNFIRE_DTYPE_F32, 4);
@@ -789,7 +801,7 @@ TEST(OptimizerErrors, Members) {
   const Buffer another = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   EXPECT_OK(add("v_threshold", another, nan_value, nan_value));  // default bounds
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-MEMBER", "already"), add("tau", one));
-  // What was destroyed before cannot be added.
+  // An object that was destroyed before cannot be added.
   Synapse gone = make_synapse<float>(context, {4, 3}, 1);
   Layer gone_layer = make_layer(context, describe(Shape{2, 1, 4}, SYNFIRE_DTYPE_F32));
   const synfire_synapse stale = gone;

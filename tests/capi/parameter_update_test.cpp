@@ -299,7 +299,7 @@ TYPED_TEST(ParameterUpdate, TheHostsValuesAreOrderedByTicket) {
   for (uint32_t k = 0; k < n_slots; ++k) {
     if (k == 2) set_parameter(layer, "tau", {tau = 10});
     if (k == 4) {
-      // Of two sets only the last counts, together with a learning rate.
+      // Only the last of two sets counts, together with a learning rate.
       set_parameter(layer, "tau", {77});
       set_parameter(layer, "tau", {tau = 20});
       EXPECT_OK(synfire_graph_set_value(graph, update, "learning_rate", -0.5));

@@ -105,7 +105,7 @@ std::vector<double> predicted(const Reduction& r, const std::vector<double>& sou
   return stored_as(dtype, results);
 }
 
-// What each element of the source receives, or nothing.
+// The gradient that each element of the source receives, or nothing.
 using Received = std::vector<std::optional<double>>;
 Received received(const Reduction& r, const std::vector<double>& source, const std::vector<double>& grad, bool wide) {
   Received to(r.shape.sequence());
@@ -516,7 +516,8 @@ TEST_F(Reduce, GradientsAreCentralDifferences) {
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
 
-// What counts is read in every replay; buffers can be rebound; a disabled operation writes nothing; the graph draws it.
+// The rows and steps that count are read in every replay; buffers can be rebound; a disabled operation writes nothing;
+// the graph draws it.
 TEST_F(Reduce, ReplaysReadWhatCounts) {
   Reduction r{{6, 3, 5}, SYNFIRE_REDUCE_MEAN};
   r.lengths = {1, 2, 3};

@@ -202,7 +202,7 @@ TEST_F(ReplaceNonfinite, EachReplayHasItsCount) {
     }
 }
 
-// What it is for: a broken frame does not silence a neuron.
+// The operation's purpose: a broken frame does not silence a neuron.
 TEST_F(ReplaceNonfinite, ANeuronGoesOnAfterABrokenFrame) {
   synfire_layer_desc of_layer = SYNFIRE_LAYER_DESC_INIT;
   of_layer.n_steps = 1;

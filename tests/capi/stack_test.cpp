@@ -1,4 +1,4 @@
-// Small layers one behind the other, which a GPU runs in fewer launches than there are operations: whatever is recorded
+// Small layers one after the other, which a GPU runs in fewer launches than there are operations: whatever is recorded
 // beside them, switched off, shared or rebound, host and GPU have the same bits everywhere.
 #include <cmath>
 

@@ -86,7 +86,7 @@ testing::AssertionResult is_ok(synfire_status status) {
 testing::AssertionResult fails_with(synfire_status status, synfire_status expected,
                                     std::initializer_list<std::string_view> words) {
   if (status != expected)
-    return testing::AssertionFailure() << "answered " << synfire_status_name(status) << " instead of "
+    return testing::AssertionFailure() << "returned " << synfire_status_name(status) << " instead of "
                                        << synfire_status_name(expected) << "; last error: " << last_error_text();
   const std::string text = last_error_text();
   if (text == poison_text) return testing::AssertionFailure() << "left the text of an earlier error: " << text;

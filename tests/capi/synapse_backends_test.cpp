@@ -33,7 +33,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
              << c.placement.lead << " padding " << c.placement.padding << " dropped " << c.dropped;
 }
 
-// What a case leaves: y, dL/dW, dL/db and dL/dx, the last three also after a second backward that adds.
+// The results of a case: y, dL/dW, dL/db and dL/dx, the last three also after a second backward that adds.
 using Results = std::vector<std::vector<double>>;
 
 class SynapseOnBothBackends : public testing::Test {

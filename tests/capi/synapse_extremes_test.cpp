@@ -22,7 +22,7 @@ constexpr uint64_t n_draws = 400;
 
 class SynapseExtremes : public SynapseTest {
  protected:
-  // What one forward and one backward leave.
+  // The results of one forward and one backward.
   template <typename R>
   struct Results {
     std::vector<double> y, dx;

@@ -651,6 +651,57 @@ TEST_F(SynapseErrors, Arrays) {
                synfire_synapse_read(still, "weight_gradient", values.data(), 1600));
 }
 
+TEST_F(SynapseErrors, Info) {
+  const Synapse synapse = make_synapse(context, describe(p, true));
+  synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+  EXPECT_OK(synfire_synapse_get_info(synapse, &info));
+  EXPECT_STREQ(info.kind, "dense");
+  EXPECT_EQ(info.input_kind, SYNFIRE_INPUT_SPIKES);
+  EXPECT_EQ(std::vector({info.input_height, info.input_width, info.input_channels}), std::vector<int64_t>({1, 1, 40}));
+  EXPECT_EQ(std::vector({info.output_height, info.output_width, info.output_channels}),
+            std::vector<int64_t>({1, 1, 10}));
+  EXPECT_EQ(info.row_operations, 400u);
+  EXPECT_EQ(info.dtype, SYNFIRE_DTYPE_F32);
+  EXPECT_EQ(info.n_arrays, 2u);
+  EXPECT_EQ(info.frozen, 0);
+  EXPECT_EQ(info.takes_mask, 1);
+  EXPECT_EQ(info.takes_dropout, 1);
+  EXPECT_EQ(info.reserved, 0u);
+  const std::vector<int64_t> shapes[] = {{10, 40, 0, 0}, {10, 0, 0, 0}};
+  for (const uint32_t i : {0u, 1u}) {
+    synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+    EXPECT_OK(synfire_synapse_get_array_info(synapse, i, &array));
+    EXPECT_STREQ(array.name, i == 0 ? "weight" : "bias");
+    EXPECT_EQ(array.dtype, SYNFIRE_DTYPE_F32);
+    EXPECT_EQ(array.trained, 1);
+    EXPECT_EQ(array.n_dimensions, 2 - i);
+    EXPECT_EQ(std::vector(array.shape, array.shape + 4), shapes[i]);
+    // The array that is listed can be read, and so can its gradient.
+    std::vector<float> values(i == 0 ? 400 : 10);
+    const std::string name = array.name;
+    for (const std::string& known_as : {name, name + "_gradient"})
+      EXPECT_OK(synfire_synapse_read(synapse, known_as.c_str(), values.data(), values.size() * sizeof(float)));
+  }
+  synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-INDEX", "index is 2", "2 arrays"),
+               synfire_synapse_get_array_info(synapse, 2, &array));
+  EXPECT_EQ(array.name, nullptr);
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "info"), synfire_synapse_get_info(synapse, nullptr));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "info"), synfire_synapse_get_array_info(synapse, 0, nullptr));
+  info.struct_size = 3;
+  EXPECT_FAILS(SYNFIRE_ERROR_STRUCT_SIZE, WORDS("info"), synfire_synapse_get_info(synapse, &info));
+
+  auto plain = describe(p, false, SYNFIRE_DTYPE_F64, SYNFIRE_INPUT_VALUES);
+  plain.frozen = 1;
+  const Synapse frozen = make_synapse(context, plain);
+  info = SYNFIRE_SYNAPSE_INFO_INIT;
+  EXPECT_OK(synfire_synapse_get_info(frozen, &info));
+  EXPECT_EQ(info.input_kind, SYNFIRE_INPUT_VALUES);
+  EXPECT_EQ(info.dtype, SYNFIRE_DTYPE_F64);
+  EXPECT_EQ(info.n_arrays, 1u);
+  EXPECT_EQ(info.frozen, 1);
+}
+
 TEST_F(SynapseErrors, Buffers) {
   const Synapse synapse = make_synapse(context, describe(p, true)),
                 values = make_synapse(context, describe(p, true, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));

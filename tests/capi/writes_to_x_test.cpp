@@ -10,7 +10,8 @@ namespace {
 const Shape shape{3, 1, 8};
 constexpr uint64_t n = 24;  // elements of that shape, and neurons of the layer whose gradient has as many
 
-// What the ways to write need beside X: layers of other models that have left a tape, and a source to read from.
+// Objects that the ways to write need beside X: layers of other models that have left a tape, and a source to read
+// from.
 struct Surroundings {
   explicit Surroundings(synfire_context in)
       : context(in),

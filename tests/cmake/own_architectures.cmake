@@ -1,4 +1,4 @@
-# What a build is for by default, on machines with these GPUs.
+# Checks the default architectures of a build on machines with these GPUs.
 cmake_minimum_required(VERSION 3.22)
 list(APPEND CMAKE_MODULE_PATH "${MODULES}")
 include(OwnArchitectures)

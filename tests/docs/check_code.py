@@ -5,7 +5,7 @@ Usage: check_code.py SOURCE_DIRECTORY [--update]                  # --update wri
 
 A block of code follows a line that says where it is from. Where Markdown is shown as it is, that line is not seen:
 
-    <!-- code docs/examples/quickstart.c quickstart -->           # what stands between two marks [quickstart] of that file
+    <!-- code docs/examples/quickstart.c quickstart -->           # the code between two marks [quickstart] of that file
     ```c
     ...
     ```

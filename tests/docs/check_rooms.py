@@ -17,28 +17,38 @@ import sys
 
 MAY_USE = {
     "base": set(),
-    "layer": {"base", "synapse", "graph"},
-    "synapse": {"base"},
+    "layer": {"base", "synapses", "graph"},
+    "synapses": {"base", "graph"},
+    # A kind of synapse: a folder of src/synapses.
+    "synapses/kinds": {"base", "synapses", "graph", "host", "cuda", "operations"},
     "files": {"base"},
     "graph": {"base"},
     "host": {"base", "graph"},
     "cuda": {"base", "graph"},
-    "operations": {"base", "layer", "synapse", "graph", "host", "cuda"},
+    "operations": {"base", "layer", "synapses", "synapses/kinds", "graph", "host", "cuda"},
     "jit": {"base", "files", "layer", "host", "cuda", "operations"},
-    "network": {"base", "files", "layer", "synapse", "graph", "operations"},
+    "network": {"base", "files", "layer", "synapses", "synapses/kinds", "graph", "operations"},
 }
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 KIND = re.compile(r"SYNFIRE_DECLARE_KIND\((\w+)\)")
 SOURCES = {".hpp", ".cpp", ".cuh", ".cu"}
 
 
+def room_of_file(name):
+    """The room of a file below src: "synapses/kinds" for "synapses/dense/host.cpp", else its first folder."""
+    folder, *inside = name.split("/")
+    return "synapses/kinds" if folder == "synapses" and len(inside) > 1 else folder
+
+
 def files_of(source, room):
-    return [path for path in sorted((source / "src" / room).rglob("*")) if path.suffix in SOURCES]
+    return [path for path in sorted((source / "src" / room.split("/")[0]).rglob("*"))
+            if path.suffix in SOURCES and room_of_file(path.relative_to(source / "src").as_posix()) == room]
 
 
 def check_kinds(source):
     """The list of kinds is complete. Returns them and the problems."""
-    kinds = {name for path in source.glob("src/operations/*/*.hpp") for name in KIND.findall(path.read_text(encoding="utf-8"))}
+    kinds = {name for rooms in ("operations", "synapses") for path in source.glob(f"src/{rooms}/*/*.hpp")
+             for name in KIND.findall(path.read_text(encoding="utf-8"))}
     listed = set(re.findall(r"KIND\((\w+)\)", (source / "src/operations/kinds.hpp").read_text(encoding="utf-8")))
     return kinds, [f"src/operations/kinds.hpp: {name} is {'not in the list' if name in kinds else 'no kind'}"
                    for name in sorted(kinds ^ listed)]
@@ -47,7 +57,8 @@ def check_kinds(source):
 def check_includes(source, kinds, may_use=None):
     may_use = may_use or MAY_USE
     problems, n_files = [], 0
-    for room in sorted(path.name for path in (source / "src").iterdir() if path.is_dir()):
+    folders = {path.name for path in (source / "src").iterdir() if path.is_dir()}
+    for room in sorted(folders | {room for room in may_use if "/" in room and room.split("/")[0] in folders}):
         if room not in may_use:
             problems.append(f"src/{room}: no such room; tests/docs/check_rooms.py lists them")
             continue
@@ -55,7 +66,7 @@ def check_includes(source, kinds, may_use=None):
             n_files += 1
             text = path.read_text(encoding="utf-8")
             for name in INCLUDE.findall(text):
-                other = name.split("/")[0]
+                other = room_of_file(name)
                 if other in may_use and other != room and other not in may_use[room]:
                     problems.append(f"{path.relative_to(source)} includes <{name}>: {room} may not use {other}")
             if room in {"host", "cuda"}:
@@ -73,11 +84,11 @@ def room_of(obj, build):
     folder, inside = re.fullmatch(r"(.*?)/?CMakeFiles/[^/]+\.dir/(.*)", posixpath.relpath(obj, build)).groups()
     inside = re.sub(r"^Unity/unity_([a-z]+)_cxx\.cxx\.", r"\1/", inside)  # several rooms are one target
     place = posixpath.normpath(posixpath.join(folder, inside.replace("__/", "../"))).split("/")
-    return place[1] if place[0] == "src" else place[0]
+    return room_of_file("/".join(place[1:])) if place[0] == "src" else place[0]
 
 
 def closure(room, may_use):
-    """What a room may use, and what that uses: inline functions of one room are compiled into others."""
+    """Returns what a room may use, and what that uses: inline functions of one room are compiled into others."""
     found, new = set(), {room}
     while new:
         found |= new
@@ -127,10 +138,10 @@ def check_symbols(source, build, objects, nm, may_use=None):
             if room in everywhere and not homes & closure(room, may_use):
                 problems.append(f"{posixpath.relpath(obj, build)} uses {symbol}, which is defined in "
                                 f"{', '.join(sorted(homes))}: {room} may not use it")
-    # What one room defines for another is declared in a header of its own.
+    # Symbols that one room defines for another are declared in a header of its own.
     words = {room: set(re.findall(r"\w+", "".join(path.read_text(encoding="utf-8") for path in files_of(source, room)
                                                     if path.suffix in {".hpp", ".cuh"})))
-             for room in everywhere if (source / "src" / room).is_dir()}
+             for room in everywhere if (source / "src" / room.split("/")[0]).is_dir()}
     for symbol, homes in sorted(strongly.items()):
         home = next(iter(homes))
         abroad = sorted(set(used.get(symbol, {})) - homes)

@@ -54,7 +54,7 @@ def install(commands, source, folder):
 
 
 def start(page, language, folder):
-    """What follows the common commands; the test's own settings are no part of what a stranger has."""
+    """Returns the lines after the common commands; a stranger does not have the test's own settings."""
     for left in folder.glob("*"):
         if left.name not in ("synfire", "build", "prefix"):
             shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -1,5 +1,5 @@
 // The claims of the page "Coming from SpikingJelly", one test for each row, named in the row: the call on the right
-// computes what the formulas behind the call on the left define. check_spikingjelly_rows.py keeps page and tests in
+// computes what the formulas of the call on the left define. check_spikingjelly_rows.py keeps page and tests in
 // agreement. SpikingJelly itself is not used; its formulas are written out below, one scalar at a time.
 #include <cmath>
 #include <optional>

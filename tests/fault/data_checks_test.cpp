@@ -61,7 +61,7 @@ TEST_F(DataChecks, ElementsOfTheDeviceStayThere) {
   put(599, 4098, nan);
   fake::reset_calls();
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-INPUT", "nan", "row 599, element 4098;"), set_data());
-  // What was found in the labels and in the inputs, and the element.
+  // The elements that were found in the labels and in the inputs, and their places.
   EXPECT_EQ(fake::calls("cudaMemcpyAsync"), 3u);
 }
 

@@ -59,7 +59,7 @@ void replay(synfire_graph graph, int i) {
   require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
 }
 
-// Of n launches and waits.
+// Counts calls in n launches and waits.
 Counts count(synfire_graph graph, int n) {
   replay(graph, 0);  // takes the references of the tapes, once
   n_allocations = n_locks = 0;

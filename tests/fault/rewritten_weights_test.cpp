@@ -1,4 +1,4 @@
-// Operations of a graph that write the weights of a synapse, and the tapes of the layers behind it.
+// Operations of a graph that write the weights of a synapse, and the tapes of the layers after it.
 #include "fake_cuda.hpp"
 
 #include <cuda/cuda_device.hpp>
@@ -9,7 +9,7 @@
 #include <operations/neuron/backward.hpp>
 #include <operations/neuron/forward.hpp>
 #include <operations/parameters/set_parameters.hpp>
-#include <operations/synapse/synapse.hpp>
+#include <synapses/dense/dense.hpp>
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class RewrittenWeights : public testing::TestWithParam<bool> {
     synfire_synapse_desc described = SYNFIRE_SYNAPSE_DESC_INIT;
     described.n_inputs = n_inputs;
     described.n_outputs = n_neurons;
-    synapse_ = taken(operations::make_synapse(*context_, core::SynapseSpec(described), nullptr));
+    synapse_ = taken(operations::make_dense(*context_, operations::DenseSpec(described), nullptr));
     synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
     desc.n_steps = n_steps;
     desc.n_neurons = n_neurons;
@@ -89,7 +89,7 @@ class RewrittenWeights : public testing::TestWithParam<bool> {
   }
 
   Ref<core::Context> context_;
-  Ref<core::Synapse> synapse_;
+  Ref<operations::DenseSynapse> synapse_;
   Ref<core::Layer> layer_;
   Ref<core::Buffer> input_, v_final_, grad_v_;
   Ref<core::Graph> graph_;

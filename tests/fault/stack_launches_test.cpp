@@ -43,7 +43,7 @@ TEST_F(StackLaunches, AStepOfSmallLayersIsCapturedTwice) {
   EXPECT_EQ(captures_of(large), 1u) << "nothing of it gains";
 }
 
-// Layers behind one another, whose passes are recorded into a graph.
+// Layers one after another, whose passes are recorded into a graph.
 struct Layers {
   Graph graph;
   std::vector<Buffer> buffers;

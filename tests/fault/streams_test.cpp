@@ -1,4 +1,4 @@
-// What a launch assumes about streams and threads, and what it checks: the stream's device, and the current context.
+// A launch's assumptions about streams and threads, and its checks: the stream's device, and the current context.
 // The order of replays on several streams is in order_test.cpp, captures are in capture_test.cpp.
 #include "stream_fixture.hpp"
 

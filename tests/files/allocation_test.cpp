@@ -1,4 +1,4 @@
-// What reading allocates is bounded by the bytes that are there, whatever they claim; and an allocation that fails
+// Allocations of a reader are bounded by the bytes that are there, whatever they claim; and an allocation that fails
 // leaves nothing behind.
 #include "counted_new.hpp"
 #include "support.hpp"

@@ -377,7 +377,7 @@ TEST_F(FilesOnDisk, AFillThatFailsLeavesTheOldFile) {
   EXPECT_EQ(n_files(), 1u);
 }
 
-// What a killed process leaves is in nobody's way.
+// Files that a killed process leaves behind hinder nobody.
 TEST_F(FilesOnDisk, AProcessKilledHalfWayLeavesTheOldFile) {
   put(path(), "old");
   writer_.add_filled("deadly", Dtype::u8, Shape{1}, [](std::span<std::byte>) { ::raise(SIGKILL); });

@@ -19,7 +19,7 @@ void require_soundness(std::span<const std::byte> file) {
 
 }  // namespace
 
-// Each input is read as a file, and as a header behind a byte that says how many bytes of tensors follow it.
+// Each input is read as a file, and as a header after a byte that says how many bytes of tensors follow the header.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> input = std::as_bytes(std::span(data, size));
   require_soundness(input);

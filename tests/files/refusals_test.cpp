@@ -69,22 +69,22 @@ TEST(FileRefusals, HeadersThatAreNoJson) {
       {"{\"a\":{\"dtype\":7}}", "a string", 14},
       {"{\"a\":{\"shape\":{}}}", "an array", 14},
       {"{\"a\":{\"shape\":[1 2]}}", "',' or ']'", 17},
-      {"{\"a\":{\"shape\":[1,]}}", "whole number", 17},
-      {"{\"a\":{\"shape\":[,1]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[\"1\"]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[[1]]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[-1]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[-0]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[+1]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[01]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[1.0]}}", "whole number", 15},
-      {"{\"a\":{\"shape\":[1e3]}}", "whole number", 15},
+      {"{\"a\":{\"shape\":[1,]}}", "integer", 17},
+      {"{\"a\":{\"shape\":[,1]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[\"1\"]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[[1]]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[-1]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[-0]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[+1]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[01]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[1.0]}}", "integer", 15},
+      {"{\"a\":{\"shape\":[1e3]}}", "integer", 15},
       {"{\"a\":{\"shape\":[0x1]}}", "',' or ']'", 16},
       {"{\"a\":{\"shape\":[9223372036854775808]}}", "2^63 - 1", 15},
       {"{\"a\":{\"shape\":[99999999999999999999999999]}}", "2^63 - 1", 15},
       {"{\"a\":{\"shape\":[1", "',' or ']'", 16},
-      {"{\"a\":{\"shape\":[", "whole number", 15},
-      {"{\"a\":{\"data_offsets\":[0,-1]}}", "whole number", 24},
+      {"{\"a\":{\"shape\":[", "integer", 15},
+      {"{\"a\":{\"data_offsets\":[0,-1]}}", "integer", 24},
       {"{\"a\":{\"data_offsets\":7}}", "an array", 21},
   };
   for (const auto& one : cases) {
@@ -200,10 +200,11 @@ TEST(FileRefusals, OffsetsThatOverlapLeaveHolesOrWrap) {
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "0,2"), "1234", "tensor ", "[0, 2]", "overlap");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("3,5", "0,2"), "12345", "tensor \"a\"", "[3, 5]", "holes");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("1,3", "3,5"), "12345", "tensor \"a\"", "[1, 3]", "holes");
-  EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "2,4"), "123", "tensor \"b\"", "behind the file", "at 3");
+  EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "2,4"), "123", "tensor \"b\"", "beyond the end of the file",
+                      "at 3");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "2,4"), "12345", "end at 4", "at 5 bytes");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("2,0", "2,4"), "1234", "tensor \"a\"", "ends before it begins");
-  EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "2,9223372036854775807"), "1234", "behind the file");
+  EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", pair("0,2", "2,9223372036854775807"), "1234", "beyond the end of the file");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", "{" + entry("a", "NEW", "2", "1,2") + "}", "12", "holes");
   EXPECT_FILE_REFUSED("[SYN-FILE-OFFSETS]", "{}", "1", "end at 0", "at 1 bytes");
 }

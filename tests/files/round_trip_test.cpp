@@ -129,7 +129,7 @@ TEST(FileRoundTrip, NamesOfAnyCharacters) {
   }
 }
 
-// What fill throws is passed on.
+// Exceptions of `fill` are passed on.
 TEST(FileRoundTrip, AFillMayFail) {
   SafetensorsWriter writer;
   writer.add_filled("w", Dtype::u8, Shape{1}, [](std::span<std::byte>) { throw 7; });

@@ -1,4 +1,4 @@
-// What must hold of the reader for any bytes: it refuses them by a rule of its own, or what it returns lies inside
+// The rules that the reader keeps for any bytes: it refuses them by a rule of its own, or what it returns lies inside
 // them, and written again it is the same file. For the tests of damaged files and for the fuzzer.
 #ifndef SYNFIRE_TESTS_FILES_SOUND_READING_HPP
 #define SYNFIRE_TESTS_FILES_SOUND_READING_HPP
@@ -20,7 +20,7 @@ struct Reading {
   std::string problem;  // what does not hold; empty if all does
 };
 
-// What was read, without tensors of unknown types.
+// The tensors that were read, without those of unknown types.
 inline std::vector<std::byte> written_again(const SafetensorsFile& file) {
   SafetensorsWriter writer;
   for (const auto& tensor : file.tensors())
@@ -54,7 +54,7 @@ inline std::string problem_of(const SafetensorsFile& read, std::span<const std::
 }
 
 inline Reading read_soundly(std::span<const std::byte> bytes) {
-  // A copy without room behind it, so that sanitizers see every byte too many.
+  // A copy without room after it, so that sanitizers see every byte too many.
   const std::vector<std::byte> file(bytes.begin(), bytes.end());
   try {
     return {"", problem_of(SafetensorsFile::from_memory(file), file)};

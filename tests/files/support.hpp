@@ -1,4 +1,4 @@
-// What the tests of src/files share: bytes, files laid out by hand, and refusals.
+// Support for the tests of src/files: bytes, files laid out by hand, and refusals.
 #ifndef SYNFIRE_TESTS_FILES_SUPPORT_HPP
 #define SYNFIRE_TESTS_FILES_SUPPORT_HPP
 

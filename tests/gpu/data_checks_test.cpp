@@ -52,7 +52,7 @@ class LargeData : public testing::Test {
     synfire_context_reclaim(nullptr, nullptr);
   }
   void put(uint64_t at, unsigned char value) { REQUIRE_OK(synfire_buffer_upload(inputs, at, &value, 1)); }
-  // What the library says, "" if it takes the data.
+  // Returns the library's error, "" if it takes the data.
   std::string answer() {
     if (synfire_network_set_data(network, SYNFIRE_DATA_EVALUATION, n_rows, inputs, labels, nullptr, nullptr, nullptr) >=
         0)

@@ -18,7 +18,7 @@ struct Results {
   std::vector<uint32_t> spikes;
 };
 
-// What the text computes. Returns the first error of CUDA (layer_source_kernels.cu).
+// Computes the results of the text. Returns the first error of CUDA (layer_source_kernels.cu).
 int run_text(const std::vector<float>& x, const std::vector<float>& grad_spike, Results& results);
 
 }  // namespace exported

@@ -50,7 +50,7 @@ DIGITS_TESTS = ROOT / "docs" / "examples" / "digits" / "tests"
 sys.path[:0] = [str(DIGITS_TESTS), str(ROOT / "bindings" / "programs")]
 import check_resume  # noqa: E402
 import compare_backends  # noqa: E402
-# What 30 epochs learn from the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt.
+# The results of 30 epochs on the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt.
 FEW_WEIGHTS = "224e3323061ef367"
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
 # copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
@@ -90,7 +90,7 @@ MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicro
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
-# What is the same of runs of the same kernels on the same GPU.
+# Entries that are the same in runs of the same kernels on the same GPU.
 SAME_CODE = ("gpu_sources_sha256", "device", "driver")
 # The classes of C# tests that can run on a GPU: they access device memory only by copies.
 CSHARP_TESTS = ("Changes", "Steps", "Lifetime")
@@ -209,7 +209,7 @@ class Suite:
         record = self.evidence["tests"] = {"backend": "cuda", "process_per_test": True, "programs": {}}
         programs = list(self.test_programs())
         self.count(bool(programs), "the build has test programs")
-        # Of all programs together, those first that compile what they run, because each of their tests takes long.
+        # Programs that compile what they run come first, because each of their tests takes long.
         tests = [(program, name) for program in sorted(programs, key=lambda path: path.name not in SLOW_PROGRAMS)
                  for name in self.list_tests(program)]
         measuring = [test for test in tests if self.measures(test[1])]

@@ -1,5 +1,5 @@
-// What synfire_graph_launch() adds to a bare cudaGraphLaunch(). Both launch the same kernels, alternating in one
-// process and in both orders, and both are waited for in the same way. The bare graph has Synfire's own nodes and
+// The time that synfire_graph_launch() adds to a bare cudaGraphLaunch(). Both launch the same kernels, alternating in
+// one process and in both orders, and both are waited for in the same way. The bare graph has Synfire's own nodes and
 // edges as a child graph, and a kernel that does nothing instead of the signal.
 #include "caller_kernels.hpp"
 #include "driver_function.hpp"

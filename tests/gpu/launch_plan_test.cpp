@@ -184,7 +184,7 @@ Ownership backward_of(const Given& given) {
   return plan_of(planned.backward(), h200).ownership;
 }
 
-// Of many neurons: rows that are aligned, and any rows.
+// The plan for many neurons: for rows that are aligned, and for any rows.
 struct Expected {
   Ownership aligned, any;
 };
@@ -204,8 +204,8 @@ bool at_once(const Ownership& ownership) {
   return ownership.kind == OwnershipKind::strided_at_once || ownership.kind == OwnershipKind::adjacent_at_once;
 }
 
-// What LIF with a sigmoid takes for one storage type; `short_` is for sequences of at most `short_steps`. Written down
-// here, and not read from the tables that the plan reads.
+// The kernels of LIF with a sigmoid for one storage type; `short_` is for sequences of at most `short_steps`. Written
+// down here, and not read from the tables that the plan reads.
 struct TypeWidths {
   int32_t dtype;
   Expected forward, short_forward, backward, short_backward;
@@ -261,7 +261,7 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
   }
 }
 
-// Of a short sequence a thread has more neurons where its bytes are too few, and loads all rows at once.
+// A thread has more neurons of a short sequence if the bytes of one are too few, and loads all rows at once.
 TEST(LaunchPlan, WidthsOfShortSequences) {
   constexpr int64_t many = 1 << 22, few = 4096;
   for (const TypeWidths& type : types) {
@@ -460,7 +460,7 @@ TEST(LaunchPlan, NamesInAList) {
   EXPECT_FALSE(contains_name("lif", "plif"));
 }
 
-// What a build left out is named, with what it was configured with; of what it has, the kernel is the one of any build.
+// Errors name the kernels that a build left out, and its configuration. The other kernels are those of any build.
 TEST(LaunchPlan, KernelsThatTheBuildLeftOut) {
   static constexpr BuiltKernels few = {"f32:f64", "lif:li"};
   const std::tuple<int32_t, int32_t, const char*> layers[] = {

@@ -166,7 +166,7 @@ class Run {
     uint64_t bytes;
   };
 
-  // Poisoned, from element `first` on, without an element behind the last step.
+  // Poisoned, from element `first` on, without an element after the last step.
   void array(const char* name, int32_t dtype, uint64_t steps, uint64_t row, synfire_buffer& window) {
     const uint64_t width = bytes_of(dtype), pitch = row + c_.padding;
     const uint64_t elements = (steps - 1) * pitch + row;
@@ -303,7 +303,7 @@ TEST_P(OddShapes, ModelsSurrogatesTapesAndParametersPerNeuron) {
   }
 }
 
-// What compute-sanitizer runs: accesses up to the ends of arrays, with few steps.
+// Cases for compute-sanitizer: accesses up to the ends of arrays, with few steps.
 TEST_P(OddShapes, EndsOfArrays) {
   for (const Shape& shape : {Shape{1, 1, 1}, Shape{2, 3, 5}, Shape{3, 1, 140003}, Shape{9, 2, 33}, Shape{2, 256, 784},
                              Shape{1, 1501, 100}, Shape{2, 20001, 10}, Shape{4, 1, 140000}}) {

@@ -1,5 +1,5 @@
-// What tests of launching replay: forward and backward of 1024 LIF neurons over 8 steps, recorded and instantiated in
-// its own context.
+// Passes that tests of launching replay: forward and backward of 1024 LIF neurons over 8 steps, recorded and
+// instantiated in its own context.
 #ifndef SYNFIRE_TESTS_GPU_RECORDED_PASSES_HPP
 #define SYNFIRE_TESTS_GPU_RECORDED_PASSES_HPP
 

@@ -1,4 +1,4 @@
-"""What gpu_suite.py records of stages that run one by one. Needs no GPU.
+"""Tests the records of gpu_suite.py for stages that run one by one. Needs no GPU.
 
 Usage: suite_record_test.py
 """

@@ -61,7 +61,7 @@ class Planned {
 
   std::map<const void*, uint64_t> allocated;
   core::Ref<core::Layer> layer;
-  // Of a model that never fires, grad_spike is V of every step, and then its gradient.
+  // If the model never fires, grad_spike is V of every step, and then its gradient.
   core::Ref<core::Buffer> x, spikes, grad_spike, grad_x;
 
  private:

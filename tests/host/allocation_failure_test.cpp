@@ -100,7 +100,7 @@ constexpr uint64_t n_row = batch * n_neurons, n_sequence = n_steps * n_row;
 
 struct World {
   synfire_context context = nullptr;
-  synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs behind the synapse
+  synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs after the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
   synfire_synapse learned = nullptr;
@@ -273,12 +273,12 @@ const std::vector<Kind>& kinds() {
          desc.tape = SYNFIRE_TAPE_STORE;
          return synfire_graph_record_forward(w.graph, w.second, &desc);
        }},
-      {"record_forward behind a synapse",
+      {"record_forward after a synapse",
        [](World& w) {
          const synfire_forward_desc desc = w.behind_synapse();
          return synfire_graph_record_forward(w.graph, w.second, &desc);
        }},
-      {"record_backward behind a synapse",
+      {"record_backward after a synapse",
        [](World& w) {
          synfire_backward_desc desc = SYNFIRE_BACKWARD_DESC_INIT;
          desc.grad_spike_seq = w.grad_spike;

@@ -273,7 +273,7 @@ class Layer {
   std::vector<synfire_buffer> buffers_;
 };
 
-// What is hashed: models times surrogates, each id once.
+// The combinations that are hashed: models times surrogates, each id once.
 struct Choice {
   std::vector<int32_t> models, surrogates;
   int32_t added_surrogate = 0;  // hashed with every model here

@@ -1,4 +1,4 @@
-// What a network takes to be built, saved and loaded grows with its length, and not with its square: this counts the
+// The work to build, save and load a network grows with its length, and not with its square: this counts the
 // allocations, the bytes that they have, the bytes that are copied, and the comparisons of texts, which depend on no
 // clock. Searches through lists of numbers are not counted; NetworkChains (tests/capi) measures their time.
 #include <synfire/synfire.h>

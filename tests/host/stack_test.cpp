@@ -38,7 +38,7 @@ void raise_to(std::atomic<size_t>& most, size_t depth) {
   }
 }
 
-// What the thread does, for the text about a call that reaches the protected memory.
+// The thread's current call, for the text about a call that reaches the protected memory.
 thread_local const char* what_is_called = "";
 
 void say_overflow(int, siginfo_t*, void*) {

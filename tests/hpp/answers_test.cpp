@@ -10,7 +10,7 @@
 
 namespace {
 
-// What the next calls return, and the arguments that they received.
+// The results of the next calls, and the arguments that they received.
 struct Script {
   synfire_status status = SYNFIRE_OK;
   const char* text = "";

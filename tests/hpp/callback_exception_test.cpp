@@ -20,7 +20,7 @@ using synfire::Buffer;
 using synfire::Context;
 using synfire::Graph;
 
-// What a node does before it adds 1 to its buffer; null means nothing.
+// An action of a node before it adds 1 to its buffer; null means none.
 using Deed = std::function<void()>;
 
 synfire_status SYNFIRE_CALL call_deed(void* user, const synfire_native_call* call) {

@@ -69,7 +69,7 @@ struct Rig {
   Buffer sequence(std::uint64_t count) const {
     return Buffer(context, synfire::buffer_desc<float>(count, SYNFIRE_MEMORY_PINNED));
   }
-  // What a pass has written.
+  // The results of a pass.
   std::vector<std::vector<float>> results() {
     std::vector<float> weight_gradient(12);
     synfire::read(synapse, "weight_gradient", weight_gradient);

@@ -1,5 +1,5 @@
-// Models and surrogates that are loaded as text: their bits are those of C, they stand where built-in ones do, and what
-// is refused says why. The texts and their cache are those of tests/jit.
+// Models and surrogates that are loaded as text: their bits are those of C, they are used wherever built-in ones are,
+// and refusals say why. The texts and their cache are those of tests/jit.
 #include <algorithm>
 #include <fstream>
 #include <sstream>

@@ -146,7 +146,7 @@ elseif(STEP STREQUAL "static_symbols")
   if(n LESS 100 OR strong)
     message(FATAL_ERROR "of ${n} symbols these are not the library's own: ${strong}")
   endif()
-  # What is compiled for AVX2 and AVX-512 defines nothing that the linker could choose in place of the program's copy.
+  # Code that is compiled for AVX2 and AVX-512 defines nothing that the linker could choose in place of the program's copy.
   file(GLOB_RECURSE objects "${BUILD_DIR}/src/operations/*.o" "${BUILD_DIR}/src/operations/*.obj")
   list(FILTER objects INCLUDE REGEX "avx")
   list(LENGTH objects n)

@@ -87,7 +87,7 @@ TEST_F(CompiledCache, LoadsWithoutACompilerAtWork) {
   EXPECT_EQ(info_of(model).from_cache, 1);
 }
 
-// What a check says of loops was found when the text was compiled: no compiler runs again.
+// A check reports loops as they were found when the text was compiled: no compiler runs again.
 TEST_F(CompiledCache, ChecksNeedNoCompiler) {
   synfire_load_desc desc = load_desc(twin_text, "twin");
   desc.cache = folder_.c_str();
@@ -173,7 +173,7 @@ TEST_F(CompiledCache, IsForOneUserOnly) {
   ASSERT_EQ(::stat(inner.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
   if (::geteuid() != 0) return;
-  // Of another user: the folder, then an entry.
+  // The folder belongs to another user, then an entry does.
   ASSERT_EQ(::chown(inner.c_str(), 12345, 12345), 0);
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-CACHE", "another"),
                synfire_model_load(context_, &desc, &model));

@@ -315,7 +315,7 @@ TEST(Loaded, WorksInNetworksAndTheirFiles) {
   EXPECT_EQ(surrogate, id_of(smooth));
 }
 
-// Behind a synapse and in front of one.
+// The model runs after a synapse and before one.
 TEST(Loaded, LearnsInANetwork) {
   const Context context = make_context();
   const Model twin = load_model(context, load_desc(twin_text, "twin"));
@@ -424,7 +424,7 @@ std::string source_of(synfire_layer layer) {
   return text;
 }
 
-// Of any layer, on any backend; tests/gpu compiles and runs one.
+// Any layer on any backend has a source; tests/gpu compiles and runs one.
 TEST(LayerSource, IsSelfContained) {
   const Context context = make_context();
   const Model twin = load_model(context, load_desc(twin_text, "twin"));

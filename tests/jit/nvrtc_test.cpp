@@ -182,7 +182,7 @@ TEST_F(Nvrtc, EndsAtTheTimeOut) {
   }
 }
 
-// What the time-out counts: processor time, and the time of a compiler that waits for something.
+// The time-out counts processor time, and the time of a compiler that waits for something.
 CompilerThread::Used used_by(bool works) {
   std::atomic<bool> is_over{false};
   std::mutex asleep;

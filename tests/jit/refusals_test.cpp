@@ -190,7 +190,7 @@ TEST_F(LoadRefused, CompilersThatFail) {
   with_compiler("echo 'internal compiler error: oh'; exit 4",
                 [&] { refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "internal", "4"), desc); });
   with_compiler("exit 0", [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-FILES", "model.so"), desc); });
-  // What it makes is no shared object; what it leaves beside it goes too.
+  // The compiler's output is no shared object; files that it leaves beside it are removed too.
   with_compiler(
       "touch \"$TMPDIR/left.s\"; mkdir \"$TMPDIR/deep\"; touch \"$TMPDIR/deep/left\"\n"
       "while [ \"$1\" != -o ]; do shift; done; echo nonsense > \"$2\"",

@@ -68,7 +68,7 @@ std::vector<SurrogateOps> surrogates_of(model::List<Entries...>) {
 
 // ---- models ---------------------------------------------------------------------------------------------------------
 
-// What a step has computed, for its adjoint.
+// Values that a step has computed, for its adjoint.
 struct StepTape {
   State before;
   double x, h, spike, g;
@@ -224,8 +224,8 @@ struct Network {
   bool squared_error = false;
 };
 
-// What a forward leaves: the outputs of every layer [T, B, N] (spikes, and of the readout V), and what its backward
-// reads.
+// The results of a forward: the outputs of every layer [T, B, N] (spikes, or V of the readout), and the values that its
+// backward reads.
 struct Pass {
   std::vector<Doubles> outputs;
   std::vector<std::vector<StepTape>> tapes;
@@ -372,7 +372,7 @@ Layer draw_layer(Draw& draw, const ModelOps& neuron, const SurrogateOps& surroga
   return layer;
 }
 
-// Whether no potential is close to where a surrogate bends: a difference across it would not be one.
+// True if no potential is close to where a surrogate bends: a difference across it would not be one.
 bool is_smooth(const Network& network, const Pass& pass) {
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
@@ -436,7 +436,7 @@ class NetworkGradients : public testing::Test {
   int n_gradients_ = 0;
 };
 
-// Every model stands in both layers with every surrogate that has a primitive, in turn.
+// Every model is in both layers with every surrogate that has a primitive, in turn.
 TEST_F(NetworkGradients, EqualCentralDifferences) {
   std::vector<const ModelOps*> firing;
   const ModelOps* readout = nullptr;

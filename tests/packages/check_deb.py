@@ -31,7 +31,7 @@ def expect(condition, text):
 def run(*command, fails=False, **options):
     answer = subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace", **options)
     print("$", *command, "\n" + answer.stdout + answer.stderr)
-    expect((answer.returncode != 0) == fails, f"{command[0]} answered {answer.returncode}")
+    expect((answer.returncode != 0) == fails, f"{command[0]} returned {answer.returncode}")
     return answer.stdout + answer.stderr
 
 

@@ -31,12 +31,12 @@ def run(*command, status=0, env=None):
     answer = subprocess.run([str(part) for part in command], capture_output=True, env=env or KEPT)
     text = (answer.stdout + answer.stderr).decode("utf-8", "replace")
     print("$", *command, "\n" + text)
-    expect(answer.returncode == status, f"{command[0]} answered {answer.returncode}, not {status}")
+    expect(answer.returncode == status, f"{command[0]} returned {answer.returncode}, not {status}")
     return text
 
 
 def check_refusals(work, linux):
-    """What cannot be packed is refused with its reason, and nothing is left."""
+    """Builds that cannot be packed are refused with the reason, and nothing is left."""
     script = ROOT / "cmake/pack_sdk.cmake"
     for arguments, text in (((), "give -D LINUX_BUILD=FOLDER"),
                             ((f"-DLINUX_BUILD={work}/nowhere",), "which is no build folder")):

@@ -43,7 +43,7 @@ elseif(WHAT STREQUAL "stack")
   execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${LIBRARY}" COMMAND grep -E "vmov.*\\(%r[sb]p"
     OUTPUT_VARIABLE code RESULTS_VARIABLE statuses)
   if(NOT statuses STREQUAL "0;0")
-    message(FATAL_ERROR "objdump and grep answered ${statuses}")
+    message(FATAL_ERROR "objdump and grep returned ${statuses}")
   endif()
   string(REGEX MATCHALL "[^\n]*vmov(dqu|up)[^\n]*%[yz]mm[^\n]*\\(%r[sb]p[^\n]*" unaligned "${code}")
   string(REGEX MATCHALL "[^\n]*vmov(ap|dqa|nt)[^\n]*\\(%r[sb]p[^\n]*" aligned "${code}")

@@ -20,7 +20,7 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// Whether cuBLAS was found.
+  /// True if cuBLAS was found.
   bool available() const { return parts_ != nullptr; }
 
   /// Seconds of one pass over these products, in f32 or with TF32, as a CUDA graph: the median of `samples`.

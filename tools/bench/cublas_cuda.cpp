@@ -17,7 +17,7 @@
 namespace synfire_bench {
 namespace {
 
-// What cublas_api.h declares, as far as it is needed here.
+// The part of cublas_api.h that is needed here.
 using Handle = void*;
 constexpr int no_transpose = 0, transpose = 1;
 constexpr int default_math = 0, tf32_math = 3;

@@ -54,7 +54,7 @@ Owned<synfire_network> make_network(const Machine& machine, const Inputs& inputs
   return network;
 }
 
-// Of memory that is all zeros: these are labels, spikes and values.
+// The memory is all zeros: valid labels, spikes and values.
 Owned<synfire_buffer> make_buffer(const Machine& machine, std::int32_t memory, std::int32_t dtype,
                                   std::uint64_t n_elements) {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;

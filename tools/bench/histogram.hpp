@@ -14,7 +14,7 @@ namespace synfire_bench {
 struct HistogramPanel {
   std::string title, subtitle;
   const Distribution* measured;
-  const Distribution* beside;  ///< drawn as a line behind it; may be empty
+  const Distribution* beside;  ///< drawn as a line in the background; may be empty
 };
 
 /// Returns SVG. The values are microseconds.

@@ -11,7 +11,7 @@
 
 namespace synfire_bench {
 
-/// What is measured together: one chain with several wait policies, and a bare graph for comparison.
+/// A group is measured together: one chain with several wait policies, and a bare graph for comparison.
 struct Group {
   ChainShape shape;
   bool busy = false, high = false;

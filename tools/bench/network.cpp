@@ -85,7 +85,7 @@ void Network::make_stage(std::uint64_t index) {
   synapse_desc.n_outputs = count(stage.neurons);
   synapse_desc.bias = 1;
   synapse_desc.seed = seed_of_weights + index;
-  synapse_desc.gain = 6;  // so that neurons fire behind an input of 5 %
+  synapse_desc.gain = 6;  // so that neurons fire with 5 % of the inputs spiking
   synfire_synapse synapse = nullptr;
   check(synfire_synapse_create(machine_.context(), &synapse_desc, &synapse), "synfire_synapse_create");
   stage.synapse.reset(synapse);

@@ -45,7 +45,7 @@ struct NetworkChoice {
   bool profile = false;
 };
 
-/// What `shapes` measures; null or 0 means not chosen.
+/// The shapes that `shapes` measures; null or 0 means not chosen.
 struct ShapesChoice {
   const ShapesPart* part = nullptr;  ///< null until all options are read
   const Dtype* dtype = nullptr;

@@ -32,7 +32,7 @@ synfire_layer_memory layer_memory(const Job& job) {
   return memory;
 }
 
-// What the tape stores per step: H, and also spikes if H has 16 bits.
+// The tape stores H for each step, and also spikes if H has 16 bits.
 std::uint64_t stored_bytes(const Job& job) {
   const synfire_layer_memory memory = layer_memory(job);
   switch (job.tape->id) {

@@ -36,7 +36,7 @@ typedef struct synfire_decode_rate_desc {
   uint64_t n_delays SYNFIRE_LENGTH_OF(delays);
   /** A layer whose own spikes are decoded. Default: none. */
   synfire_layer source SYNFIRE_NULLABLE;
-  /** What of the layer. Given exactly if `source` is. */
+  /** The part of the layer. Given exactly if `source` is. */
   const char *state SYNFIRE_WITH(source);
 } synfire_decode_rate_desc;
 

@@ -13,17 +13,17 @@ typedef struct synfire_delay_line_desc {
   synfire_buffer start SYNFIRE_NULLABLE SYNFIRE_READ("[N]");
 } synfire_delay_line_desc;
 
-/** What a delay line tells of itself. */
+/** The state of a delay line. */
 typedef struct synfire_delay_line_state {
   /** `sizeof(synfire_delay_line_state)`. */
   uint32_t struct_size;
   /** The tap that is written next. */
   int32_t position;
-  /** What its signals are multiplied by. */
+  /** The factor of its signals. */
   double gain;
 } synfire_delay_line_state;
 
-/** What one use of a delay line does. */
+/** One use of a delay line. */
 typedef struct synfire_delay_desc {
   /** `sizeof(synfire_delay_desc)`. */
   uint32_t struct_size;

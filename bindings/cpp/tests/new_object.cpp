@@ -1,5 +1,5 @@
 // Uses the class and the member functions that follow from delay_line.h, with functions of the C ABI of its own: it
-// runs without the library, and answers how many checks failed.
+// runs without the library, and returns how many checks failed.
 #include <synfire/synfire.hpp>
 
 #include <cmath>
@@ -50,7 +50,7 @@ void expect(bool good, const char* what) {
   ++failures;
 }
 
-// What the functions below saw last, and what they answer.
+// The arguments that the functions below saw last, and their results.
 std::string log;
 double gain = 1;
 std::vector<double> taps;

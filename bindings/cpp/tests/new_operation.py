@@ -27,7 +27,7 @@ BLOCKS = re.compile(r"(bindings/cpp/generate.py: begin ([\w ]+)\n).*?(?=[ ]*// -
 
 
 def compiled(compiler, standard, include, program, *options):
-    """Whether a program compiles, and what the compiler says."""
+    """Returns whether a program compiles, and the compiler's messages."""
     answer = subprocess.run([compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
                              "-Werror", *options, f"-I{include}", HERE / program],
                             capture_output=True, text=True, check=False)

@@ -30,7 +30,7 @@ static class Quickstart
         int lateFrames = 0;
 
         // [quickstart]
-        using (var context = new Context())                                    // a GPU when one answers, else the host
+        using (var context = new Context())                                    // a GPU if one is usable, else the host
         using (var lif = new Layer(context, steps: Steps, neurons: Neurons))   // LIF, f32, hard reset: all defaults
         using (var x = lif.CreateSequence<float>(MemoryKind.Pinned))           // x [16, 128]
         using (var spikes = lif.CreateSpikes(MemoryKind.Pinned))               // spikes [16, 4], 32 a word

@@ -108,7 +108,7 @@ namespace Synfire
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
 
-        /// <summary>What the elements are.</summary>
+        /// <summary>The type of the elements.</summary>
         public DType DType { get; }
 
         /// <summary>Which kind of memory it is.</summary>
@@ -129,7 +129,7 @@ namespace Synfire
         /// <summary>Bytes of memory.</summary>
         public long Bytes { get; }
 
-        /// <summary>Whether the program can reach the memory: it can, unless it is a GPU's own.</summary>
+        /// <summary>True if the program can reach the memory: it can, unless it is a GPU's own.</summary>
         public bool IsHostAccessible { get { return MemoryKind != MemoryKind.Device || Context.IsHost; } }
 
         /// <summary>

@@ -9,7 +9,7 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// What a graph has counted and timed since it was created or reset. Times are nanoseconds from the call of a
+    /// Counts and times of a graph since it was created or reset. Times are nanoseconds from the call of a
     /// launch to the first wait that saw the replay done.
     /// </summary>
     public readonly struct GraphStatistics
@@ -82,7 +82,7 @@ namespace Synfire
         /// <param name="operation">Its number: what <see cref="LastOperation"/> was after it was recorded.</param>
         /// <param name="name">
         /// <c>value</c> of a fill, <c>scale</c> or <c>keep</c> of a sum, <c>learning_rate</c> of an update, <c>seed</c>
-        /// or <c>offset</c> of an encoding (whole numbers from 0 to 2^53).
+        /// or <c>offset</c> of an encoding (integers from 0 to 2^53).
         /// </param>
         /// <param name="value">The number.</param>
         public void SetValue(int operation, string name, double value)

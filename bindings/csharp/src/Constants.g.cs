@@ -299,7 +299,7 @@ namespace Synfire
         /// <summary>A compiler is at work.</summary>
         Compile = 1,
 
-        /// <summary>What it made is being loaded and stored in the cache.</summary>
+        /// <summary>The compiled code is being loaded and stored in the cache.</summary>
         Finish = 2
     }
 
@@ -496,7 +496,7 @@ namespace Synfire
         /// <summary>The largest over the steps, <c>[B, C]</c>.</summary>
         Max = 2,
 
-        /// <summary>That of the last step, <c>[B, C]</c>.</summary>
+        /// <summary>The value of the last step, <c>[B, C]</c>.</summary>
         Last = 3,
 
         /// <summary>Every step, <c>[T, B, C]</c>. In the loss, each step is a sample.</summary>

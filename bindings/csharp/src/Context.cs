@@ -14,7 +14,7 @@ namespace Synfire
     public sealed unsafe partial class Context : SynfireObject
     {
         /// <summary>
-        /// Creates a context: by default on a GPU when one answers, else on the host.
+        /// Creates a context: by default on a GPU if one is usable, else on the host.
         /// </summary>
         /// <param name="backend">What to run on.</param>
         /// <param name="device">Number of the GPU.</param>
@@ -45,10 +45,10 @@ namespace Synfire
 
         internal synfire_context Raw { get { return new synfire_context(Handle.Value); } }
 
-        /// <summary>Whether it runs on the host: then the program reaches all of its memory.</summary>
+        /// <summary>True if it runs on the host: then the program reaches all of its memory.</summary>
         public bool IsHost { get; }
 
-        /// <summary>What it runs on.</summary>
+        /// <summary>The properties of the context and of its device.</summary>
         public ContextProperties Properties
         {
             get
@@ -245,7 +245,7 @@ namespace Synfire
             EncodeBernoulli(Spikes.Encoding(rates, spikes, steps, neurons, batch, seed, offset, ratesPerStep), stream);
         }
 
-        /// <summary>What it runs on, in words.</summary>
+        /// <summary>The device in words.</summary>
         public override string ToString() { return IsClosed ? "Context (closed)" : "Context on " + Properties.Name; }
     }
 
@@ -297,7 +297,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What a context runs on.</summary>
+    /// <summary>Properties of a context and of the device that it runs on.</summary>
     public sealed class ContextProperties
     {
         internal unsafe ContextProperties(synfire_context_properties raw)
@@ -332,7 +332,7 @@ namespace Synfire
         /// <summary>Multiprocessors of the GPU; 0 on the host.</summary>
         public int Multiprocessors { get; }
 
-        /// <summary>CUDA driver version; 0 when none answers.</summary>
+        /// <summary>CUDA driver version; 0 if there is none.</summary>
         public int DriverVersion { get; }
 
         /// <summary>CUDA runtime version inside the library; 0 when built without CUDA.</summary>

@@ -8,7 +8,7 @@ namespace Synfire
 {
     internal static class ElementTypes
     {
-        // What a C# type is unless something else is stated.
+        // The meaning of a C# type unless another one is stated.
         public static DType Of(Type type)
         {
             if (type == typeof(float)) return DType.F32;
@@ -113,10 +113,10 @@ namespace Synfire
             return sign != 0 ? -small : small;
         }
 
-        /// <summary>Whether both have the same bits.</summary>
+        /// <summary>True if both have the same bits.</summary>
         public bool Equals(Float16 other) { return Bits == other.Bits; }
 
-        /// <summary>Whether both have the same bits.</summary>
+        /// <summary>True if both have the same bits.</summary>
         public override bool Equals(object other) { return other is Float16 && Equals((Float16)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -152,10 +152,10 @@ namespace Synfire
             return new FloatBits { Bits = (uint)value.Bits << 16 }.Number;
         }
 
-        /// <summary>Whether both have the same bits.</summary>
+        /// <summary>True if both have the same bits.</summary>
         public bool Equals(BFloat16 other) { return Bits == other.Bits; }
 
-        /// <summary>Whether both have the same bits.</summary>
+        /// <summary>True if both have the same bits.</summary>
         public override bool Equals(object other) { return other is BFloat16 && Equals((BFloat16)other); }
 
         /// <summary>A number for hash tables.</summary>

@@ -30,10 +30,10 @@ namespace Synfire
         /// <summary>The stable id of the rule, such as <c>SYN-LAYER-STEPS</c>; empty when there is none.</summary>
         public string RuleId { get; }
 
-        /// <summary>What was received, and what is allowed.</summary>
+        /// <summary>The value that was received, and the values that are allowed.</summary>
         public string Text { get; }
 
-        /// <summary>The <c>cudaError_t</c> behind it, or 0.</summary>
+        /// <summary>The <c>cudaError_t</c> that caused it, or 0.</summary>
         public int CudaError { get; }
 
         private static string Describe(Status status, string ruleId, string text, int cudaError)

@@ -215,7 +215,7 @@ namespace Synfire
             return Wait(ticket, ticks < 0 ? -1 : ticks > long.MaxValue / 100 ? long.MaxValue : ticks * 100, policy);
         }
 
-        /// <summary>Whether a replay is done. Never blocks, allocates nothing.</summary>
+        /// <summary>True if a replay is done. Never blocks, allocates nothing.</summary>
         public bool IsDone(ulong ticket)
         {
             int status = Native.synfire_graph_poll(new synfire_graph(Handle.Value), ticket);

@@ -94,7 +94,7 @@ namespace Synfire
 
         protected override string TypeName { get { return "Graph"; } }
 
-        // Whether calls must hold the handle, because its functions are released with it. Nodes are recorded before
+        // True if calls must hold the handle, because its functions are released with it. Nodes are recorded before
         // the first launch.
         public bool HasNodes { get { return nodes_ != null; } }
 
@@ -161,7 +161,7 @@ namespace Synfire
 
         internal SynfireObject(NativeHandle handle) { Handle = handle; }
 
-        /// <summary>Whether it was closed. Every other use of a closed object throws ObjectDisposedException.</summary>
+        /// <summary>True if it was closed. Every other use of a closed object throws ObjectDisposedException.</summary>
         public bool IsClosed { get { return Handle.IsClosed; } }
 
         /// <summary>

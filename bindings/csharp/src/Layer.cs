@@ -9,7 +9,7 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>What a layer is besides its shape; everything has a default.</summary>
+    /// <summary>Properties of a layer besides its shape; everything has a default.</summary>
     public sealed class LayerOptions
     {
         /// <summary>The neuron model: a <see cref="Synfire.Model"/> or a <see cref="LoadedModel"/>. Default: LIF.</summary>
@@ -21,7 +21,7 @@ namespace Synfire
         /// <summary>Storage of the sequences: f32 (default), f16, bf16 or f64.</summary>
         public DType DType { get; set; }
 
-        /// <summary>What a spike does to V. Default: hard.</summary>
+        /// <summary>The effect of a spike on V. Default: hard.</summary>
         public Reset Reset { get; set; }
 
         /// <summary>
@@ -30,7 +30,7 @@ namespace Synfire
         /// </summary>
         public SurrogateChoice Surrogate { get; set; }
 
-        /// <summary>Whether the gradient stops at the spike inside the reset.</summary>
+        /// <summary>True if the gradient stops at the spike inside the reset.</summary>
         public bool DetachReset { get; set; }
 
         /// <summary>LIF, PLIF and LI: whether X is added undivided by tau.</summary>
@@ -71,7 +71,7 @@ namespace Synfire
         /// <summary>Largest value allowed.</summary>
         public double Maximum { get; }
 
-        /// <summary>Whether the minimum itself is not allowed.</summary>
+        /// <summary>True if the minimum itself is not allowed.</summary>
         public bool IsOpenRange { get; }
     }
 

@@ -21,7 +21,7 @@ namespace Synfire
         /// <summary>Weights, bias and mask.</summary>
         public ulong WeightBytes { get; }
 
-        /// <summary>What products use: the weights on their grid, in the orders of both directions.</summary>
+        /// <summary>Memory that products use: the weights on their grid, in the orders of both directions.</summary>
         public ulong DerivedBytes { get; }
 
         /// <summary>Gradients of weights and bias; added with the first backward that needs them.</summary>
@@ -84,7 +84,7 @@ namespace Synfire
         /// <param name="member">The number of the member, or <see cref="Itself"/>.</param>
         /// <param name="name">
         /// Of the optimiser: <c>step_count</c>, <c>skipped</c> (ulong), <c>beta1_power</c>, <c>beta2_power</c>,
-        /// <c>gradient_norm</c> (double). Of a member: <c>momentum</c>, <c>moment1</c>, <c>moment2</c>.
+        /// <c>gradient_norm</c> (double). A member has <c>momentum</c>, <c>moment1</c>, <c>moment2</c>.
         /// </param>
         /// <param name="values">Receives it.</param>
         public void Read<T>(int member, string name, Span<T> values) where T : struct
@@ -99,7 +99,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Writes what <see cref="Read{T}"/> reads, so that training continues to the bit where it stopped.
+        /// Writes what <see cref="Read{T}"/> reads, so that training continues where it stopped, with the same bits.
         /// </summary>
         /// <param name="member">The number of the member, or <see cref="Itself"/>.</param>
         /// <param name="name">As in <see cref="Read{T}"/>.</param>

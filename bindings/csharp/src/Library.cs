@@ -290,7 +290,7 @@ namespace Synfire
 #endif
         }
 
-        // The file behind the functions: what was asked for, else what the system says is mapped.
+        // The file of the functions: the one that was asked for, else the one that the system has mapped.
         private static string FindLoadedFile(string file)
         {
             if (file != null) return file;

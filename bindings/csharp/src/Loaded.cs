@@ -27,7 +27,7 @@ namespace Synfire
         /// </summary>
         public ulong CacheBytes { get; set; }
 
-        /// <summary>Whether no compiled code is read from the cache or stored in it.</summary>
+        /// <summary>True if no compiled code is read from the cache or stored in it.</summary>
         public bool NoCache { get; set; }
 
         /// <summary>Processor time after which a compiler that is still at work is ended. Zero (default): 120 seconds.</summary>
@@ -41,7 +41,7 @@ namespace Synfire
         public Func<Load, TimeSpan, bool> Progress { get; set; }
     }
 
-    /// <summary>What was loaded.</summary>
+    /// <summary>Properties of a loaded model or surrogate.</summary>
     public sealed class LoadInfo
     {
         internal unsafe LoadInfo(synfire_load_info raw)
@@ -64,7 +64,7 @@ namespace Synfire
         public int Parameters { get; }
 
         /// <summary>
-        /// Whether the compiled code came from the cache, and no compiler ran. On a GPU, kernels are compiled for
+        /// True if the compiled code came from the cache, and no compiler ran. On a GPU, kernels are compiled for
         /// layers and come later.
         /// </summary>
         public bool FromCache { get; }
@@ -76,7 +76,7 @@ namespace Synfire
         public string Name { get; }
     }
 
-    /// <summary>What a check of a text's functions found.</summary>
+    /// <summary>The result of a check of a text's functions.</summary>
     public sealed class CheckReport
     {
         internal unsafe CheckReport(synfire_check_report raw)
@@ -92,7 +92,7 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Whether the model says that no derivative depends on X (<c>slope_reads_input</c>), but one does. Its
+        /// True if the model says that no derivative depends on X (<c>slope_reads_input</c>), but one does. Its
         /// gradients are then wrong.
         /// </summary>
         public bool WrongSlopeReadsInput { get; }
@@ -194,7 +194,7 @@ namespace Synfire
             Errors.Check(status);
         }
 
-        // What the C library calls.
+        // Called by the C library.
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int Callback(IntPtr user, int stage, ulong nanoseconds);
@@ -221,8 +221,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// A neuron model that was loaded as text, the header that <c>synfire_add_model</c> takes. It stands where a <see
-    /// cref="Model"/> does. Layers and networks that use it stay valid when it is closed; its name is free from then
+    /// A neuron model that was loaded as text, the header that <c>synfire_add_model</c> takes. It is used wherever a
+    /// <see cref="Model"/> is. Layers and networks that use it stay valid when it is closed; its name is free from then
     /// on.
     /// </summary>
     public sealed unsafe class LoadedModel : SynfireObject
@@ -296,13 +296,13 @@ namespace Synfire
             return new CheckReport(report);
         }
 
-        /// <summary>What was loaded, in words.</summary>
+        /// <summary>The loaded model in words.</summary>
         public override string ToString() { return IsClosed ? "LoadedModel (closed)" : "LoadedModel " + Info.Name; }
     }
 
     /// <summary>
-    /// A surrogate that was loaded as text, as <see cref="LoadedModel"/> is a model. It stands where a
-    /// <see cref="Surrogate"/> does.
+    /// A surrogate that was loaded as text, as <see cref="LoadedModel"/> is a model. It is used wherever a
+    /// <see cref="Surrogate"/> is.
     /// </summary>
     public sealed unsafe class LoadedSurrogate : SynfireObject
     {
@@ -374,7 +374,7 @@ namespace Synfire
             return new CheckReport(report);
         }
 
-        /// <summary>What was loaded, in words.</summary>
+        /// <summary>The loaded surrogate in words.</summary>
         public override string ToString()
         {
             return IsClosed ? "LoadedSurrogate (closed)" : "LoadedSurrogate " + Info.Name;

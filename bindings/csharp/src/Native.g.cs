@@ -24,10 +24,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_stream(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_stream other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_stream && Equals((synfire_stream)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -44,10 +44,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_context(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_context other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_context && Equals((synfire_context)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -64,10 +64,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_buffer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_buffer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_buffer && Equals((synfire_buffer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -84,10 +84,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_layer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_layer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_layer && Equals((synfire_layer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -104,10 +104,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_model(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_model other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_model && Equals((synfire_model)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -124,17 +124,17 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_surrogate(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_surrogate other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_surrogate && Equals((synfire_surrogate)other); }
 
         /// <summary>A number for hash tables.</summary>
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
+    /// <summary>A synapse between two layers: arrays such as weights and a bias, and a product with an input.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_synapse : IEquatable<synfire_synapse>
     {
@@ -144,10 +144,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_synapse(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_synapse other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_synapse && Equals((synfire_synapse)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -164,19 +164,17 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_graph(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_graph other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_graph && Equals((synfire_graph)other); }
 
         /// <summary>A number for hash tables.</summary>
         public override int GetHashCode() { return Value.GetHashCode(); }
     }
 
-    /// <summary>
-    /// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
-    /// </summary>
+    /// <summary>Takes steps against gradients: its members are arrays of synapses, and parameters of layers.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public readonly struct synfire_optimizer : IEquatable<synfire_optimizer>
     {
@@ -186,10 +184,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_optimizer(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_optimizer other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_optimizer && Equals((synfire_optimizer)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -210,10 +208,10 @@ namespace Synfire.Raw
         /// <summary>A handle from its number.</summary>
         public synfire_network(IntPtr value) { Value = value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public bool Equals(synfire_network other) { return Value == other.Value; }
 
-        /// <summary>Whether both are the same handle.</summary>
+        /// <summary>True if both are the same handle.</summary>
         public override bool Equals(object other) { return other is synfire_network && Equals((synfire_network)other); }
 
         /// <summary>A number for hash tables.</summary>
@@ -275,7 +273,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a context runs on.</summary>
+    /// <summary>Properties of a context and of the device that it runs on.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_context_properties
     {
@@ -410,7 +408,7 @@ namespace Synfire.Raw
         /// <summary>Path of a file with the text, UTF-8.</summary>
         public byte* file;
         /// <summary>
-        /// What the file is or would be called without <c>.hpp</c>, which names the struct: <c>"klif"</c> is of
+        /// The name of the file without <c>.hpp</c>, real or supposed; it names the struct: <c>"klif"</c> is of
         /// <c>struct Klif</c>, <c>"multi_gaussian"</c> of <c>struct MultiGaussian</c>. Needed with <c>text</c>.
         /// Default with <c>file</c>: its own.
         /// </summary>
@@ -448,7 +446,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What was loaded.</summary>
+    /// <summary>Properties of a loaded model or surrogate.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_load_info
     {
@@ -487,7 +485,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a check of a text's functions found.</summary>
+    /// <summary>The result of a check of a text's functions.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_check_report
     {
@@ -750,7 +748,7 @@ namespace Synfire.Raw
         public synfire_buffer w_seq;
         /// <summary>
         /// 1: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-        /// Gradients of parameters cannot then be computed, except behind a synapse. Default 0: H has memory of
+        /// Gradients of parameters cannot then be computed, except after a synapse. Default 0: H has memory of
         /// its own.
         /// </summary>
         public int in_place;
@@ -762,7 +760,7 @@ namespace Synfire.Raw
         /// </summary>
         public synfire_synapse synapse;
         /// <summary>
-        /// What the synapse reads, as synfire_synapse_forward_desc.input. Given exactly if <c>synapse</c> is. The
+        /// The synapse's input, as synfire_synapse_forward_desc.input. Given exactly if <c>synapse</c> is. The
         /// backward reads it again for gradients of weights, so it must not change until then.
         /// </summary>
         public synfire_buffer synapse_input;
@@ -842,7 +840,7 @@ namespace Synfire.Raw
         /// </summary>
         public synfire_buffer grad_v_final;
         /// <summary>
-        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. Behind a synapse, it is f32
+        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. After a synapse, it is f32
         /// in 16-bit layers, and gradients of the synapse need no buffer here.
         /// </summary>
         public synfire_buffer grad_x_seq;
@@ -953,7 +951,7 @@ namespace Synfire.Raw
         /// that read or write rows use it.
         /// </summary>
         public byte* name;
-        /// <summary>What the function says.</summary>
+        /// <summary>As the function defines it.</summary>
         public synfire_buffer buffer;
 
         /// <summary>All zeros plus the size.</summary>
@@ -1904,7 +1902,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What synfire_synapse_query_memory() answers, in bytes of device memory.</summary>
+    /// <summary>Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
     {
@@ -1915,8 +1913,9 @@ namespace Synfire.Raw
         /// <summary>Weights, bias and mask.</summary>
         public ulong weight_bytes;
         /// <summary>
-        /// What products use: the weights on their grid, in the orders of both directions. Counts the copies for
-        /// tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded.
+        /// Memory that products use: the weights on their grid, in the orders of both directions. Counts the
+        /// copies for tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and
+        /// direction, padded.
         /// </summary>
         public ulong derived_bytes;
         /// <summary>
@@ -1932,6 +1931,89 @@ namespace Synfire.Raw
             {
                 synfire_synapse_memory made = default(synfire_synapse_memory);
                 made.struct_size = (uint)sizeof(synfire_synapse_memory);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>The shapes and types of a synapse, as synfire_synapse_get_info() returns them.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_info
+    {
+        /// <summary><c>sizeof(synfire_synapse_info)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Its inputs: one of <c>SYNFIRE_INPUT_*</c>.</summary>
+        public int input_kind;
+        /// <summary>Height of a row of the input.</summary>
+        public long input_height;
+        /// <summary>Width of a row of the input.</summary>
+        public long input_width;
+        /// <summary>Channels of a row of the input. The number of inputs K is the product of the three.</summary>
+        public long input_channels;
+        /// <summary>Height of a row of the output.</summary>
+        public long output_height;
+        /// <summary>Width of a row of the output.</summary>
+        public long output_width;
+        /// <summary>Channels of a row of the output. The number of outputs N is the product of the three.</summary>
+        public long output_channels;
+        /// <summary>Multiplications and additions that the product of one row takes, as pairs.</summary>
+        public ulong row_operations;
+        /// <summary>Type of outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> or <c>SYNFIRE_DTYPE_F64</c>.</summary>
+        public int dtype;
+        /// <summary>How many arrays it has: synfire_synapse_get_array_info().</summary>
+        public uint n_arrays;
+        /// <summary>1: its arrays have no gradients.</summary>
+        public int frozen;
+        /// <summary>1: a synapse of this kind can be created with a mask of connections.</summary>
+        public int takes_mask;
+        /// <summary>1: its products take dropout: synfire_synapse_forward_desc.input_mask.</summary>
+        public int takes_dropout;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>The kind: <c>"dense"</c>. A constant string that lives as long as the library.</summary>
+        public byte* kind;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_info Init
+        {
+            get
+            {
+                synfire_synapse_info made = default(synfire_synapse_info);
+                made.struct_size = (uint)sizeof(synfire_synapse_info);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>An array of a synapse, as synfire_synapse_get_array_info() returns it.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_array_info
+    {
+        /// <summary><c>sizeof(synfire_synapse_array_info)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Type of the array and of its gradient: <c>SYNFIRE_DTYPE_F32</c> or <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>
+        /// 1: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+        /// <c>"_gradient"</c>, and an optimiser takes it. 0: the synapse changes it as it runs.
+        /// </summary>
+        public int trained;
+        /// <summary>Number of dimensions, 1 to 4.</summary>
+        public uint n_dimensions;
+        /// <summary>The lengths, row-major; 0 beyond the last one.</summary>
+        public fixed long shape[4];
+        /// <summary>The name, a constant string that lives as long as the library.</summary>
+        public byte* name;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_array_info Init
+        {
+            get
+            {
+                synfire_synapse_array_info made = default(synfire_synapse_array_info);
+                made.struct_size = (uint)sizeof(synfire_synapse_array_info);
                 return made;
             }
         }
@@ -2099,11 +2181,11 @@ namespace Synfire.Raw
         public double weight_decay;
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
         public double momentum;
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.9.</summary>
         public double beta1;
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.999.</summary>
         public double beta2;
-        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        /// <summary>Adam only: finite, at least 0. Default: 1e-8.</summary>
         public double epsilon;
         /// <summary>
         /// All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
@@ -2156,7 +2238,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What synfire_optimizer_query_memory() answers, in bytes of device memory.</summary>
+    /// <summary>Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_optimizer_memory
     {
@@ -2205,7 +2287,7 @@ namespace Synfire.Raw
         /// </summary>
         public ulong seed;
         /// <summary>
-        /// 1: an epoch of the training leaves out the rows behind its last full batch. Default 0: the last batch
+        /// 1: an epoch of the training leaves out the rows after its last full batch. Default 0: the last batch
         /// is smaller.
         /// </summary>
         public int drop_last;
@@ -2225,8 +2307,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary
-    /// memory.
+    /// Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is
+    /// ordinary memory.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_memory
@@ -2270,7 +2352,7 @@ namespace Synfire.Raw
         }
     }
 
-    /// <summary>What a call of synfire_network_train() or synfire_network_evaluate() has come to.</summary>
+    /// <summary>The result of synfire_network_train() or synfire_network_evaluate().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_result
     {
@@ -2315,8 +2397,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every
-    /// field except <c>struct_size</c>.
+    /// Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file
+    /// in every field except <c>struct_size</c>.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_network_file_desc
@@ -2354,7 +2436,7 @@ namespace Synfire.Raw
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
     public static unsafe class Native
     {
-        /// <summary>What the runtime is asked to load.</summary>
+        /// <summary>The name of the library that the runtime loads.</summary>
         public const string LibraryName = "synfire0";
 
         /// <summary>ABI major version that this binding was made for.</summary>
@@ -2629,7 +2711,7 @@ namespace Synfire.Raw
         /// <summary>A compiler is at work.</summary>
         public const int SYNFIRE_LOAD_COMPILE = 1;
 
-        /// <summary>What it made is being loaded and stored in the cache.</summary>
+        /// <summary>The compiled code is being loaded and stored in the cache.</summary>
         public const int SYNFIRE_LOAD_FINISH = 2;
 
         /// <summary>V = V_{reset} after a spike, else V = H.</summary>
@@ -2769,7 +2851,7 @@ namespace Synfire.Raw
         /// <summary>The largest over the steps, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_MAX = 2;
 
-        /// <summary>That of the last step, <c>[B, C]</c>.</summary>
+        /// <summary>The value of the last step, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_LAST = 3;
 
         /// <summary>Every step, <c>[T, B, C]</c>. In the loss, each step is a sample.</summary>
@@ -2873,7 +2955,7 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Describes a buffer: what a program needs that has only its handle, such as that of a part of a
-        /// network. With <c>data</c> set to null, another buffer like it can be created from the answer.
+        /// network. With <c>data</c> set to null, another buffer like it can be created from the result.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc* desc);
@@ -3452,13 +3534,21 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_synapse_destroy(synfire_synapse synapse);
 
+        /// <summary>Describes a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info* info);
+
+        /// <summary>Describes an array of a synapse.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_get_array_info(
+            synfire_synapse synapse, uint index, synfire_synapse_array_info* info);
+
         /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
 
         /// <summary>
-        /// Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was
-        /// launched before.
+        /// Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_write(synfire_synapse synapse, byte* name, void* values, ulong bytes);
@@ -3522,17 +3612,20 @@ namespace Synfire.Raw
         public static extern void synfire_optimizer_destroy(synfire_optimizer optimizer);
 
         /// <summary>
-        /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
         /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_add_array(
+            synfire_optimizer optimizer, synfire_synapse synapse, byte* name, double
+            learning_rate_factor, double weight_decay_factor);
+
+        /// <summary>Adds the weights of a synapse: synfire_optimizer_add_array() with <c>"weight"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_add_weights(
             synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double
             weight_decay_factor);
 
-        /// <summary>
-        /// Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses
-        /// <c>"bias_gradient"</c>.
-        /// </summary>
+        /// <summary>Adds the bias of a synapse: synfire_optimizer_add_array() with <c>"bias"</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_add_bias(
             synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double
@@ -3557,8 +3650,8 @@ namespace Synfire.Raw
             synfire_optimizer optimizer, int member, byte* name, void* values, ulong bytes);
 
         /// <summary>
-        /// Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped;
-        /// also after every replay that uses the optimiser and was launched before.
+        /// Writes what synfire_optimizer_read() reads, so that training continues where it stopped, with the same
+        /// bits; also after every replay that uses the optimiser and was launched before.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_write(
@@ -3762,12 +3855,12 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
-        /// has all that the network needs to continue to the bit, also in another process and on another backend:
-        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
-        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
-        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
-        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
-        /// every backend.
+        /// has all that the network needs to continue with the same bits, also in another process and on another
+        /// backend: the stages with their values, weights, masks, parameters and states of neurons, what the
+        /// optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The
+        /// page "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes
+        /// anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes
+        /// on every backend.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_save(synfire_network network, byte* path);

@@ -24,7 +24,8 @@ namespace Synfire
         }
     }
 
-    /// <summary>What a network from a file does not take from it; zero means that of the file.</summary>
+    /// <summary>Settings of a network from a file that replace those of the file; zero means that of the
+    /// file.</summary>
     public sealed class NetworkFileOptions
     {
         /// <summary>
@@ -134,7 +135,7 @@ namespace Synfire
             Errors.Given(labels, "labels");
             DType dtype;
             long row = InputRow(out dtype);
-            // What is of another type is left to the library, which names the type.
+            // Values of another type are left to the library, which names the type.
             if (ElementTypes.Of(typeof(T)) == dtype && inputs.LongLength != labels.LongLength * row)
                 throw new SynfireException(
                     Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",

@@ -19,7 +19,7 @@ namespace Synfire
     /// </summary>
     public delegate void NativeFunction(NativeCall call);
 
-    /// <summary>What the function of a native node is told. It is good during the call only.</summary>
+    /// <summary>Arguments for the function of a native node. They are valid during the call only.</summary>
     public unsafe ref struct NativeCall
     {
         private readonly synfire_native_call* raw_;
@@ -89,7 +89,7 @@ namespace Synfire
             IsHost = isHost;
         }
 
-        // What the C library calls.
+        // Called by the C library.
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int Callback(IntPtr user, IntPtr call);

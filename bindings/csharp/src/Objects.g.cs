@@ -12,7 +12,7 @@ using Synfire.Raw;
 
 namespace Synfire
 {
-    /// <summary>What a <see cref="Synapse"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Synapse"/>.</summary>
     public sealed class SynapseOptions
     {
         /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
@@ -84,12 +84,12 @@ namespace Synfire
         protected override void Destroy() { Native.synfire_synapse_destroy(new synfire_synapse(handle)); }
     }
 
-    /// <summary>Weights <c>[N, K]</c> from K inputs to N outputs, and a bias <c>[N]</c>.</summary>
+    /// <summary>A synapse between two layers: arrays such as weights and a bias, and a product with an input.</summary>
     public sealed unsafe partial class Synapse : SynfireObject
     {
         /// <summary>Creates a synapse with initial weights.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Synapse(Context context, SynapseOptions options = null)
             : base(new SynapseHandle())
         {
@@ -115,11 +115,32 @@ namespace Synfire
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>Describes a synapse.</summary>
+        public SynapseInfo Info
+        {
+            get
+            {
+                synfire_synapse_info info = synfire_synapse_info.Init;
+                Errors.Check(Native.synfire_synapse_get_info(Raw, &info));
+                GC.KeepAlive(this);
+                return new SynapseInfo(info);
+            }
+        }
+
+        /// <summary>Describes an array of a synapse.</summary>
+        public SynapseArrayInfo GetArrayInfo(uint index)
+        {
+            synfire_synapse_array_info info = synfire_synapse_array_info.Init;
+            Errors.Check(Native.synfire_synapse_get_array_info(Raw, index, &info));
+            GC.KeepAlive(this);
+            return new SynapseArrayInfo(info);
+        }
+
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "synapse (closed)" : "synapse"; }
     }
 
-    /// <summary>What a <see cref="Optimizer"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Optimizer"/>.</summary>
     public sealed class OptimizerOptions
     {
         /// <summary>One of <see cref="OptimizerKind"/>. Default: stochastic gradient descent.</summary>
@@ -140,13 +161,13 @@ namespace Synfire
         /// <summary>Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.</summary>
         public double Momentum { get; set; }
 
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.9.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.9.</summary>
         public double Beta1 { get; set; }
 
-        /// <summary>Of Adam: at least 0 and below 1. Default: 0.999.</summary>
+        /// <summary>Adam only: at least 0 and below 1. Default: 0.999.</summary>
         public double Beta2 { get; set; }
 
-        /// <summary>Of Adam: finite, at least 0. Default: 1e-8.</summary>
+        /// <summary>Adam only: finite, at least 0. Default: 1e-8.</summary>
         public double Epsilon { get; set; }
 
         /// <summary>
@@ -178,14 +199,12 @@ namespace Synfire
         protected override void Destroy() { Native.synfire_optimizer_destroy(new synfire_optimizer(handle)); }
     }
 
-    /// <summary>
-    /// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
-    /// </summary>
+    /// <summary>Takes steps against gradients: its members are arrays of synapses, and parameters of layers.</summary>
     public sealed unsafe partial class Optimizer : SynfireObject
     {
         /// <summary>Creates an optimiser without members.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Optimizer(Context context, OptimizerOptions options = null)
             : base(new OptimizerHandle())
         {
@@ -212,7 +231,21 @@ namespace Synfire
         public Context Context { get; }
 
         /// <summary>
-        /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+        /// </summary>
+        public void AddArray(Synapse synapse, string name, double learningRateFactor, double weightDecayFactor)
+        {
+            using (Call call = new Call(this))
+            {
+                Errors.Check(Native.synfire_optimizer_add_array(Raw, call.Use(Errors.Given(synapse, "synapse")),
+                                                                call.Text(Errors.Given(name, "name")),
+                                                                learningRateFactor, weightDecayFactor));
+            }
+        }
+
+        /// <summary>
+        /// Adds the weights of a synapse: <see cref="Optimizer.AddArray(Synapse, string, double, double)"/> with
+        /// <c>"weight"</c>.
         /// </summary>
         public void AddWeights(Synapse synapse, double learningRateFactor, double weightDecayFactor)
         {
@@ -224,8 +257,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Adds the bias of a synapse, as <see cref="Optimizer.AddWeights(Synapse, double, double)"/> adds the
-        /// weights. A step uses <c>"bias_gradient"</c>.
+        /// Adds the bias of a synapse: <see cref="Optimizer.AddArray(Synapse, string, double, double)"/> with
+        /// <c>"bias"</c>.
         /// </summary>
         public void AddBias(Synapse synapse, double learningRateFactor, double weightDecayFactor)
         {
@@ -259,11 +292,11 @@ namespace Synfire
             return new OptimizerMemory(memory);
         }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "optimizer (closed)" : "optimizer"; }
     }
 
-    /// <summary>What a <see cref="Network"/> is created with.</summary>
+    /// <summary>Arguments for the creation of a <see cref="Network"/>.</summary>
     public sealed class NetworkOptions
     {
         /// <summary>
@@ -284,7 +317,7 @@ namespace Synfire
         public ulong Seed { get; set; }
 
         /// <summary>
-        /// <c>true</c>: an epoch of the training leaves out the rows behind its last full batch. Default
+        /// <c>true</c>: an epoch of the training leaves out the rows after its last full batch. Default
         /// <c>false</c>: the last batch is smaller.
         /// </summary>
         public bool DropLast { get; set; }
@@ -321,7 +354,7 @@ namespace Synfire
     {
         /// <summary>Creates a network without stages.</summary>
         /// <param name="context">The context it belongs to.</param>
-        /// <param name="options">What it is created with; null means all defaults.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
         public Network(Context context, NetworkOptions options = null)
             : base(new NetworkHandle())
         {
@@ -649,12 +682,12 @@ namespace Synfire
 
         /// <summary>
         /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
-        /// has all that the network needs to continue to the bit, also in another process and on another backend:
-        /// the stages with their values, weights, masks, parameters and states of neurons, what the optimiser
-        /// remembers, the offsets of random numbers and the batch with which the training goes on. The page
-        /// "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes anew,
-        /// nor values that were changed on a graph by its own handle. The same network gives the same bytes on
-        /// every backend.
+        /// has all that the network needs to continue with the same bits, also in another process and on another
+        /// backend: the stages with their values, weights, masks, parameters and states of neurons, what the
+        /// optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The
+        /// page "Files" has its layout. Data sets are not in it, nor are gradients, which every step computes
+        /// anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes
+        /// on every backend.
         /// </summary>
         public Network Save(string path)
         {
@@ -685,11 +718,108 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>What it is, in words.</summary>
+        /// <summary>A description in words.</summary>
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }
 
-    /// <summary>What <see cref="Optimizer.QueryMemory()"/> answers, in bytes of device memory.</summary>
+    /// <summary>The shapes and types of a synapse, as <see cref="Synapse.Info"/> returns them.</summary>
+    public sealed partial class SynapseInfo
+    {
+        internal unsafe SynapseInfo(synfire_synapse_info raw)
+        {
+            InputKind = (Input)raw.input_kind;
+            InputHeight = raw.input_height;
+            InputWidth = raw.input_width;
+            InputChannels = raw.input_channels;
+            OutputHeight = raw.output_height;
+            OutputWidth = raw.output_width;
+            OutputChannels = raw.output_channels;
+            RowOperations = raw.row_operations;
+            Dtype = (DType)raw.dtype;
+            Arrays = raw.n_arrays;
+            Frozen = raw.frozen != 0;
+            TakesMask = raw.takes_mask != 0;
+            TakesDropout = raw.takes_dropout != 0;
+            Kind = Errors.TextOf(raw.kind, 256);
+        }
+
+        /// <summary>Its inputs: one of <see cref="Input"/>.</summary>
+        public Input InputKind { get; }
+
+        /// <summary>Height of a row of the input.</summary>
+        public long InputHeight { get; }
+
+        /// <summary>Width of a row of the input.</summary>
+        public long InputWidth { get; }
+
+        /// <summary>Channels of a row of the input. The number of inputs K is the product of the three.</summary>
+        public long InputChannels { get; }
+
+        /// <summary>Height of a row of the output.</summary>
+        public long OutputHeight { get; }
+
+        /// <summary>Width of a row of the output.</summary>
+        public long OutputWidth { get; }
+
+        /// <summary>Channels of a row of the output. The number of outputs N is the product of the three.</summary>
+        public long OutputChannels { get; }
+
+        /// <summary>Multiplications and additions that the product of one row takes, as pairs.</summary>
+        public ulong RowOperations { get; }
+
+        /// <summary>Type of outputs and gradients: <see cref="DType.F32"/> or <see cref="DType.F64"/>.</summary>
+        public DType Dtype { get; }
+
+        /// <summary>How many arrays it has: <see cref="Synapse.GetArrayInfo(uint)"/>.</summary>
+        public uint Arrays { get; }
+
+        /// <summary><c>true</c>: its arrays have no gradients.</summary>
+        public bool Frozen { get; }
+
+        /// <summary><c>true</c>: a synapse of this kind can be created with a mask of connections.</summary>
+        public bool TakesMask { get; }
+
+        /// <summary><c>true</c>: its products take dropout: <see cref="SynapseForwardArguments.InputMask"/>.</summary>
+        public bool TakesDropout { get; }
+
+        /// <summary>The kind: <c>"dense"</c>. A constant string that lives as long as the library.</summary>
+        public string Kind { get; }
+    }
+
+    /// <summary>An array of a synapse, as <see cref="Synapse.GetArrayInfo(uint)"/> returns it.</summary>
+    public sealed partial class SynapseArrayInfo
+    {
+        internal unsafe SynapseArrayInfo(synfire_synapse_array_info raw)
+        {
+            Dtype = (DType)raw.dtype;
+            Trained = raw.trained != 0;
+            Dimensions = raw.n_dimensions;
+            Shape = new[] { raw.shape[0], raw.shape[1], raw.shape[2], raw.shape[3] };
+            Name = Errors.TextOf(raw.name, 256);
+        }
+
+        /// <summary>
+        /// Type of the array and of its gradient: <see cref="DType.F32"/> or <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; }
+
+        /// <summary>
+        /// <c>true</c>: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the
+        /// array and <c>"_gradient"</c>, and an optimiser takes it. 0: the synapse changes it as it runs.
+        /// </summary>
+        public bool Trained { get; }
+
+        /// <summary>Number of dimensions, 1 to 4.</summary>
+        public uint Dimensions { get; }
+
+        /// <summary>The lengths, row-major; 0 beyond the last one.</summary>
+        public long[] Shape { get; }
+
+        /// <summary>The name, a constant string that lives as long as the library.</summary>
+        public string Name { get; }
+    }
+
+    /// <summary>Memory of an optimiser, in bytes of device memory: <see cref="Optimizer.QueryMemory()"/>.</summary>
     public sealed partial class OptimizerMemory
     {
         internal OptimizerMemory(synfire_optimizer_memory raw)
@@ -706,8 +836,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Network.QueryMemory()"/> answers, in bytes. On a host context, device memory is ordinary
-    /// memory.
+    /// Memory of a network, in bytes: <see cref="Network.QueryMemory()"/>. On a host context, device memory is
+    /// ordinary memory.
     /// </summary>
     public sealed partial class NetworkMemory
     {
@@ -754,9 +884,7 @@ namespace Synfire
         public ulong DataBytes { get; }
     }
 
-    /// <summary>
-    /// What a call of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/> has come to.
-    /// </summary>
+    /// <summary>The result of <see cref="Network.Train(long)"/> or <see cref="Network.Evaluate()"/>.</summary>
     public sealed partial class NetworkResult
     {
         internal NetworkResult(synfire_network_result raw)

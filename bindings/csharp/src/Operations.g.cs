@@ -10,8 +10,8 @@ using Synfire.Raw;
 namespace Synfire
 {
     /// <summary>
-    /// What <see cref="Graph.Forward(Layer, ForwardArguments)"/> records and
-    /// <see cref="Layer.Forward(ForwardArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.Forward(Layer, ForwardArguments)"/> and
+    /// <see cref="Layer.Forward(ForwardArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ForwardArguments
     {
@@ -59,8 +59,8 @@ namespace Synfire
 
         /// <summary>
         /// <c>true</c>: a tape mode that stores H writes it over X, which must have the type in which H is
-        /// stored. Gradients of parameters cannot then be computed, except behind a synapse. Default
-        /// <c>false</c>: H has memory of its own.
+        /// stored. Gradients of parameters cannot then be computed, except after a synapse. Default <c>false</c>:
+        /// H has memory of its own.
         /// </summary>
         public bool InPlace { get; set; }
 
@@ -71,7 +71,7 @@ namespace Synfire
         public Synapse Synapse { get; set; }
 
         /// <summary>
-        /// What the synapse reads, as <see cref="SynapseForwardArguments.Input"/>. Given exactly if
+        /// The synapse's input, as <see cref="SynapseForwardArguments.Input"/>. Given exactly if
         /// <see cref="Synapse"/> is. The backward reads it again for gradients of weights, so it must not change
         /// until then. Read. Its shape is <c>[T, B, K]</c>, or that of the packed format.
         /// </summary>
@@ -149,8 +149,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.Backward(Layer, BackwardArguments)"/> records and
-    /// <see cref="Layer.Backward(BackwardArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.Backward(Layer, BackwardArguments)"/> and
+    /// <see cref="Layer.Backward(BackwardArguments, IntPtr)"/>.
     /// </summary>
     public sealed class BackwardArguments
     {
@@ -173,7 +173,7 @@ namespace Synfire
         public BufferBase GradVFinal { get; set; }
 
         /// <summary>
-        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. Behind a synapse, it is f32
+        /// dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. After a synapse, it is f32
         /// in 16-bit layers, and gradients of the synapse need no buffer here.
         /// </summary>
         public BufferBase GradXSeq { get; set; }
@@ -310,7 +310,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.Copy(CopyArguments)"/> records.</summary>
+    /// <summary>Arguments of <see cref="Graph.Copy(CopyArguments)"/>.</summary>
     public sealed class CopyArguments
     {
         /// <summary>Read.</summary>
@@ -343,8 +343,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ConvertSpikes(ConvertSpikesArguments)"/> records and
-    /// <see cref="Context.ConvertSpikes(ConvertSpikesArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ConvertSpikes(ConvertSpikesArguments)"/> and
+    /// <see cref="Context.ConvertSpikes(ConvertSpikesArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ConvertSpikesArguments
     {
@@ -383,8 +383,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.CountSpikes(CountSpikesArguments)"/> records and
-    /// <see cref="Context.CountSpikes(CountSpikesArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.CountSpikes(CountSpikesArguments)"/> and
+    /// <see cref="Context.CountSpikes(CountSpikesArguments, IntPtr)"/>.
     /// </summary>
     public sealed class CountSpikesArguments
     {
@@ -427,8 +427,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.EncodeBernoulli(EncodeBernoulliArguments)"/> records and
-    /// <see cref="Context.EncodeBernoulli(EncodeBernoulliArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.EncodeBernoulli(EncodeBernoulliArguments)"/> and
+    /// <see cref="Context.EncodeBernoulli(EncodeBernoulliArguments, IntPtr)"/>.
     /// </summary>
     public sealed class EncodeBernoulliArguments
     {
@@ -481,8 +481,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.GatherRows(GatherRowsArguments)"/> records and
-    /// <see cref="Context.GatherRows(GatherRowsArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.GatherRows(GatherRowsArguments)"/> and
+    /// <see cref="Context.GatherRows(GatherRowsArguments, IntPtr)"/>.
     /// </summary>
     public sealed class GatherRowsArguments
     {
@@ -544,8 +544,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.Shuffle(ShuffleArguments)"/> records and
-    /// <see cref="Context.Shuffle(ShuffleArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.Shuffle(ShuffleArguments)"/> and
+    /// <see cref="Context.Shuffle(ShuffleArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ShuffleArguments
     {
@@ -600,8 +600,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ReplaceNonfinite(ReplaceNonfiniteArguments)"/> records and
-    /// <see cref="Context.ReplaceNonfinite(ReplaceNonfiniteArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ReplaceNonfinite(ReplaceNonfiniteArguments)"/> and
+    /// <see cref="Context.ReplaceNonfinite(ReplaceNonfiniteArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ReplaceNonfiniteArguments
     {
@@ -652,8 +652,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.Reduce(ReduceArguments)"/> records and
-    /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.Reduce(ReduceArguments)"/> and
+    /// <see cref="Context.Reduce(ReduceArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ReduceArguments
     {
@@ -716,8 +716,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records and
-    /// <see cref="Context.ReduceBackward(ReduceBackwardArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> and
+    /// <see cref="Context.ReduceBackward(ReduceBackwardArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ReduceBackwardArguments
     {
@@ -786,8 +786,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.RateLoss(RateLossArguments)"/> records and
-    /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.RateLoss(RateLossArguments)"/> and
+    /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/>.
     /// </summary>
     public sealed class RateLossArguments
     {
@@ -877,8 +877,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.Loss(LossArguments)"/> records and <see cref="Context.Loss(LossArguments, IntPtr)"/>
-    /// runs.
+    /// Arguments of <see cref="Graph.Loss(LossArguments)"/> and
+    /// <see cref="Context.Loss(LossArguments, IntPtr)"/>.
     /// </summary>
     public sealed class LossArguments
     {
@@ -1045,7 +1045,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.Fill(FillArguments)"/> records.</summary>
+    /// <summary>Arguments of <see cref="Graph.Fill(FillArguments)"/>.</summary>
     public sealed class FillArguments
     {
         /// <summary>Every element is written.</summary>
@@ -1067,8 +1067,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ScaleAdd(ScaleAddArguments)"/> records and
-    /// <see cref="Context.ScaleAdd(ScaleAddArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ScaleAdd(ScaleAddArguments)"/> and
+    /// <see cref="Context.ScaleAdd(ScaleAddArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ScaleAddArguments
     {
@@ -1103,7 +1103,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.UpdateParameter(Layer, UpdateParameterArguments)"/> records.</summary>
+    /// <summary>Arguments of <see cref="Graph.UpdateParameter(Layer, UpdateParameterArguments)"/>.</summary>
     public sealed class UpdateParameterArguments
     {
         /// <summary><see cref="Bound"/>, added up. Default: none.</summary>
@@ -1144,8 +1144,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ResetRows(Layer, ResetRowsArguments)"/> records and
-    /// <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ResetRows(Layer, ResetRowsArguments)"/> and
+    /// <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ResetRowsArguments
     {
@@ -1176,8 +1176,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.ReadRows(Layer, ReadRowsArguments)"/> records and
-    /// <see cref="Layer.ReadRows(ReadRowsArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.ReadRows(Layer, ReadRowsArguments)"/> and
+    /// <see cref="Layer.ReadRows(ReadRowsArguments, IntPtr)"/>.
     /// </summary>
     public sealed class ReadRowsArguments
     {
@@ -1208,8 +1208,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.WriteRows(Layer, WriteRowsArguments)"/> records and
-    /// <see cref="Layer.WriteRows(WriteRowsArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.WriteRows(Layer, WriteRowsArguments)"/> and
+    /// <see cref="Layer.WriteRows(WriteRowsArguments, IntPtr)"/>.
     /// </summary>
     public sealed class WriteRowsArguments
     {
@@ -1240,8 +1240,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.CopyRows(Layer, CopyRowsArguments)"/> records and
-    /// <see cref="Layer.CopyRows(CopyRowsArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.CopyRows(Layer, CopyRowsArguments)"/> and
+    /// <see cref="Layer.CopyRows(CopyRowsArguments, IntPtr)"/>.
     /// </summary>
     public sealed class CopyRowsArguments
     {
@@ -1273,7 +1273,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.Snapshot(Layer, SnapshotArguments)"/> records.</summary>
+    /// <summary>Arguments of <see cref="Graph.Snapshot(Layer, SnapshotArguments)"/>.</summary>
     public sealed class SnapshotArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
@@ -1302,7 +1302,7 @@ namespace Synfire
         }
     }
 
-    /// <summary>What <see cref="Graph.Restore(Layer, RestoreArguments)"/> records.</summary>
+    /// <summary>Arguments of <see cref="Graph.Restore(Layer, RestoreArguments)"/>.</summary>
     public sealed class RestoreArguments
     {
         /// <summary>First batch row. Default: 0.</summary>
@@ -1332,8 +1332,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records and
-    /// <see cref="Synapse.Forward(SynapseForwardArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> and
+    /// <see cref="Synapse.Forward(SynapseForwardArguments, IntPtr)"/>.
     /// </summary>
     public sealed class SynapseForwardArguments
     {
@@ -1389,8 +1389,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records and
-    /// <see cref="Synapse.Backward(SynapseBackwardArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> and
+    /// <see cref="Synapse.Backward(SynapseBackwardArguments, IntPtr)"/>.
     /// </summary>
     public sealed class SynapseBackwardArguments
     {
@@ -1463,8 +1463,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.Dropout(DropoutArguments)"/> records and
-    /// <see cref="Context.Dropout(DropoutArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.Dropout(DropoutArguments)"/> and
+    /// <see cref="Context.Dropout(DropoutArguments, IntPtr)"/>.
     /// </summary>
     public sealed class DropoutArguments
     {
@@ -1515,8 +1515,8 @@ namespace Synfire
     }
 
     /// <summary>
-    /// What <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records and
-    /// <see cref="Optimizer.Step(OptimizerStepArguments, IntPtr)"/> runs.
+    /// Arguments of <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> and
+    /// <see cref="Optimizer.Step(OptimizerStepArguments, IntPtr)"/>.
     /// </summary>
     public sealed class OptimizerStepArguments
     {
@@ -1553,7 +1553,7 @@ namespace Synfire
         /// previous one left.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Forward(Layer layer, ForwardArguments arguments)
         {
@@ -1575,7 +1575,7 @@ namespace Synfire
         /// not in the graph or is disabled, each launch checks that its tape is still valid.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Backward(Layer layer, BackwardArguments arguments)
         {
@@ -1591,7 +1591,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a copy.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Copy(CopyArguments arguments)
         {
@@ -1606,7 +1606,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a conversion of spikes from one format to another.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ConvertSpikes(ConvertSpikesArguments arguments)
         {
@@ -1621,7 +1621,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a count of spikes.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph CountSpikes(CountSpikesArguments arguments)
         {
@@ -1642,7 +1642,7 @@ namespace Synfire
         /// which the operation is disabled does not advance. Setting the operation's value <c>"offset"</c> makes
         /// the next launch begin there, even if an earlier one already did.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph EncodeBernoulli(EncodeBernoulliArguments arguments)
         {
@@ -1657,7 +1657,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a gather of rows of a data set into a batch.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph GatherRows(GatherRowsArguments arguments)
         {
@@ -1679,7 +1679,7 @@ namespace Synfire
         /// operation's value <c>"offset"</c> makes the next launch draw that batch, even if an earlier one
         /// already did.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Shuffle(ShuffleArguments arguments)
         {
@@ -1694,7 +1694,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a replacement of what is not finite.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ReplaceNonfinite(ReplaceNonfiniteArguments arguments)
         {
@@ -1709,7 +1709,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a reduction; <see cref="ReduceArguments"/> says what is computed.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Reduce(ReduceArguments arguments)
         {
@@ -1726,7 +1726,7 @@ namespace Synfire
         /// <summary>
         /// Appends the gradient of a reduction; <see cref="ReduceBackwardArguments"/> says what is computed.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ReduceBackward(ReduceBackwardArguments arguments)
         {
@@ -1741,7 +1741,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a rate loss; <see cref="RateLossArguments"/> says what is computed.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph RateLoss(RateLossArguments arguments)
         {
@@ -1759,7 +1759,7 @@ namespace Synfire
         /// Appends a loss; <see cref="LossArguments"/> says what is computed. The operation's values are
         /// <c>"gradient_scale"</c> and, of a cross-entropy, <c>"label_smoothing"</c>.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Loss(LossArguments arguments)
         {
@@ -1774,7 +1774,7 @@ namespace Synfire
         }
 
         /// <summary>Appends a fill.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Fill(FillArguments arguments)
         {
@@ -1792,7 +1792,7 @@ namespace Synfire
         /// Appends a scale-and-add; <see cref="Context.ScaleAdd(ScaleAddArguments, IntPtr)"/> says what is
         /// computed.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ScaleAdd(ScaleAddArguments arguments)
         {
@@ -1810,7 +1810,7 @@ namespace Synfire
         /// Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph UpdateParameter(Layer layer, UpdateParameterArguments arguments)
         {
@@ -1830,7 +1830,7 @@ namespace Synfire
         /// Every replay reads the mask.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ResetRows(Layer layer, ResetRowsArguments arguments)
         {
@@ -1850,7 +1850,7 @@ namespace Synfire
         /// <see cref="Layer.ReadRows(ReadRowsArguments, IntPtr)"/>.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph ReadRows(Layer layer, ReadRowsArguments arguments)
         {
@@ -1870,7 +1870,7 @@ namespace Synfire
         /// <see cref="Layer.WriteRows(WriteRowsArguments, IntPtr)"/>.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph WriteRows(Layer layer, WriteRowsArguments arguments)
         {
@@ -1890,7 +1890,7 @@ namespace Synfire
         /// <see cref="Layer.CopyRows(CopyRowsArguments, IntPtr)"/>.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph CopyRows(Layer layer, CopyRowsArguments arguments)
         {
@@ -1911,7 +1911,7 @@ namespace Synfire
         /// it. It has no checksum.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Snapshot(Layer layer, SnapshotArguments arguments)
         {
@@ -1931,7 +1931,7 @@ namespace Synfire
         /// buffer leaves the state unchanged.
         /// </summary>
         /// <param name="layer">The layer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Restore(Layer layer, RestoreArguments arguments)
         {
@@ -1948,7 +1948,7 @@ namespace Synfire
 
         /// <summary>Appends the product of a synapse with its input.</summary>
         /// <param name="synapse">The synapse.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph SynapseForward(Synapse synapse, SynapseForwardArguments arguments)
         {
@@ -1968,7 +1968,7 @@ namespace Synfire
         /// graph; with <see cref="SynapseBackwardArguments.AddGradients"/> its gradients add up.
         /// </summary>
         /// <param name="synapse">The synapse.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph SynapseBackward(Synapse synapse, SynapseBackwardArguments arguments)
         {
@@ -1990,7 +1990,7 @@ namespace Synfire
         /// operation's value <c>"offset"</c> makes the next launch draw that mask, even if an earlier one already
         /// did; setting <c>"probability"</c> to 0 and back changes between evaluation and training.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph Dropout(DropoutArguments arguments)
         {
@@ -2009,7 +2009,7 @@ namespace Synfire
         /// <c>"clip_norm"</c> (at least 0).
         /// </summary>
         /// <param name="optimizer">The optimizer.</param>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
         public Graph OptimizerStep(Optimizer optimizer, OptimizerStepArguments arguments)
         {
@@ -2031,7 +2031,7 @@ namespace Synfire
         /// Converts spikes from one format to another now: the same operation that
         /// <see cref="Graph.ConvertSpikes(ConvertSpikesArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ConvertSpikes(ConvertSpikesArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2047,7 +2047,7 @@ namespace Synfire
         /// Counts spikes now: the same operation that <see cref="Graph.CountSpikes(CountSpikesArguments)"/>
         /// records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void CountSpikes(CountSpikesArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2065,7 +2065,7 @@ namespace Synfire
         /// offset: to continue the sequence, increase <see cref="EncodeBernoulliArguments.Offset"/> by
         /// <see cref="EncodeBernoulliArguments.Steps"/> for the next call.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void EncodeBernoulli(EncodeBernoulliArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2081,7 +2081,7 @@ namespace Synfire
         /// Gathers rows of a data set into a batch now: the same operation that
         /// <see cref="Graph.GatherRows(GatherRowsArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void GatherRows(GatherRowsArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2098,7 +2098,7 @@ namespace Synfire
         /// records. Calls do not advance the offset: for the next batch, increase
         /// <see cref="ShuffleArguments.Offset"/> by 1.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Shuffle(ShuffleArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2114,7 +2114,7 @@ namespace Synfire
         /// Replaces what is not finite now: the same operation that
         /// <see cref="Graph.ReplaceNonfinite(ReplaceNonfiniteArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ReplaceNonfinite(ReplaceNonfiniteArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2130,7 +2130,7 @@ namespace Synfire
         /// Reduces an array over its steps or its batch now: the same operation that
         /// <see cref="Graph.Reduce(ReduceArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Reduce(ReduceArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2146,7 +2146,7 @@ namespace Synfire
         /// Computes the gradient of a reduction now: the same operation that
         /// <see cref="Graph.ReduceBackward(ReduceBackwardArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ReduceBackward(ReduceBackwardArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2162,7 +2162,7 @@ namespace Synfire
         /// Computes a rate loss and its gradient now: the same operation that
         /// <see cref="Graph.RateLoss(RateLossArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void RateLoss(RateLossArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2177,7 +2177,7 @@ namespace Synfire
         /// <summary>
         /// Computes a loss now: the same operation that <see cref="Graph.Loss(LossArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Loss(LossArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2193,7 +2193,7 @@ namespace Synfire
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// <see cref="Graph.ScaleAdd(ScaleAddArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ScaleAdd(ScaleAddArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2210,7 +2210,7 @@ namespace Synfire
         /// records. Calls do not advance the offset: for the next mask, increase
         /// <see cref="DropoutArguments.Offset"/> by 1.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Dropout(DropoutArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2229,7 +2229,7 @@ namespace Synfire
         /// Runs one forward now: the same operation that <see cref="Graph.Forward(Layer, ForwardArguments)"/>
         /// records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Forward(ForwardArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2244,7 +2244,7 @@ namespace Synfire
         /// <summary>
         /// Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Backward(BackwardArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2260,7 +2260,7 @@ namespace Synfire
         /// Resets rows of the state to their initial values, all of them or those that a mask selects.
         /// <see cref="Native.synfire_layer_reset_state"/> resets the whole state.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ResetRows(ResetRowsArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2273,7 +2273,7 @@ namespace Synfire
         }
 
         /// <summary>Copies rows of a state variable into a buffer.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void ReadRows(ReadRowsArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2286,7 +2286,7 @@ namespace Synfire
         }
 
         /// <summary>Copies a buffer into rows of a state variable.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void WriteRows(WriteRowsArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2299,7 +2299,7 @@ namespace Synfire
         }
 
         /// <summary>Copies rows of the state of one layer, all state variables, to another.</summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void CopyRows(CopyRowsArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2318,7 +2318,7 @@ namespace Synfire
         /// Computes a product now: the same operation that
         /// <see cref="Graph.SynapseForward(Synapse, SynapseForwardArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Forward(SynapseForwardArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2334,7 +2334,7 @@ namespace Synfire
         /// Computes the gradients of a product now: the same operation that
         /// <see cref="Graph.SynapseBackward(Synapse, SynapseBackwardArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Backward(SynapseBackwardArguments arguments, IntPtr stream = default(IntPtr))
         {
@@ -2353,7 +2353,7 @@ namespace Synfire
         /// Takes a step now: the same operation that
         /// <see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/> records.
         /// </summary>
-        /// <param name="arguments">What it reads and writes, and how.</param>
+        /// <param name="arguments">The arguments of the operation.</param>
         /// <param name="stream">A CUDA stream; zero is the context's own.</param>
         public void Step(OptimizerStepArguments arguments, IntPtr stream = default(IntPtr))
         {

@@ -75,7 +75,7 @@ namespace Synfire.Tests
                 layer.Backward(backward);
                 Check.That(Math.Abs(gradThreshold[3] + 2 * gradX[0, 3]) < 1e-12, "gradients that are added");
 
-                // In a graph the layer stands twice, and each backward is of the forward that it names.
+                // In a graph the layer occurs twice, and each backward is of the forward that it names.
                 using (Buffer<double> other = context.CreateBuffer<double>(new double[,] { { 2, 1.5, 1, 0.9, 0.5, 0 } }))
                 using (Buffer<double> rest = layer.CreateState<double>())
                 using (Buffer<double> gradOther = layer.CreateSequence<double>())

@@ -94,7 +94,7 @@ namespace Synfire.Tests
             Check.Equal((int)DType.TimeBits, Native.SYNFIRE_DTYPE_TIME_BITS, "a type");
         }
 
-        // What marshals differently on different runtimes is not used, and nothing calls back.
+        // Types that marshal differently on different runtimes are not used, and nothing calls back.
         public static void CallsAreBlittable()
         {
             int calls = 0;

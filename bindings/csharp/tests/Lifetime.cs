@@ -415,7 +415,7 @@ namespace Synfire.Tests
             Check.That(!place.IsAlive, "unloaded");
         }
 #else
-        // What Unity's editor does when scripts change: the domain goes with everything open in it.
+        // Unity's editor unloads the domain when scripts change, with everything open in it.
         public static void ADomainUnloads()
         {
             for (int i = 0; i < 3; ++i)
@@ -438,7 +438,8 @@ namespace Synfire.Tests
     {
         private static readonly List<object> open_ = new List<object>();
 
-        // All there is, on the host, closed again. Whether it ran in a copy of the binding other than `not`.
+        // Uses every class on the host and closes it again. Returns true if it ran in a copy of the binding other than
+        // `not`.
         public static bool UseAndClose(Type not)
         {
             bool called = false;

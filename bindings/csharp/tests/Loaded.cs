@@ -1,4 +1,4 @@
-// Loaded.cs - a neuron as a string: what it answers, where it may be used, and what goes wrong.
+// Loaded.cs - a neuron as a string: what it returns, where it may be used, and what goes wrong.
 //
 // examples/OwnNeuron.cs trains a like text, and Examples compares its bits with those of C.
 //
@@ -52,7 +52,7 @@ struct Smooth {
 SYNFIRE_MODEL_END
 ";
 
-        // Both stand where built-in ones do, in layers and in stages of networks; what uses them outlives them.
+        // Both are used wherever built-in ones are, in layers and in stages of networks; what uses them outlives them.
         public static void StandForBuiltInOnes()
         {
             List<Load> stages = new List<Load>();

@@ -143,7 +143,7 @@ namespace Synfire.Tests
             return good ? 0 : 1;
         }
 
-        // Whether all its tests passed, and there is one.
+        // Returns true if all its tests passed, and there is one.
         private static bool RunClass(string name)
         {
             Type tests = typeof(Program).Assembly.GetType("Synfire.Tests." + name);

@@ -179,7 +179,7 @@ namespace Synfire.Tests
             }
         }
 
-        // What only moves memory asks for no shape.
+        // Operations that only move memory need no shape.
         public static void CopiesTakeAnyShape()
         {
             using (Buffer<float> x = layer_.CreateSequence<float>())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is new in the C library needs no line written by hand: check_generator.py MCS MONO CC LIBRARY FOLDER
+"""Additions to the C library need no line written by hand: check_generator.py MCS MONO CC LIBRARY FOLDER
 
 A copy of synfire.h gets an operation whose descriptor has fields of every kind, an object with methods and an operation
 of its own, another one that needs buffers, and methods of objects that there are. A small library in C has these
@@ -198,7 +198,7 @@ typedef struct synfire_mixer_desc {
   int32_t exact SYNFIRE_FLAG;
   /** What it is called. */
   const char *label;
-  /** The line behind it. */
+  /** The line that owns it. */
   synfire_delay_line line;
   /** `n_sources` buffers. */
   const synfire_buffer *sources SYNFIRE_READ("[N]");
@@ -381,7 +381,7 @@ static class Program
 }
 """
 
-# What the library has besides. A handle is the address of its object here.
+# Functions that the library has besides. A handle is the address of its object here.
 LIBRARY = """#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -573,7 +573,7 @@ DOCUMENTED = {"T:Synfire.DecodeRateArguments": "", "P:Synfire.DecodeRateArgument
               "P:Synfire.DecodeRateArguments.Tau": "The time constant in steps; the larger, the smoother.",
               "P:Synfire.DecodeRateArguments.Line": "What delays the spikes",
               "T:Synfire.DelayLine": "A line that delays what goes into it.",
-              "T:Synfire.DelayLineOptions": "is created with",
+              "T:Synfire.DelayLineOptions": "Arguments for the creation of",
               "P:Synfire.DelayLineOptions.Taps": "Taps of the line, at least 1.",
               "P:Synfire.DelayLineOptions.Initial": "What the line holds at first; values. Read.",
               "M:Synfire.DelayLine.#ctor(Synfire.Context,Synfire.DelayLineOptions)": "Creates a delay line",
@@ -588,7 +588,7 @@ DOCUMENTED = {"T:Synfire.DecodeRateArguments": "", "P:Synfire.DecodeRateArgument
               "M:Synfire.DelayLine.Delay(Synfire.DelayArguments,System.IntPtr)": "Delays now: the same operation",
               "P:Synfire.Layer.Mean": "The mean of the state of a layer.",
               "M:Synfire.BufferBase.Find(System.UInt64)": "Tells the kind of the elements",
-              "T:Synfire.MixerOptions": "is created with",
+              "T:Synfire.MixerOptions": "Arguments for the creation of",
               "P:Synfire.MixerOptions.Sources": "Buffers. Read. Its shape is [N].",
               "M:Synfire.Graph.DecodeRate(Synfire.DecodeRateArguments)": "Appends a decoding of rates",
               "M:Synfire.Context.DecodeRate(Synfire.DecodeRateArguments,System.IntPtr)": "Decodes rates from spikes"}

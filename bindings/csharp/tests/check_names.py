@@ -44,7 +44,7 @@ graph.CountSpikes(CountKind.Total, bits, bits, steps: 20, neurons: 64, batch: 2)
 graph.EncodeBernoulli(dense, bits, neurons: 64, steps: 20, seed: 7);
 new ConvertSpikesArguments { Steps = 20, Neurons = 64, Source = bits, Destination = dense }.ToString();"""
 
-# What does not compile, and what the compiler says instead.
+# Code that does not compile, and the compiler's message.
 LAYER = "write new Layer(context, steps: ..., neurons: ...)"
 MEMORY = "write Layer.QueryMemory(steps: ..., neurons: ...)"
 CONVERT = "write ConvertSpikes(source, destination, steps: ..., neurons: ...)"

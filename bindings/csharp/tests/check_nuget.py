@@ -49,7 +49,7 @@ def run(*command, fails=False, cwd=None, **environment):
     text = (answer.stdout + answer.stderr).decode("utf-8", "replace")
     print("$", *command, "\n" + text, flush=True)
     # Under Wine a program that ends by an exception goes to a debugger, whose status it has.
-    expect((answer.returncode != 0) == fails or (fails and command[0] == "wine"), f"{command[0]} answered {answer.returncode}")
+    expect((answer.returncode != 0) == fails or (fails and command[0] == "wine"), f"{command[0]} returned {answer.returncode}")
     return text
 
 

@@ -1,4 +1,5 @@
-# What the generators made of operations, an object and functions that the library does not have: see growth_test.py.
+# Tests the code that the generators made for operations, an object and functions that the library does not have: see
+# growth_test.py.
 #
 # SPDX-License-Identifier: MIT
 using Synfire

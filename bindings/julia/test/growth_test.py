@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is new in synfire.h needs no hand-written line of Julia: growth_test.py JULIA
+"""Additions to synfire.h need no hand-written line of Julia: growth_test.py JULIA
 
 A copy of the header with more operations, an object and its functions, and functions of the objects that it has goes
 through the generators, into a copy of the package, and growth_test.jl uses what came out.
@@ -46,7 +46,7 @@ typedef struct synfire_decode_rate_desc {
   int64_t batch;
   /** Read, in any format that synfire_convert_spikes_desc::source may have. Given exactly if `source` is not. */
   synfire_buffer spikes SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_UNLESS(source);
-  /** What the function says. */
+  /** As the function defines it. */
   synfire_buffer rates SYNFIRE_WRITTEN("[B, N]");
   /** 1 where a rate is reliable, written. Optional. */
   synfire_buffer reliable SYNFIRE_WRITTEN("[B, N]") SYNFIRE_NULLABLE;

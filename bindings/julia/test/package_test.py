@@ -61,7 +61,7 @@ def run(*command, fails=False, **environment):
     answer = subprocess.run([str(part) for part in command], env=kept | environment, capture_output=True, text=True,
                             errors="replace")
     print("$", *command, "\n" + answer.stdout + answer.stderr, flush=True)
-    expect((answer.returncode != 0) == fails, f"{command[0]} answered {answer.returncode}")
+    expect((answer.returncode != 0) == fails, f"{command[0]} returned {answer.returncode}")
     return answer.stdout + answer.stderr
 
 

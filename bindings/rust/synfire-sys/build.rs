@@ -9,7 +9,7 @@ const NOWHERE: &str = "libsynfire was not found: SYNFIRE_LIB_DIR is not set, pkg
 /// Options of CMake that a build of the sources takes from environment variables of these names.
 const OPTIONS: [&str; 4] =
     ["SYNFIRE_CUDA_ARCHITECTURES", "SYNFIRE_CUDA_DTYPES", "SYNFIRE_CUDA_MODELS", "SYNFIRE_HOST_LEVELS"];
-/// What the C++ inside of a static library needs, where no synfire.pc says it.
+/// Libraries that the C++ inside of a static library needs, if no synfire.pc names them.
 const RUNTIME: &str = "-lstdc++ -lm -lpthread -ldl";
 
 fn has_feature(name: &str) -> bool {
@@ -50,7 +50,7 @@ fn pkg_config(arguments: &[&str]) -> Option<String> {
     (output.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// Whether the library that pkg-config knows is there, and is what the features want.
+/// Links the library that pkg-config knows. Returns false if it is not there or not the kind that the features want.
 fn link_installed() -> bool {
     let folder = match pkg_config(&["--variable=libdir"]) {
         Some(folder) => PathBuf::from(folder),

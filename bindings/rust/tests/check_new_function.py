@@ -46,7 +46,7 @@ EXPECTED = {"operations.rs": [
     "and it\n",
     "pub struct DelayLine {",
     "pub fn builder<'a, T: Element>(source: &'a Layer, first: &'a Buffer<T>, n_taps: u32) -> DelayLineBuilder<'a> {",
-    "/// - `first`: What it holds at the start, read. Its shape: `[B, N]`.",
+    "/// - `first`: The values at the start, read. Its shape: `[B, N]`.",
     "/// - `n_taps`: How many taps, at least 1.\n",
     "/// One of [`Interpolation`]. Default: none.\n"
     "    pub fn interpolation(mut self, interpolation: Interpolation) -> Self {",
@@ -103,7 +103,7 @@ def main():
         subprocess.run([sys.executable, copy / "bindings/api/complete.py", "--constants", *raw,
                         *(rust / "synfire/src").glob("*.rs")], check=True)
         shutil.copy(added / "program.rs", rust / "synfire/tests/new_function.rs")
-        # What the library lacks, beside the library.
+        # Functions that the library lacks, beside the library.
         whole = copy / "libwhole.so"
         subprocess.run([compiler, "-shared", "-fPIC", "-Wall", "-Werror", f"-I{copy / 'include'}", "-o", str(whole),
                         str(added / "added.c"), str(library), f"-Wl,-rpath,{library.parent}"], check=True)

@@ -45,7 +45,7 @@ def run(*command, cwd=None, fails=False, **environment):
     answer = subprocess.run([str(part) for part in command], cwd=cwd, env=kept | environment, capture_output=True, text=True,
                             errors="replace")
     print("$", *command, "\n" + answer.stdout + answer.stderr, flush=True)
-    expect((answer.returncode != 0) == fails, f"{command[1]} answered {answer.returncode}")
+    expect((answer.returncode != 0) == fails, f"{command[1]} returned {answer.returncode}")
     return answer.stdout + answer.stderr
 
 
@@ -99,7 +99,7 @@ def check_program(work, version, name, cargo, features, **environment):
 
 
 def check_features(work, version, cargo):
-    """What CMake is asked for, by one that only writes it down; and a compiler that is missing."""
+    """Checks the calls of CMake with one that only records them; and a compiler that is missing."""
     folder = work / "features"
     (folder / "src").mkdir(parents=True)
     (folder / "src/main.rs").write_text("fn main() {}\n")

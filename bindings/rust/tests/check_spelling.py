@@ -19,7 +19,7 @@ synfire = {{ path = "{CRATE}", features = ["load-dynamic"] }}
 [workspace]
 """
 NAMED = ("expected `Steps`", "expected `Neurons`", "synfire::Steps(", "synfire::Neurons(")
-# What a program has, and what rustc must say to it; nothing: it compiles.
+# Lines of a program, and the messages of rustc that they must cause; none: it compiles.
 CALLS = {
     "Layer::builder(20, 64)": NAMED,
     "SpikeShape::new(20, 64)": NAMED,

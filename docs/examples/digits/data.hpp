@@ -24,7 +24,7 @@ struct Utterance {
   std::uint32_t voice;   // of `voices`
   std::uint32_t digit;   // of `words`
   std::uint32_t manner;  // of `manners`
-  std::uint32_t frames;  // the word, and what the cochlea still rings behind it
+  std::uint32_t frames;  // the word, and the time that the cochlea still rings after it
   std::array<std::uint32_t, max_frames * NERVE_WORDS> spikes;
 };
 

@@ -36,7 +36,7 @@ struct Epoch {
 };
 
 /// The network, built: two layers of spiking neurons and a readout of one potential for each word. Without biases, so
-/// that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks behind it.
+/// that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks after it.
 synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
                               std::size_t batch);
 
@@ -52,7 +52,7 @@ class Learner {
   /// Learns one epoch after the other, and calls `done` after each.
   void learn(const std::function<void(const Epoch&)>& done);
 
-  /// What the network takes each row for.
+  /// The word that the network recognises in each row.
   std::vector<std::uint32_t> name(const std::vector<const Utterance*>& rows);
 
   const std::vector<const Utterance*>& learnt() const { return learnt_; }

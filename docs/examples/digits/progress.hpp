@@ -16,7 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// One more part is done; `note` is shown behind the bar.
+  /// One more part is done; `note` is shown after the bar.
   void advance(const std::string& note);
 
   /// Clears the bar's line for other output; the next part draws it again.

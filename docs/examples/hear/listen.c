@@ -64,7 +64,7 @@ static void count(const ear *ears, const uint32_t *spikes, uint32_t *counts) {
   rates_count(spikes, ears->n_steps, ears->n_words, ears->population, ears->n_channels, counts);
 }
 
-/* What the program does with spikes when they are due: it moves the level meter. */
+/* Uses spikes when they are due: moves the level meter. */
 static void act(progress *shown, const uint32_t *counts) {
   int c, firing = 0;
   for (c = 0; c < COCHLEA_CHANNELS; ++c) firing += counts[c] > 0;

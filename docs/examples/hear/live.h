@@ -26,7 +26,7 @@ enum {
   LIVE_RECENT = LIVE_COLUMNS * LIVE_FRAMES_PER_COLUMN
 };
 
-/* What does not change while the frames run. The texts are kept, not copied. */
+/* Values that do not change while the frames run. The texts are kept, not copied. */
 typedef struct live_subject {
   const char *sound, *title, *device; /* the title may be empty */
   size_t n_channels, population;

@@ -133,7 +133,7 @@ static bool takes_value(const char *name) {
   return false;
 }
 
-/* What goes together with --words, and with standard input. */
+/* Refuses options that do not go together with --words or with standard input. */
 static bool check_words(options *chosen) {
   const bool piped = strcmp(chosen->sound, "-") == 0;
   if (piped && chosen->words == NULL) return complain("-: standard input is for --words");

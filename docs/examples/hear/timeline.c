@@ -144,7 +144,7 @@ static void write_axes(const timeline *self, FILE *out, const scale *axes) {
           y - 5.0);
 }
 
-/* The range of values of the frames behind every column of pixels, as strokes. */
+/* The range of values of the frames of every column of pixels, as strokes. */
 static void write_range(const timeline *self, FILE *out, const scale *axes, bool whole, const char *colour) {
   int column;
   fprintf(out, "<path stroke=\"%s\" stroke-width=\"1\" d=\"", colour);

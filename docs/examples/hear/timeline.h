@@ -36,17 +36,18 @@ bool timeline_init(timeline *self, size_t capacity, int64_t deadline);
 /* Records the next frame; frames beyond the capacity are ignored. */
 void timeline_add(timeline *self, const moment *frame);
 
-/* What took most of the frame's time: "woke late", "input" or "replay". If it mostly waited for earlier frames, the
+/* The cause of most of the frame's time: "woke late", "input" or "replay". If it mostly waited for earlier frames, the
  * cause of the previous frame. */
 const char *timeline_cause(const timeline *self, size_t frame);
 
 /* Prints a line for each missed frame, at most `most`, and how many more there are. */
 void timeline_print_missed(const timeline *self, FILE *out, size_t most);
 
-/* Whether these files can be written, to find out before a long run. Null: not wanted. Reports errors. */
+/* Returns true if these files can be written, to find out before a long run. Null: not wanted. Reports errors. */
 bool timeline_can_write(const char *path);
 
-/* frame, due, woke, behind, input, replay, whole (microseconds), missed (0 or 1), preempted (empty: not known). */
+/* Columns: the number of the frame, its times as above in microseconds, missed (0 or 1), preempted (empty: not known).
+ * */
 bool timeline_write_csv(const timeline *self, const char *path);
 
 /* Latency over time, on a logarithmic scale: the range of each moment of the picture, and the frames that were missed.

@@ -23,7 +23,7 @@
 
 enum {
   WARM_UP = 50,             /* replays before the first frame, so that it is no slower than the others */
-  QUIET_MILLISECONDS = 250, /* of silence behind the end, so that the last word ends too */
+  QUIET_MILLISECONDS = 250, /* of silence after the end, so that the last word ends too */
   KEPT_REPLAYS = 360000,    /* of which a stream's percentiles are: those of its first hour */
   MOST_MISSED_SHOWN = 100,
   NANOSECONDS_PER_SECOND = 1000000000
@@ -124,7 +124,7 @@ static int64_t time_of(const listening *self, uint64_t frames) {
   return (int64_t)(samples / rate * NANOSECONDS_PER_SECOND + samples % rate * NANOSECONDS_PER_SECOND / rate);
 }
 
-/* How many frames a file has in this run, with the silence behind it. */
+/* Returns how many frames a file has in this run, with the silence after it. */
 static uint64_t frames_of_file(const listening *self) {
   return self->most != UINT64_MAX ? self->most
                                   : self->from.sound.n_samples / self->frame_samples + 1 + QUIET_MILLISECONDS;
@@ -192,7 +192,7 @@ static bool hear_frame(listening *self, const float *samples, int64_t due, momen
 static bool listen_to_all(listening *self, float *samples) {
   const bool repeated = self->most != UINT64_MAX;
   const int64_t start = clock_now();
-  uint64_t quiet = 0; /* frames behind the end */
+  uint64_t quiet = 0; /* frames after the end */
   self->preemptions = clock_preemptions();
   while (self->frame < self->most && quiet <= QUIET_MILLISECONDS) {
     moment noted;

@@ -1,5 +1,5 @@
-// Resonate-and-fire: a damped oscillation that fires when it swings high enough, so that the neuron answers to input at
-// its own frequency (Izhikevich 2001, "Resonate-and-fire neurons"). V is the imaginary part of the paper's complex
+// Resonate-and-fire: a damped oscillation that fires when it swings high enough, so that the neuron responds to input
+// at its own frequency (Izhikevich 2001, "Resonate-and-fire neurons"). V is the imaginary part of the paper's complex
 // variable, like a potential, and the current its real part:
 //
 //     U    = (1 − damping)·current[t−1] − omega·V[t−1] + X[t]

@@ -15,7 +15,7 @@ enum { NANOSECONDS_PER_SECOND = 1000000000 };
 
 #include <windows.h>
 
-/* Of Windows 10 (1803) and newer; older ones wake at the next tick of 1 to 16 ms. */
+/* Windows 10 (1803) and newer have this; older ones wake at the next tick of 1 to 16 ms. */
 #if !defined(CREATE_WAITABLE_TIMER_HIGH_RESOLUTION)
 #define CREATE_WAITABLE_TIMER_HIGH_RESOLUTION 0x00000002
 #endif

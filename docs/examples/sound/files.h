@@ -26,7 +26,7 @@ bool files_make_folder(const char *path);
 
 bool files_is_folder(const char *path);
 
-/* What separates the parts of a path; Windows accepts the slash too. */
+/* The separator of the parts of a path; Windows accepts the slash too. */
 bool files_is_separator(char letter);
 
 #ifdef __cplusplus

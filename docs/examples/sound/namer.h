@@ -29,7 +29,7 @@ typedef struct namer {
   uint32_t n_words;
   float sums[NAMER_MOST_WORDS];
   uint64_t frame;      /* how many frames there were */
-  uint64_t begin, end; /* the word that is being spoken: its first frame, and that behind the last loud one */
+  uint64_t begin, end; /* the word that is being spoken: its first frame, and the one after the last loud one */
   uint32_t loud;       /* how many of its frames were loud; 0: no word */
 } namer;
 

@@ -1,4 +1,4 @@
-/* nerve.h - the nerve behind the cochlea: sound in, spikes of 64 fibres out, one bit per fibre and frame of 10 ms.
+/* nerve.h - the nerve after the cochlea: sound in, spikes of 64 fibres out, one bit per fibre and frame of 10 ms.
  *
  * Two neighbouring channels of the cochlea drive one fibre. Their mean response in a frame is divided by the loudest
  * response of the last moments, so that the spikes do not depend on the volume; each fibre sums what it gets and fires
@@ -38,7 +38,7 @@ typedef struct nerve {
 /* A nerve at rest, for sound of `rate` samples per second, from NERVE_SMALLEST_RATE to NERVE_LARGEST_RATE. */
 void nerve_init(nerve *self, uint32_t rate);
 
-/* Hears samples [n_samples], but none behind the end of a frame. Returns how many; self->heard is 0 behind the last
+/* Hears samples [n_samples], but none after the end of a frame. Returns how many; self->heard is 0 after the last
  * sample of a frame, and then bits [NERVE_WORDS] are written, as nerve_hear() does. */
 size_t nerve_take(nerve *self, const float *samples, size_t n_samples, uint32_t *bits);
 

@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* Whether stderr is a terminal that understands escape sequences. */
+/* True if stderr is a terminal that understands escape sequences. */
 bool terminal_is_watched(void);
 
-/* Whether so many columns and rows fit; true if the terminal does not say how large it is. */
+/* True if so many columns and rows fit; true if the terminal does not say how large it is. */
 bool terminal_fits(int columns, int rows);
 
 #ifdef __cplusplus

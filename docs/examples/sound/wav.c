@@ -217,7 +217,7 @@ static bool read_format(reader *from, uint32_t size, wav *sound) {
   return true;
 }
 
-/* The title in a 'LIST' chunk of type 'INFO', which has chunks of its own. A title behind the first 512 bytes is
+/* The title in a 'LIST' chunk of type 'INFO', which has chunks of its own. A title after the first 512 bytes is
  * ignored, as is anything that is not as it should be: sound needs no title. */
 static bool read_list(const reader *from, uint32_t size, wav *sound) {
   unsigned char list[512];
@@ -259,7 +259,7 @@ static bool append(const reader *from, wav *sound, const unsigned char *bytes, s
   return true;
 }
 
-/* Whether a program wrote the size before it could know it, and could not come back: zero or everything (ffmpeg), just
+/* True if a program wrote the size before it could know it, and could not come back: all bits 0 or 1 (ffmpeg), or just
  * below 2^31 (sox, arecord). Then the samples are all that follows. */
 static bool is_placeholder(uint64_t size) {
   return size == 0 || size == SIZE_ELSEWHERE || size == 0x7FFFF000u || size == 0x7FFFFF00u || size == ~(uint64_t)0;

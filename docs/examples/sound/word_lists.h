@@ -21,7 +21,7 @@ typedef struct word_list {
   uint32_t n_words;
 } word_list;
 
-/* List number `i`, from 0 on; null behind the last one. */
+/* List number `i`, from 0 on; null after the last one. */
 const word_list *word_list_at(uint32_t i);
 
 #ifdef __cplusplus

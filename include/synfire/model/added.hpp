@@ -186,7 +186,7 @@ constexpr int count_name(List<Entries...>, const char* name) {
   return ((same_text(Entries::type::name, name) ? 1 : 0) + ... + 0);
 }
 
-// Whether T and an entry of the list share the name of a parameter.
+// True if T and an entry of the list share the name of a parameter.
 template <class T, class... Entries>
 constexpr bool shares_parameter(List<Entries...>) {
   bool shares = false;

@@ -98,7 +98,7 @@ SYNFIRE_MODEL_FN void check_slope(const double* constants, const CheckPoint<Mode
       (function_of<Model, K, AsNumbers>(constants, up) - function_of<Model, K, AsNumbers>(constants, down)) / distance;
   const double slope = slope_of<Model, K, Along>(constants, p);
   note_error(result, slope, difference, K, Along);
-  // What the model says about its slopes.
+  // Checks the model's own statements about its slopes.
   if (!slope_reads_input<Model>) {
     CheckPoint<Model, double> other = p;
     other.x += 0.7;

@@ -1,4 +1,4 @@
-// What a model or a surrogate says about itself, as plain data: how a text that was compiled at run time tells the
+// Descriptions of models and surrogates as plain data. A text that was compiled at run time passes its own to the
 // library, from the host and from a GPU alike.
 #ifndef SYNFIRE_MODEL_DESCRIBE_HPP
 #define SYNFIRE_MODEL_DESCRIBE_HPP
@@ -32,7 +32,7 @@ struct Description {
   DescribedParameter parameters[max_slope_rows];
 };
 
-// What a check of its functions found (check.hpp).
+// The result of a check of its functions (check.hpp).
 struct CheckResult {
   // The largest |derivative − central difference| / (1 + |derivative|), in f64, and of what: of H (0), of further
   // variable 1 to 3, of the surrogate's primitive (4); along a variable of recursion.hpp, or parameter p as 100 + p.
@@ -76,7 +76,7 @@ constexpr void copy_text(char (&to)[n], const char* from) {
   for (int i = 0; i < text_length(from); ++i) to[i] = from[i];
 }
 
-// Whether all names and units fit.
+// True if all names and units fit.
 template <class T>
 constexpr bool names_fit() {
   bool fit = text_length(T::name) < name_bytes;

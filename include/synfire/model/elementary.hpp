@@ -226,7 +226,7 @@ SYNFIRE_MODEL_FN double sine_of_half_turn(double w) {
 template <class R>
 inline constexpr R largest_rounded = R(sizeof(R) == 4 ? 4194304.0 : 2251799813685248.0);
 
-// The whole number nearest to x (to the even one at a tie), |x| ≤ largest_rounded.
+// The integer nearest to x (to the even one at a tie), |x| ≤ largest_rounded.
 template <class R>
 struct Whole {
   R value;
@@ -243,7 +243,7 @@ SYNFIRE_MODEL_FN Whole<double> round_to_whole(double x) {
   return {shifted - 6755399441055744.0, from_bits(0x3FF0000000000000ull | (bits_of(shifted) << 63))};
 }
 
-// sin(π·a·b) for |a·b| ≤ largest_rounded/4: the nearest whole number is subtracted from the product before it is
+// sin(π·a·b) for |a·b| ≤ largest_rounded/4: the nearest integer is subtracted from the product before it is
 // rounded. Absolute error up to 1.6e-7 in f32, 2.7e-16 in f64.
 template <class R>
 SYNFIRE_MODEL_FN R sine_of_half_turns(R a, R b) {

@@ -68,8 +68,9 @@ SYNFIRE_MODEL_FN float from_grid_of_kept(float sum, float scale, float factor, f
 
 // ---- products of two numbers on grids --------------------------------------------------------------------------------
 
-// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes. That of 0 is below those of all
-// products, the smallest of which is 2^-298, and its grid is one that wide_power_of_two() has: sums of zeros are +0.
+// The magnitude of x * 2^grid, for a finite x, as an integer in the order of magnitudes. The value for 0 is below those
+// of all products, the smallest of which is 2^-298, and its grid is one that wide_power_of_two() has: sums of zeros are
+// +0.
 SYNFIRE_MODEL_FN s64 magnitude_of(float x, s32 grid) {
   const bool subnormal = (bits_of(x) & 0x7F800000u) == 0;
   const u32 bits = bits_of(subnormal ? x * 16777216.0f : x) & 0x7FFFFFFFu;  // 2^24 normalises it

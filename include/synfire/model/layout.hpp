@@ -25,7 +25,8 @@ inline constexpr int max_constants = 16;
 inline constexpr int max_model_constants = 8;
 inline constexpr int max_slope_rows = 8;
 
-// What the gradient of a parameter is taken along: a row of slopes, or one of the two parameters that every model has.
+// The gradient of a parameter is taken along one of these: a row of slopes, or one of the two parameters that every
+// model has.
 inline constexpr int gradient_of_v_threshold = -1;
 inline constexpr int gradient_of_v_reset = -2;
 inline constexpr int max_gradients = max_slope_rows + 2;

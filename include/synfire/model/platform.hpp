@@ -1,4 +1,4 @@
-// What differs between the compilers of the model headers (g++, clang, nvcc for host and device, NVRTC): function
+// The differences between the compilers of the model headers (g++, clang, nvcc for host and device, NVRTC): function
 // qualifiers, fused multiply-add, absolute value, bit casts and integer names. Nothing else in model/ depends on the
 // compiler, and files in model/ include only files in model/.
 //

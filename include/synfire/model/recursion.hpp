@@ -11,7 +11,7 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// Whether the model never fires: V[t] = H[t], without a threshold, a reset or a surrogate. Such a model has one variable
+// True if the model never fires: V[t] = H[t], without a threshold, a reset or a surrogate. Such a model has one variable
 // and an H that is linear in V and X, so that backward needs neither of them, unless it takes gradients of parameters.
 template <class Model>
 inline constexpr bool never_fires = false;
@@ -45,7 +45,7 @@ struct State {
 template <class Model, class R>
 using StateOf = State<R, (Model::n_states > 2 ? Model::n_states - 1 : 1)>;
 
-// What further variable K (1 to 3) becomes: the model's adapt(), adapt_third() or adapt_fourth().
+// Computes further variable K (1 to 3) by the model's adapt(), adapt_third() or adapt_fourth().
 template <class Model, int K, class C, class... Arguments>
   requires(K == 1)
 SYNFIRE_MODEL_FN auto adapted(const C* model_constants, Arguments... arguments)
@@ -65,14 +65,14 @@ SYNFIRE_MODEL_FN auto adapted(const C* model_constants, Arguments... arguments)
   return Model::adapt_fourth(model_constants, arguments...);
 }
 
-// Whether that function has the short form, adapt(constants, u, h, s), in which the variable depends on itself, H and S.
+// True if that function has the short form, adapt(constants, u, h, s), in which the variable depends on itself, H and S.
 // The full form, adapt(constants, v, w, ..., x, h, s), has all variables before the step, and X.
 // clang-format off
 template <class Model, int K>
 concept AdaptsAlone = requires(const float* c, float a) { adapted<Model, K>(c, a, a, a); };
 // clang-format on
 
-// Whether a further variable may depend on V or X, so that the state after a step does not follow from H alone.
+// True if a further variable may depend on V or X, so that the state after a step does not follow from H alone.
 template <class Model, int K = Model::n_states - 1>
 constexpr bool follows_input() {
   if constexpr (K < 1)
@@ -81,7 +81,7 @@ constexpr bool follows_input() {
     return !AdaptsAlone<Model, K> || follows_input<Model, K - 1>();
 }
 
-// Whether ∂H/∂V or ∂H/∂X depends on X, so that backward needs X in addition to H. True unless the model says otherwise.
+// True if ∂H/∂V or ∂H/∂X depends on X, so that backward needs X in addition to H. True unless the model says otherwise.
 template <class Model>
 inline constexpr bool slope_reads_input = true;
 template <class Model>
@@ -90,7 +90,7 @@ template <class Model>
   }
 inline constexpr bool slope_reads_input<Model> = Model::slope_reads_input || follows_input<Model>();
 
-// Whether a derivative of H or of a further variable depends on a further variable, so that backward needs them before
+// True if a derivative of H or of a further variable depends on a further variable, so that backward needs them before
 // each step. For models that have some, true unless the model says otherwise.
 template <class Model>
 inline constexpr bool slope_reads_w = Model::n_states >= 2;
@@ -109,7 +109,7 @@ constexpr const char* state_name(int variable) {
 
 // ---- the model's functions ------------------------------------------------------------------------------------------
 
-// What a function of the model may be differentiated along: V (0), a further variable (1 to 3), or one of these.
+// A function of the model may be differentiated along V (0), a further variable (1 to 3), or one of these.
 inline constexpr int along_input = -1;
 inline constexpr int along_h = -2;
 inline constexpr int along_spike = -3;

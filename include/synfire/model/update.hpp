@@ -94,7 +94,7 @@ SYNFIRE_MODEL_FN double of_rank(u64 rank) {
   return from_bits((rank >> 63) != 0 ? rank & ~(u64(1) << 63) : ~rank);
 }
 
-// Whether every constant derived from these parameters is finite in R.
+// True if every constant derived from these parameters is finite in R.
 template <class Model, class R>
 SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undecayed_input) {
   double constants[first_model_constant + max_model_constants];

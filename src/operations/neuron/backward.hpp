@@ -10,7 +10,7 @@
 #include <operations/kind.hpp>
 
 #include <optional>
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 #include <vector>
 
 namespace synfire::operations {

@@ -6,7 +6,7 @@
 #include <layer/layer.hpp>
 #include <operations/kind.hpp>
 
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 #include <vector>
 
 namespace synfire::operations {

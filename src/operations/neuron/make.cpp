@@ -9,11 +9,15 @@
 #include <graph/operands.hpp>
 #include <layer/graph_tapes.hpp>
 #include <operations/gradients/sum_gradient.hpp>
+#include <operations/reduce/reduce.hpp>
 #include <operations/synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 #include <synfire/model/reduction.hpp>
 
 #include <cstdio>
+#include <iterator>
+#include <optional>
 
 namespace synfire::operations {
 
@@ -74,7 +78,7 @@ void Backward::operands(Backward& op, OperandVisitor visit) {
 namespace {
 
 std::string synapse_text(const Synapse* synapse) {
-  return synapse ? std::string("synapse of ").append(std::to_string(synapse->spec().n_inputs)).append(" inputs") : "";
+  return synapse ? std::string("synapse of ").append(std::to_string(synapse->n_inputs())).append(" inputs") : "";
 }
 
 }  // namespace
@@ -227,7 +231,14 @@ void check_synapse_request(const Layer& layer, const ForwardRequest& request) {
     fail_argument("SYN-FORWARD-SYNAPSE", "desc.x and desc.synapse are given; a forward reads X or makes it");
   if (!request.synapse_input)
     fail_argument("SYN-FORWARD-SYNAPSE", "desc.synapse is given and desc.synapse_input is null");
-  check_chain(*request.synapse, layer.spec().extents, layer.spec().arithmetic());
+  const LayerSpec& spec = layer.spec();
+  const Synapse& synapse = *request.synapse;
+  if (synapse.n_outputs() != spec.extents.n_neurons)
+    fail_argument("SYN-SYNAPSE-CHAIN", "desc.synapse has %lld outputs; the layer has %lld neurons",
+                  static_cast<long long>(synapse.n_outputs()), static_cast<long long>(spec.extents.n_neurons));
+  if (synapse.dtype() != spec.arithmetic())
+    fail_argument("SYN-SYNAPSE-CHAIN", "desc.synapse is of %s; %s is needed, the type of the layer's arithmetic",
+                  name_of_dtype(synapse.dtype()), name_of_dtype(spec.arithmetic()));
 }
 
 // ---- what a synapse and its layer share -----------------------------------------------------------------------------
@@ -245,15 +256,20 @@ View shared_sequence(const LayerSpec& spec, int32_t number) {
   return view;
 }
 
-SynapseOfLayer synapse_of(Layer& layer, const TapeShape& shape, const char* input_name) {
+// The operations of the layer's synapse, which reads this input, as a part of a pass.
+SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name) {
   constexpr uint64_t one = sizeof(int64_t);
-  return {*shape.synapse,
-          layer.spec().extents,
-          shape.x,
-          shape.n_active,
-          input_name,
-          layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64),
-          layer.context()->device().is_host()};
+  const Extents& e = layer.spec().extents;
+  const bool on_host = layer.context()->device().is_host();
+  SynapsePass pass = {{shape.synapse}, e.n_steps, e.batch, on_host};
+  pass.input = synapse_input(*shape.synapse, *shape.x, input_name, e.n_steps, e.batch, on_host);
+  pass.n_active = n_active_view(shape.n_active, on_host);
+  pass.layer_active = layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64);
+  return pass;
+}
+
+void append(OperationList& to, OperationList&& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 // Where a further variable follows X, a stored H alone does not give the state again, so all tapes are recomputed.
@@ -268,7 +284,10 @@ TapeShape shape_of(const LayerSpec& spec, const ForwardRequest& request) {
 
 // The product of the synapse and the pass that reads it.
 OperationList with_product(Layer& layer, const ForwardRequest& request, const Forward& pass) {
-  return {product_of(synapse_of(layer, shape_of(layer.spec(), request), "desc.synapse_input"), pass.x), pass};
+  OperationList operations =
+      request.synapse->kind().product(pass_of(layer, shape_of(layer.spec(), request), "desc.synapse_input"), pass.x);
+  operations.emplace_back(pass);
+  return operations;
 }
 
 }  // namespace
@@ -476,17 +495,26 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
         "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null, desc.n_parameter_gradients is 0 and "
         "there are no gradients of a synapse to compute; at least one output is needed");
   OperationList operations;
-  if (repeats) operations.emplace_back(product_of(synapse_of(layer, shape, "the forward's synapse_input"), op.x));
+  const bool of_input = request.grad_synapse_input;
+  std::optional<SynapsePass> pass;
+  if (repeats || trains || of_input) pass = pass_of(layer, shape, "the forward's synapse_input");
+  if (repeats) append(operations, shape.synapse->kind().product(*pass, op.x));
   if (request.gradients.empty())
     operations.emplace_back(op);
   else
     add_with_gradients(layer, op, request, operations);
-  if (trains)
-    operations.emplace_back(weight_gradient_of(synapse_of(layer, shape, "the forward's synapse_input"), op.grad_x,
-                                               request.add_synapse_gradients));
-  if (request.grad_synapse_input)
-    operations.emplace_back(input_gradient_of(synapse_of(layer, shape, "the forward's synapse_input"), op.grad_x,
-                                              *request.grad_synapse_input, request.add_input_gradient));
+  if (trains || of_input)
+    shape.synapse->kind().check_gradients(*shape.synapse, pass->n_steps, pass->batch, trains, of_input);
+  if (trains) {
+    shape.synapse->prepare_gradients();
+    append(operations, shape.synapse->kind().gradients(*pass, op.grad_x, request.add_synapse_gradients));
+  }
+  if (of_input) {
+    const View grad_input =
+        synapse_input_gradient(*shape.synapse, *request.grad_synapse_input, "desc.grad_synapse_input", pass->n_steps,
+                               pass->batch, pass->on_host);
+    append(operations, shape.synapse->kind().input_gradient(*pass, op.grad_x, grad_input, request.add_input_gradient));
+  }
   check_overlap(operations);
   return operations;
 }

@@ -56,7 +56,7 @@ struct MemberFactors {
   double rate, decay;
 };
 
-// An array that a step updates, with its moments; absent: `gradient` is null.
+// An array of a synapse, with its moments. One that is no member has no gradient.
 struct MemberArray {
   void* values;
   const void* gradient;
@@ -64,21 +64,13 @@ struct MemberArray {
   MemberFactors factors;
 };
 
-// A synapse of which weights or bias are members, and what is derived from them.
-struct SynapseMembers {
-  int64_t n_inputs, n_outputs;
-  int64_t first_row, first_tile, first_unit;  // among those of all synapses
-  MemberArray weights, bias;
-  float* any_bias;       // of an exact synapse, also if it is no member; null: none
-  const uint32_t* mask;  // null: all are connected
-  void* rows;
-  int64_t rows_pitch;
-  int32_t *grid, *bias_on_grid;
-  void* table;
-  int64_t table_pitch;
-  uint8_t *table_planes, *rows_planes;
-  int64_t table_words, table_groups, rows_words, rows_groups;  // of the planes
-  int32_t is_f64, is_exact;
+// An array that a GPU updates element by element, in pieces.
+inline constexpr int64_t step_piece = 1024;
+struct SteppedArray {
+  MemberArray array;
+  int64_t count;
+  int64_t first_piece;  // among those of all arrays
+  int32_t is_f64;
 };
 
 }  // namespace synfire::operations

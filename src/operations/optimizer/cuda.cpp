@@ -38,6 +38,20 @@ void enqueue_norm(const OptimizerStep& op, Launcher& launcher) {
   } while (!launch.begins_step);
 }
 
+// Arrays that no fused step has, and what is derived from them.
+void enqueue_arrays(const OptimizerStep& op, Launcher& launcher) {
+  const Optimizer& optimizer = *op.optimizer;
+  if (optimizer.arrays().empty()) return;
+  const StepArraysLaunch launch = {optimizer.arrays_on_device(), static_cast<int32_t>(optimizer.arrays().size()),
+                                   optimizer.n_pieces(), optimizer.state(), optimizer.spec().rates};
+  launcher.launch(step_arrays_kernel(launch.rates.rule),
+                  launcher.over_pieces(launch.n_pieces, static_cast<uint32_t>(step_threads)), launch);
+  for (const OptimizerSynapse& member : optimizer.synapses()) {
+    if (member.is_fused) continue;
+    for (const Operation& operation : member.derive) operation.kind().enqueue(operation.data(), launcher);
+  }
+}
+
 template <class R>
 void enqueue_parameter(const OptimizerStep& op, const ParameterStep& step, Launcher& launcher) {
   // If constants become per neuron later, the same grid covers all of them.
@@ -63,19 +77,9 @@ Hints hints(const OptimizerStep&, const GpuShape&) {
 void enqueue(const OptimizerStep& op, Launcher& launcher) {
   const Optimizer& optimizer = *op.optimizer;
   enqueue_norm(op, launcher);
-  if (!optimizer.synapses().empty()) {
-    const SynapsesLaunch launch = {optimizer.synapses_on_device(),
-                                   static_cast<int32_t>(optimizer.synapses().size()),
-                                   optimizer.n_rows(),
-                                   optimizer.n_tiles(),
-                                   optimizer.n_units(),
-                                   optimizer.state(),
-                                   optimizer.spec().rates};
-    constexpr auto threads = static_cast<uint32_t>(prepare_threads);
-    launcher.launch(step_rows_kernel(launch.rates.rule), launcher.over_pieces(launch.n_rows, threads), launch);
-    const int64_t of_units = (launch.n_units + prepare_threads - 1) / prepare_threads;
-    launcher.launch(derive_kernel(), launcher.over_pieces(launch.n_tiles + of_units, threads), launch);
-  }
+  for (const Optimizer::Fused& fused : optimizer.fused())
+    fused.steps->enqueue(fused.table, optimizer.state(), optimizer.spec().rates, launcher);
+  enqueue_arrays(op, launcher);
   for (const ParameterStep& step : op.parameters)
     if (optimizer.members()[step.member].dtype == SYNFIRE_DTYPE_F64)
       enqueue_parameter<double>(op, step, launcher);

@@ -5,7 +5,6 @@
 #include "parameter_arguments.hpp"
 
 #include <host/launcher.hpp>
-#include <operations/synapse/synapse.hpp>
 #include <synfire/model/lane_sum.hpp>
 
 #include <algorithm>
@@ -82,11 +81,12 @@ void run(const OptimizerStep& op, host::Launcher& launcher) {
   Optimizer& optimizer = *op.optimizer;
   begin_step(*optimizer.state(), optimizer.spec().rates, op.values, squares_of_all(op, launcher));
   if (optimizer.state()->takes_step == 0) return;
-  for (size_t i = 0; i < optimizer.synapses().size(); ++i) {
-    const SynapseMembers& s = optimizer.synapses()[i];
-    update_array(op, s.weights, s.n_inputs * s.n_outputs, s.is_f64 != 0, launcher);
-    update_array(op, s.bias, s.n_outputs, s.is_f64 != 0, launcher);
-    run(make_prepare(optimizer.synapse(i)), launcher);
+  for (const OptimizerSynapse& member : optimizer.synapses()) {
+    for (size_t i = 0; i < member.arrays.size(); ++i) {
+      const SynapseArray& array = member.synapse->arrays()[i];
+      update_array(op, member.arrays[i], array.count(), array.dtype == SYNFIRE_DTYPE_F64, launcher);
+    }
+    for (const Operation& operation : member.derive) operation.kind().run(operation.data(), launcher);
   }
   for (const ParameterStep& step : op.parameters)
     if (optimizer.members()[step.member].dtype == SYNFIRE_DTYPE_F64)

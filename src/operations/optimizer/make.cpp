@@ -27,15 +27,30 @@ StepValues values_of(const Optimizer& optimizer, const OptimizerStepRequest& req
           {nullptr, chosen(request.clip_norm, spec.clip_norm, "clip_norm")}};
 }
 
+bool has(const std::vector<View>& views, const View& view) {
+  for (const View& each : views)
+    if (each.data == view.data) return true;
+  return false;
+}
+
+// The arrays and gradients of a synapse, and what is derived.
+void add_operands(const OptimizerSynapse& member, OptimizerStep& op) {
+  std::vector<View> updated, read;
+  for (const SynapseArray& array : member.synapse->arrays()) updated.push_back(array.values);
+  // Arrays are among the operands of what derives from them.
+  for (const Operation& operation : member.derive)
+    for_each_operand(operation, [&](const Operand<const View>& operand) {
+      if (!operand.view || has(updated, operand.view)) return;
+      (operand.is_written() ? updated : read).push_back(operand.view);
+    });
+  for (const SynapseArray& array : member.synapse->arrays()) read.push_back(array.gradient);
+  op.updated.insert(op.updated.end(), updated.begin(), updated.end());
+  op.read.insert(op.read.end(), read.begin(), read.end());
+}
+
 OptimizerStep make_step(Optimizer& optimizer, const StepValues& values) {
   OptimizerStep op = {&optimizer, values, optimizer.state_memory(), {}, {}, {}};
-  for (size_t i = 0; i < optimizer.synapses().size(); ++i) {
-    Synapse& s = optimizer.synapse(i);
-    for (const View& view :
-         {s.weights(), s.bias(), s.table(), s.rows(), s.grid(), s.bias_on_grid(), s.table_planes(), s.rows_planes()})
-      op.updated.push_back(view);
-    for (const View& view : {s.weight_gradient(), s.bias_gradient(), s.mask()}) op.read.push_back(view);
-  }
+  for (const OptimizerSynapse& member : optimizer.synapses()) add_operands(member, op);
   for (size_t i = 0; i < optimizer.members().size(); ++i) {
     const OptimizerMember& member = optimizer.members()[i];
     if (member.layer) op.parameters.push_back({i, member.gradient->view(), member.layer->parameter_memory()});

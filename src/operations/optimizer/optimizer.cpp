@@ -15,6 +15,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace synfire::operations {
 
@@ -84,8 +85,8 @@ void Optimizer::release_memory() noexcept {
   for (const OptimizerMember& member : members_)
     for (void* moments : member.moments)
       if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
-  for (void* memory : {state_, table_, list_, sums_})
-    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
+  release_tables();
+  if (state_) device().release(SYNFIRE_MEMORY_DEVICE, state_);
 }
 
 View Optimizer::state_memory() noexcept {
@@ -114,10 +115,10 @@ const Object* Optimizer::owner_of(const OptimizerMember& member) noexcept {
   return member.synapse ? static_cast<const Object*>(member.synapse.get()) : member.layer.get();
 }
 
-const OptimizerMember* Optimizer::find_member(const Synapse& synapse, OptimizerMember::Part part) const noexcept {
+const OptimizerMember* Optimizer::find_member(const Synapse& synapse, uint32_t array) const noexcept {
   for (uint32_t i = newest_.find(static_cast<const Object*>(&synapse)); i != AddressIndex::none;
        i = members_[i].previous)
-    if (members_[i].part == part) return &members_[i];
+    if (members_[i].array == array) return &members_[i];
   return nullptr;
 }
 
@@ -146,23 +147,24 @@ void Optimizer::add(OptimizerMember&& member) {
   members_.push_back(std::move(member));
 }
 
-void Optimizer::add_array(OptimizerMember::Part part, Synapse& synapse, const MemberFactors& factors) {
+void Optimizer::add_array(Synapse& synapse, const char* name, const MemberFactors& factors) {
   check_addable(factors);
-  const bool weights = part == OptimizerMember::Part::weights;
-  const SynapseSpec& spec = synapse.spec();
-  if (spec.frozen)
+  if (synapse.is_frozen())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-SYNAPSE-FROZEN",
          "the synapse is frozen (desc.frozen was 1), so it has no gradients of weights and bias");
-  if (!weights && !spec.has_bias) fail_argument("SYN-OPTIMIZER-BIAS", "this synapse has no bias (desc.bias was 0)");
-  if (find_member(synapse, part))
-    fail_argument("SYN-OPTIMIZER-MEMBER", "the %s of this synapse %s a member already", weights ? "weights" : "bias",
-                  weights ? "are" : "is");
+  const SynapseArray* const array = synapse.find_array(name);
+  if (!array && name == std::string_view("bias"))
+    fail_argument("SYN-OPTIMIZER-BIAS", "this synapse has no bias (desc.bias was 0)");
+  if (!array || !array->trained) synapse.fail_array(name);
+  const auto index = static_cast<uint32_t>(array - synapse.arrays().data());
+  if (find_member(synapse, index))
+    fail_argument("SYN-OPTIMIZER-MEMBER", "\"%s\" of this synapse is a member already", array->name);
   synapse.prepare_gradients();
   OptimizerMember member = {};
-  member.part = part;
+  member.array = index;
   member.synapse = Ref<Synapse>(&synapse);
-  member.dtype = spec.dtype;
-  member.count = weights ? spec.n_weights() : spec.n_outputs;
+  member.dtype = array->dtype;
+  member.count = array->count();
   member.factors = factors;
   add(std::move(member));
 }
@@ -179,7 +181,6 @@ void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient
   const UpdateRequest request = {name, &gradient, bounds.lower == -infinity ? nullptr : &bounds.lower,
                                  bounds.upper == infinity ? nullptr : &bounds.upper};
   OptimizerMember member = {};
-  member.part = OptimizerMember::Part::parameter;
   member.descent = checked_descent(layer, request, "");
   member.layer = Ref<Layer>(&layer);
   member.gradient = Ref<Buffer>(&gradient);
@@ -198,47 +199,92 @@ void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient
 
 // ---- what a step needs ----------------------------------------------------------------------------------------------
 
+namespace {
+
+const FusedKind* fused_kind_of(const Synapse& synapse) {
+#if SYNFIRE_HAVE_CUDA
+  if (!synapse.context()->device().is_host()) return find_fused(synapse.kind());
+#else
+  static_cast<void>(synapse);
+#endif
+  return nullptr;
+}
+
+}  // namespace
+
 // Adds a synapse to the list, with those of its arrays that are members.
 void Optimizer::list_synapse(Synapse& synapse) {
-  const SynapseSpec& spec = synapse.spec();
-  SynapseMembers s = {};
-  s.n_inputs = spec.n_inputs;
-  s.n_outputs = spec.n_outputs;
+  OptimizerSynapse listed = {&synapse, {}, synapse.kind().derive(synapse), false};
+  for (const SynapseArray& array : synapse.arrays())
+    listed.arrays.push_back({array.values.data, nullptr, nullptr, nullptr, {}});
   for (uint32_t i = newest_.find(static_cast<const Object*>(&synapse)); i != AddressIndex::none;
        i = members_[i].previous) {
     const OptimizerMember& member = members_[i];
-    const bool weights = member.part == OptimizerMember::Part::weights;
-    const View values = weights ? synapse.weights() : synapse.bias();
-    const View gradient = weights ? synapse.weight_gradient() : synapse.bias_gradient();
-    (weights ? s.weights : s.bias) = {values.data, gradient.data, member.moments[0], member.moments[1], member.factors};
+    MemberArray& array = listed.arrays[member.array];
+    array = {array.values, synapse.arrays()[member.array].gradient.data, member.moments[0], member.moments[1],
+             member.factors};
   }
-  s.weights.values = synapse.weights().data;
-  s.any_bias = spec.is_exact() ? static_cast<float*>(synapse.bias().data) : nullptr;
-  s.mask = static_cast<const uint32_t*>(synapse.mask().data);
-  s.rows = synapse.rows().data;
-  s.rows_pitch = spec.rows_pitch();
-  s.grid = static_cast<int32_t*>(synapse.grid().data);
-  s.bias_on_grid = static_cast<int32_t*>(synapse.bias_on_grid().data);
-  s.table = synapse.table().data;
-  s.table_pitch = spec.table_pitch();
-  s.table_planes = static_cast<uint8_t*>(synapse.table_planes().data);
-  s.rows_planes = static_cast<uint8_t*>(synapse.rows_planes().data);
-  s.table_words = SynapseSpec::even_words(spec.n_inputs);
-  s.table_groups = SynapseSpec::padded_columns(spec.n_outputs) / 8;
-  s.rows_words = spec.table_pitch() / 32;
-  s.rows_groups = SynapseSpec::padded_columns(spec.n_inputs) / 8;
-  s.is_f64 = spec.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0;
-  s.is_exact = spec.is_exact() ? 1 : 0;
-  s.first_row = n_rows_;
-  s.first_tile = n_tiles_;
-  s.first_unit = n_units_;
-  n_rows_ += spec.n_outputs;
-  n_tiles_ += (spec.n_inputs + 31) / 32 * ((spec.n_outputs + 31) / 32);
-  // As in prepare_planes: 8 bytes of each plane.
-  if (s.table_planes) n_units_ += s.table_words * s.table_groups * 32;
-  if (s.rows_planes) n_units_ += s.rows_words * s.rows_groups * 32;
-  synapses_.push_back(s);
-  owners_.push_back(&synapse);
+  if (!device().is_host()) list_on_device(listed);
+  synapses_.push_back(std::move(listed));
+}
+
+void Optimizer::list_on_device(OptimizerSynapse& member) {
+  if (const FusedKind* const kind = fused_kind_of(*member.synapse)) {
+    auto of_kind = std::find_if(fused_.begin(), fused_.end(), [&](const Fused& each) { return each.kind == kind; });
+    if (of_kind == fused_.end()) of_kind = fused_.insert(fused_.end(), Fused{kind, kind->make(), nullptr});
+    of_kind->steps->add(*member.synapse, member.arrays);
+    member.is_fused = true;
+    return;
+  }
+  for (size_t i = 0; i < member.arrays.size(); ++i) {
+    if (!member.arrays[i].gradient) continue;
+    const SynapseArray& array = member.synapse->arrays()[i];
+    arrays_.push_back({member.arrays[i], array.count(), n_pieces_, array.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
+    n_pieces_ += (array.count() + step_piece - 1) / step_piece;
+  }
+}
+
+void Optimizer::list_members() {
+  synapses_.clear();
+  fused_.clear();
+  arrays_.clear();
+  gradients_.clear();
+  n_elements_ = n_chunks_ = n_pieces_ = 0;
+  int32_t n_parameters = 0;
+  AddressIndex listed;
+  listed.make_room(members_.size());
+  for (const OptimizerMember& member : members_) {
+    Synapse* const synapse = member.synapse.get();
+    const void* const gradient = synapse ? synapse->arrays()[member.array].gradient.data : nullptr;
+    gradients_.push_back(
+        {gradient, member.count, n_chunks_, synapse ? -1 : n_parameters++, member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
+    n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
+    n_elements_ += member.count;
+    if (!synapse || listed.find(synapse) != AddressIndex::none) continue;
+    listed.set(synapse, static_cast<uint32_t>(synapses_.size()));
+    list_synapse(*synapse);
+  }
+}
+
+void Optimizer::provide_tables() {
+  const auto provide = [&](void*& memory, std::span<const std::byte> table) {
+    if (table.empty()) return;
+    memory = device().allocate(SYNFIRE_MEMORY_DEVICE, table.size());
+    device().upload(memory, table.data(), table.size());
+  };
+  sums_ = device().allocate(SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(n_chunks_) * sizeof(double));
+  if (device().is_host()) return;
+  for (Fused& fused : fused_) provide(fused.table, fused.steps->table());
+  provide(table_, std::as_bytes(std::span(arrays_)));
+  provide(list_, std::as_bytes(std::span(gradients_)));
+}
+
+void Optimizer::release_tables() noexcept {
+  const auto release = [&](void*& memory) {
+    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, std::exchange(memory, nullptr));
+  };
+  for (void** const memory : {&table_, &list_, &sums_}) release(*memory);
+  for (Fused& fused : fused_) release(fused.table);
 }
 
 void Optimizer::seal() {
@@ -246,52 +292,29 @@ void Optimizer::seal() {
   if (members_.empty())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-OPTIMIZER-EMPTY",
          "the optimiser has no members; add weights, biases or parameters first");
-  synapses_.clear();
-  owners_.clear();
-  gradients_.clear();
-  n_elements_ = n_chunks_ = n_rows_ = n_tiles_ = n_units_ = 0;
-  int32_t n_parameters = 0;
-  AddressIndex listed;
-  listed.make_room(members_.size());
-  for (const OptimizerMember& member : members_) {
-    const bool is_parameter = member.part == OptimizerMember::Part::parameter;
-    View gradient;
-    if (!is_parameter)
-      gradient = member.part == OptimizerMember::Part::weights ? member.synapse->weight_gradient()
-                                                               : member.synapse->bias_gradient();
-    gradients_.push_back({gradient.data, member.count, n_chunks_, is_parameter ? n_parameters++ : -1,
-                          member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
-    n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
-    n_elements_ += member.count;
-    Synapse* const synapse = member.synapse.get();
-    if (!synapse || listed.find(synapse) != AddressIndex::none) continue;
-    listed.set(synapse, static_cast<uint32_t>(owners_.size()));
-    list_synapse(*synapse);
-  }
-  const auto allocate = [&](void*& memory, uint64_t bytes) {
-    if (!memory && bytes > 0) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
-  };
-  allocate(sums_, static_cast<uint64_t>(n_chunks_) * sizeof(double));
-  if (!device().is_host()) {
-    allocate(table_, synapses_.size() * sizeof(SynapseMembers));
-    allocate(list_, gradients_.size() * sizeof(MemberGradient));
-    if (table_) device().upload(table_, synapses_.data(), synapses_.size() * sizeof(SynapseMembers));
-    device().upload(list_, gradients_.data(), gradients_.size() * sizeof(MemberGradient));
+  list_members();
+  try {
+    provide_tables();
+  } catch (...) {
+    release_tables();
+    throw;
   }
   sealed_ = true;
 }
 
 void Optimizer::query_memory(synfire_optimizer_memory& memory) const noexcept {
-  uint64_t n_chunks = 0, n_synapses = 0;
+  uint64_t n_chunks = 0, listed_bytes = 0;
   for (const OptimizerMember& member : members_) {
     memory.moment_bytes +=
         static_cast<uint64_t>(member.count) * bytes_of_dtype(member.dtype) * static_cast<uint64_t>(spec_.n_moments());
     n_chunks += static_cast<uint64_t>((member.count + model::reduction_chunk - 1) / model::reduction_chunk);
-    n_synapses += member.synapse ? 1 : 0;
+    listed_bytes += sizeof(MemberGradient);
+    if (!member.synapse) continue;
+    const FusedKind* const kind = fused_kind_of(*member.synapse);
+    listed_bytes += kind ? kind->bytes_of_synapse : sizeof(SteppedArray);
   }
   memory.state_bytes = sizeof(OptimizerState) + n_chunks * sizeof(double);
-  if (!device().is_host())
-    memory.state_bytes += n_synapses * sizeof(SynapseMembers) + members_.size() * sizeof(MemberGradient);
+  if (!device().is_host()) memory.state_bytes += listed_bytes;
 }
 
 void Optimizer::note_updated(bool captured) noexcept {

@@ -1,16 +1,20 @@
 // Optimisers: the object, and the operation that takes one step. A step reads the gradients of all members, and changes
-// nothing if one is not finite; otherwise it updates weights, biases and parameters, and what is derived from them.
+// nothing if one is not finite; otherwise it updates arrays and parameters, and what is derived from them.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
 
 #include "arguments.hpp"
+#include "fused_steps.hpp"
 
 #include <graph/graph.hpp>
 #include <layer/layer.hpp>
 #include <operations/kind.hpp>
-#include <synapse/synapse.hpp>
+#include <synapses/synapse.hpp>
 
 #include <synfire/model/layout.hpp>
+
+#include <memory>
+#include <vector>
 
 namespace synfire::operations {
 
@@ -29,13 +33,13 @@ struct OptimizerSpec {
   }
 };
 
+// An array of a synapse, or a parameter of a layer.
 struct OptimizerMember {
-  enum class Part { weights, bias, parameter };
-  Part part;
-  core::Ref<Synapse> synapse;    // of weights and bias
-  core::Ref<core::Layer> layer;  // of a parameter
+  core::Ref<Synapse> synapse;
+  uint32_t array;  // of the synapse
+  core::Ref<core::Layer> layer;
   core::Ref<core::Buffer> gradient;
-  uint32_t parameter;
+  uint32_t parameter;  // of the layer
   model::Descent descent;
   int32_t dtype;
   int64_t count;
@@ -44,29 +48,41 @@ struct OptimizerMember {
   uint32_t previous;  // the member of the same synapse or layer before it, or core::AddressIndex::none
 };
 
+// A synapse of which arrays are members.
+struct OptimizerSynapse {
+  Synapse* synapse;
+  std::vector<MemberArray> arrays;  // all of them; those that are no members have no gradient
+  core::OperationList derive;       // what products read
+  bool is_fused;                    // both are launches of the kind's own
+};
+
 class Optimizer final : public core::SharedObject {
  public:
   Optimizer(core::Context& context, const OptimizerSpec& spec);
 
   const OptimizerSpec& spec() const noexcept { return spec_; }
   const std::vector<OptimizerMember>& members() const noexcept { return members_; }
-  // Synapses of members, on the host and in device memory.
-  const std::vector<SynapseMembers>& synapses() const noexcept { return synapses_; }
-  const SynapseMembers* synapses_on_device() const noexcept { return static_cast<const SynapseMembers*>(table_); }
-  Synapse& synapse(size_t index) const noexcept { return *owners_[index]; }
+  // What seal() has prepared. On a GPU, the arrays of a synapse are stepped by its kind or are among arrays().
+  struct Fused {
+    const FusedKind* kind;
+    std::unique_ptr<FusedSteps> steps;
+    void* table;  // in device memory
+  };
+  const std::vector<OptimizerSynapse>& synapses() const noexcept { return synapses_; }
+  const std::vector<Fused>& fused() const noexcept { return fused_; }
+  const std::vector<SteppedArray>& arrays() const noexcept { return arrays_; }
+  const SteppedArray* arrays_on_device() const noexcept { return static_cast<const SteppedArray*>(table_); }
+  int64_t n_pieces() const noexcept { return n_pieces_; }
   const std::vector<MemberGradient>& gradients() const noexcept { return gradients_; }
   const MemberGradient* gradients_on_device() const noexcept { return static_cast<const MemberGradient*>(list_); }
   OptimizerState* state() const noexcept { return static_cast<OptimizerState*>(state_); }
   int64_t n_elements() const noexcept { return n_elements_; }
   int64_t n_chunks() const noexcept { return n_chunks_; }
   double* chunk_sums() const noexcept { return static_cast<double*>(sums_); }
-  int64_t n_rows() const noexcept { return n_rows_; }
-  int64_t n_tiles() const noexcept { return n_tiles_; }
-  int64_t n_units() const noexcept { return n_units_; }
   core::View state_memory() noexcept;
 
   // All throw INVALID_ARGUMENT or WRONG_ORDER.
-  void add_array(OptimizerMember::Part part, Synapse& synapse, const MemberFactors& factors);
+  void add_array(Synapse& synapse, const char* name, const MemberFactors& factors);
   void add_parameter(core::Layer& layer, core::ParameterName name, core::Buffer& gradient, const MemberFactors& factors,
                      double lower, double upper);
   // No member can be added any more: prepares what a step needs.
@@ -89,9 +105,13 @@ class Optimizer final : public core::SharedObject {
   void check_addable(const MemberFactors& factors) const;
   void add(OptimizerMember&& member);
   static const core::Object* owner_of(const OptimizerMember& member) noexcept;
-  const OptimizerMember* find_member(const Synapse& synapse, OptimizerMember::Part part) const noexcept;
+  const OptimizerMember* find_member(const Synapse& synapse, uint32_t array) const noexcept;
   void drop_newest() noexcept;
+  void release_tables() noexcept;
+  void list_members();
   void list_synapse(Synapse& synapse);
+  void list_on_device(OptimizerSynapse& member);
+  void provide_tables();
   Found find(int32_t member, const char* name) const;
   Found find_checked(int32_t member, const char* name, const void* values, uint64_t bytes) const;
 
@@ -99,11 +119,12 @@ class Optimizer final : public core::SharedObject {
   std::vector<OptimizerMember> members_;
   core::AddressIndex newest_;  // the newest member of a synapse or layer
   bool sealed_ = false;
-  std::vector<SynapseMembers> synapses_;
-  std::vector<Synapse*> owners_;
+  std::vector<OptimizerSynapse> synapses_;
+  std::vector<Fused> fused_;
+  std::vector<SteppedArray> arrays_;
   std::vector<MemberGradient> gradients_;
   void *state_ = nullptr, *table_ = nullptr, *list_ = nullptr, *sums_ = nullptr;
-  int64_t n_elements_ = 0, n_chunks_ = 0, n_rows_ = 0, n_tiles_ = 0, n_units_ = 0;
+  int64_t n_elements_ = 0, n_chunks_ = 0, n_pieces_ = 0;
 };
 
 // ---- the operation --------------------------------------------------------------------------------------------------
@@ -118,7 +139,7 @@ struct OptimizerStep {
   Optimizer* optimizer;
   StepValues values;
   View state;                 // of the optimiser
-  std::vector<View> updated;  // of synapses: weights and bias, and what is derived from them
+  std::vector<View> updated;  // of synapses: arrays, and what is derived from them
   std::vector<View> read;     // of synapses: gradients and masks
   std::vector<ParameterStep> parameters;
 

@@ -1,4 +1,5 @@
 #include "kernels.hpp"
+#include "step_array_twin.hpp"
 
 #include <cuda/twin.hpp>
 #include <synfire/model/lane_sum.hpp>
@@ -31,33 +32,6 @@ void sum_member(const NormLaunch& launch, const MemberGradient& member) {
   }
 }
 
-template <OptimizerRule rule, class R>
-void step_array(const SynapsesLaunch& launch, const MemberArray& array, int64_t count) {
-  if (!array.gradient) return;
-  const auto constants = constants_of<R>(*launch.state, launch.rates, array.factors);
-  R none = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    R& weight = static_cast<R*>(array.values)[i];
-    R& moment1 = array.moment1 ? static_cast<R*>(array.moment1)[i] : none;
-    R& moment2 = array.moment2 ? static_cast<R*>(array.moment2)[i] : none;
-    weight = stepped_weight<rule>(constants, static_cast<const R*>(array.gradient)[i], weight, moment1, moment2);
-  }
-}
-
-template <class Launch>
-void run_twin(const void* twin, const Launch& launch) {
-  static_cast<const Twin*>(twin)->run(&launch);
-}
-
-template <OptimizerRule rule, class R>
-void step_synapse(const SynapsesLaunch& launch, const SynapseMembers& s) {
-  step_array<rule, R>(launch, s.weights, s.n_inputs * s.n_outputs);
-  step_array<rule, R>(launch, s.bias, s.n_outputs);
-  run_twin(prepare_rows_kernel<R>(),
-           PrepareRowsLaunch<R>{s.n_inputs, s.n_outputs, static_cast<R*>(s.weights.values), s.any_bias, s.mask, s.rows,
-                                s.rows_pitch, s.grid, s.bias_on_grid});
-}
-
 }  // namespace
 
 const void* norm_kernel() {
@@ -68,28 +42,19 @@ const void* norm_kernel() {
   });
 }
 
-const void* step_rows_kernel(OptimizerRule rule) {
-  return twin<SynapsesLaunch>({0, static_cast<int64_t>(rule)}, [](const SynapsesLaunch& launch) {
+const void* step_arrays_kernel(OptimizerRule rule) {
+  return twin<StepArraysLaunch>({static_cast<int64_t>(rule)}, [](const StepArraysLaunch& launch) {
     if (launch.state->takes_step == 0) return;
-    for (int32_t i = 0; i < launch.n_synapses; ++i)
-      with_rule(launch.rates.rule, [&](auto known) {
-        constexpr OptimizerRule of = decltype(known)::value;
-        if (launch.synapses[i].is_f64)
-          step_synapse<of, double>(launch, launch.synapses[i]);
+    with_rule(launch.rates.rule, [&](auto known) {
+      constexpr OptimizerRule rule = decltype(known)::value;
+      for (int32_t i = 0; i < launch.n_arrays; ++i) {
+        const SteppedArray& stepped = launch.arrays[i];
+        if (stepped.is_f64)
+          step_array<rule, double>(*launch.state, launch.rates, stepped.array, stepped.count);
         else
-          step_synapse<of, float>(launch, launch.synapses[i]);
-      });
-  });
-}
-
-const void* derive_kernel() {
-  return twin<SynapsesLaunch>({1, 0}, [](const SynapsesLaunch& launch) {
-    if (launch.state->takes_step == 0) return;
-    for (int32_t i = 0; i < launch.n_synapses; ++i) {
-      const SynapseMembers& s = launch.synapses[i];
-      run_twin(prepare_table_kernel(table_kind_of(s)), table_of(s));
-      if (s.rows_planes) run_twin(prepare_planes_kernel(), planes_of(s));
-    }
+          step_array<rule, float>(*launch.state, launch.rates, stepped.array, stepped.count);
+      }
+    });
   });
 }
 

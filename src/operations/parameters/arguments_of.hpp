@@ -35,7 +35,7 @@ UpdateParameterArguments<R> arguments_of(const UpdateParameter& op) {
           static_cast<int32_t>(op.parameter),
           op.descent,
           static_cast<const R*>(op.gradient.data),
-          op.gradient_per_neuron,
+          op.scope != core::Scope::layer,
           op.rate};
 }
 

@@ -80,7 +80,7 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
           request.parameter.index,
           descent,
           request.gradient->view(),
-          layer.parameters().values(request.parameter.index).size() > 1,
+          layer.parameters().scope(request.parameter.index),
           rate,
           layer.parameter_memory()};
 }

@@ -6,8 +6,8 @@
 #include <cuda/launcher.hpp>
 #include <operations/loss/launch_of.hpp>
 #include <operations/neuron/arguments_of.hpp>
-#include <operations/synapse/arguments_of.hpp>
-#include <operations/synapse/few_rows.hpp>
+#include <synapses/dense/arguments_of.hpp>
+#include <synapses/dense/few_rows.hpp>
 
 namespace synfire::operations {
 
@@ -22,13 +22,13 @@ int64_t stack_shared_bytes(std::span<const StackLink> links, StackLaunch* launch
     return at;
   };
   for (size_t i = 0; i < links.size(); ++i) {
-    const SynapseSpec& spec = links[i].product.synapse->spec();
+    const DenseSpec& spec = links[i].product.synapse->spec();
     const int64_t words = links[i].product.extents.words_per_row(), padded = (spec.n_outputs + 7) / 8 * 8;
     most_words = std::max({most_words, words, (spec.n_outputs + 31) / 32});
     most_padded = std::max(most_padded, padded);
     const int32_t neurons = place(4 * static_cast<int64_t>(sizeof(float)) * padded),
-                  planes = place(SynapseSpec::even_words(spec.n_inputs) * 3 * 32 *
-                                 SynapseSpec::padded_columns(spec.n_outputs));
+                  planes =
+                      place(DenseSpec::even_words(spec.n_inputs) * 3 * 32 * DenseSpec::padded_columns(spec.n_outputs));
     if (!launch) continue;
     launch->links[i].neurons = neurons;
     launch->links[i].planes = planes;

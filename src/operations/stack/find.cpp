@@ -6,7 +6,7 @@
 #include <graph/operands.hpp>
 #include <layer/layer.hpp>
 #include <operations/neuron/backward.hpp>
-#include <operations/synapse/few_rows.hpp>
+#include <synapses/dense/few_rows.hpp>
 
 #include <optional>
 
@@ -37,7 +37,7 @@ bool on_device(const View& view) {
   return !view.data || view.memory == SYNFIRE_MEMORY_DEVICE;
 }
 
-bool takes(const SynapseForward& op, const GpuShape& gpu) {
+bool takes(const DenseProduct& op, const GpuShape& gpu) {
   const Extents& e = op.extents;
   return op.synapse->spec().is_exact() && op.synapse->spec().n_outputs <= cuda::most_stack_neurons &&
          op.input.dtype == SYNFIRE_DTYPE_BITS && on_device(op.input) && on_device(op.output) &&
@@ -58,7 +58,7 @@ bool takes(const Forward& op) {
 // The product at an entry and the pass behind it that reads its output.
 const Forward* pass_behind(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
   if (at + 1 >= entries.size()) return nullptr;
-  const auto* const product = entries[at].as<SynapseForward>();
+  const auto* const product = entries[at].as<DenseProduct>();
   const auto* const pass = entries[at + 1].as<Forward>();
   if (!product || !pass || !takes(*product, gpu) || !takes(*pass)) return nullptr;
   const Extents &of_product = product->extents, &of_pass = pass->layer->spec().extents;
@@ -122,7 +122,7 @@ bool may_follow(const StackLink& next, const Stack& stack) {
 [[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
   Stack stack;
   for (size_t at = first; const Forward* const pass = pass_behind(entries, at, gpu); at += 2) {
-    const StackLink link = {*entries[at].as<SynapseForward>(), *pass};
+    const StackLink link = {*entries[at].as<DenseProduct>(), *pass};
     if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
     stack.links.push_back(link);
     if (stack_shared_bytes(stack.links) <= most_shared_bytes(gpu)) continue;
@@ -137,8 +137,8 @@ bool may_follow(const StackLink& next, const Stack& stack) {
 // A pass, and the gradients of the synapse that made its X, as far as they are there.
 struct GradientLink {
   Backward pass;
-  std::optional<SynapseWeightGradient> weights;
-  std::optional<SynapseInputGradient> input;
+  std::optional<DenseWeightGradient> weights;
+  std::optional<DenseInputGradient> input;
 
   size_t n_entries() const { return size_t{1} + (weights ? 1 : 0) + (input ? 1 : 0); }
 };
@@ -149,20 +149,20 @@ struct GradientLink {
   if (!pass) return std::nullopt;
   GradientLink link = {*pass, {}, {}};
   if (++at < entries.size())
-    if (const auto* const weights = entries[at].as<SynapseWeightGradient>())
+    if (const auto* const weights = entries[at].as<DenseWeightGradient>())
       if (weights->grad_output.data == pass->grad_x.data && weights->input.dtype == SYNFIRE_DTYPE_BITS &&
           has_held_rows(*weights, gpu)) {
         link.weights = *weights;
         ++at;
       }
   if (at < entries.size())
-    if (const auto* const input = entries[at].as<SynapseInputGradient>())
+    if (const auto* const input = entries[at].as<DenseInputGradient>())
       if (input->grad_output.data == pass->grad_x.data) link.input = *input;
   return link;
 }
 
 // Whether a gradient of weights may come after all of a link, with memory of its own for a dL/dX that is scratch.
-bool may_wait(const SynapseWeightGradient& gradient, const GradientLink& link) {
+bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
   const auto never = [](const auto&, const auto&) { return false; };
   return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
          !(link.input && conflict(gradient, *link.input, never));

@@ -52,14 +52,14 @@ void run(const Stack& op, host::Launcher& launcher) {
 
 bool wants_threads(const StackBackward& op) {
   if (any_wants_threads(op.operations)) return true;
-  for (const SynapseWeightGradient& gradient : op.weights)
+  for (const DenseWeightGradient& gradient : op.weights)
     if (wants_threads(gradient)) return true;
   return false;
 }
 
 void run(const StackBackward& op, host::Launcher& launcher) {
   run_all(op.operations, launcher);
-  for (const SynapseWeightGradient& gradient : op.weights) run(gradient, launcher);
+  for (const DenseWeightGradient& gradient : op.weights) run(gradient, launcher);
 }
 
 }  // namespace synfire::operations

@@ -4,9 +4,9 @@
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
-#include <operations/synapse/fragments.hpp>
-#include <operations/synapse/results.cuh>
-#include <operations/synapse/tensor.cuh>
+#include <synapses/dense/fragments.hpp>
+#include <synapses/dense/results.cuh>
+#include <synapses/dense/tensor.cuh>
 
 #include <synfire/model/update.hpp>
 

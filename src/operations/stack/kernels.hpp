@@ -5,7 +5,7 @@
 #include <operations/loss/kernels.hpp>
 #include <operations/neuron/arguments.hpp>
 #include <operations/reduce/counting.hpp>
-#include <operations/synapse/kernels.hpp>
+#include <synapses/dense/kernels.hpp>
 
 #include <cstddef>
 

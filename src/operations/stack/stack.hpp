@@ -6,14 +6,14 @@
 #include <operations/loss/loss.hpp>
 #include <operations/neuron/forward.hpp>
 #include <operations/reduce/reduce.hpp>
-#include <operations/synapse/synapse.hpp>
+#include <synapses/dense/dense.hpp>
 
 namespace synfire::operations {
 
 // Layers, each with the synapse before it, in one launch. Batch rows do not depend on each other. So a block has one of
 // them through all layers and all steps; the spikes between the layers stay in its shared memory.
 struct StackLink {
-  SynapseForward product;
+  DenseProduct product;
   Forward pass;  // of its output
 };
 
@@ -23,7 +23,7 @@ struct Stack {
   static constexpr const char* name = "stack";
   static void operands(Stack& op, OperandVisitor visit) {
     for (StackLink& link : op.links) {
-      SynapseForward::operands(link.product, visit);
+      DenseProduct::operands(link.product, visit);
       Forward::operands(link.pass, visit);
     }
   }
@@ -31,13 +31,13 @@ struct Stack {
 
 // Their gradients: those of the weights, for which nothing waits, come last and in one launch.
 struct StackBackward {
-  core::OperationList operations;              // passes, and gradients of inputs
-  std::vector<SynapseWeightGradient> weights;  // over few rows, of inputs that are bits
+  core::OperationList operations;            // passes, and gradients of inputs
+  std::vector<DenseWeightGradient> weights;  // over few rows, of inputs that are bits
 
   static constexpr const char* name = "stack, backward";
   static void operands(StackBackward& op, OperandVisitor visit) {
     for (core::Operation& operation : op.operations) operation.kind().operands(operation.data(), visit);
-    for (SynapseWeightGradient& gradient : op.weights) SynapseWeightGradient::operands(gradient, visit);
+    for (DenseWeightGradient& gradient : op.weights) DenseWeightGradient::operands(gradient, visit);
   }
 };
 

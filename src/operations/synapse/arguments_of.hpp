@@ -1,9 +1,12 @@
-// Converts operations on synapses to arguments of their kernels.
+// Converts operands of operations on synapses of any kind to arguments of their kernels.
 #ifndef SYNFIRE_OPERATIONS_SYNAPSE_ARGUMENTS_OF_HPP
 #define SYNFIRE_OPERATIONS_SYNAPSE_ARGUMENTS_OF_HPP
 
-#include "kernels.hpp"
-#include "synapse.hpp"
+#include "input_numbers.hpp"
+#include "rows.hpp"
+
+#include <base/view.hpp>
+#include <operations/spikes/arrays_of.hpp>
 
 namespace synfire::operations {
 
@@ -19,30 +22,12 @@ cuda::RowArray<E> rows_of(const View& sequence, int64_t length) {
 template <class Op>
 cuda::SequenceRows rows_of(const Op& op) {
   return {op.extents.n_steps, op.extents.batch, data_of<const uint32_t>(op.n_active),
-          data_of<const int64_t>(op.layer_active), op.synapse->spec().n_outputs};
+          data_of<const int64_t>(op.layer_active), op.synapse->n_outputs()};
 }
 
-template <class R>
-cuda::KeptArray<R> kept_of(const Kept& kept, const core::Extents& e) {
-  return {data_of<const uint32_t>(kept.mask), e.words_per_row(), data_of<const R>(kept.scale)};
-}
-
-// Of an exact synapse, with its input as bits.
-inline cuda::SpikeProductLaunch spike_product_of(const SynapseForward& op, const cuda::RowArray<const uint32_t>& bits) {
-  const core::SynapseSpec& spec = op.synapse->spec();
-  return {rows_of(op),
-          spec.n_inputs,
-          spec.n_outputs,
-          bits,
-          data_of<const int32_t>(op.table),
-          spec.table_pitch(),
-          data_of<const uint8_t>(op.planes),
-          core::SynapseSpec::even_words(spec.n_inputs),
-          data_of<const int32_t>(op.grid),
-          data_of<const int32_t>(op.bias_on_grid),
-          rows_of<float>(op.output, spec.n_outputs),
-          kept_of<float>(op.kept, op.extents),
-          data_of<const float>(op.bias)};
+inline cuda::InputNumbers numbers_of(const View& input, const core::Extents& e, bool are_spikes) {
+  if (are_spikes) return {e, true, storage_of(input.dtype), spikes_of(input), input.dtype};
+  return {e, false, {}, {input.data, input.pitch, 0, 0}, input.dtype};
 }
 
 }  // namespace synfire::operations

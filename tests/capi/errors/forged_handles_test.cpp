@@ -747,6 +747,7 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
   const Calls<synfire_optimizer> calls = {
       {"add_weights", [&](auto bad) { return synfire_optimizer_add_weights(bad, synapse, 1, 1); }},
       {"add_bias", [&](auto bad) { return synfire_optimizer_add_bias(bad, synapse, 1, 0); }},
+      {"add_array", [&](auto bad) { return synfire_optimizer_add_array(bad, synapse, "weight", 1, 0); }},
       {"add_parameter", [&](auto bad) { return parameter(bad, layer, number); }},
       {"query_memory",
        [](auto bad) {
@@ -765,6 +766,7 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
   const auto expect_stale = [](synfire_status status) { EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE); };
   expect_stale(synfire_optimizer_add_weights(optimizer, forge(synapse, an_optimizer), 1, 1));
   expect_stale(synfire_optimizer_add_bias(optimizer, forge(synapse, a_buffer), 1, 1));
+  expect_stale(synfire_optimizer_add_array(optimizer, forge(synapse, a_buffer), "weight", 1, 1));
   expect_stale(parameter(optimizer, forge(layer, an_optimizer), number));
   expect_stale(parameter(optimizer, layer, forge(number.get(), a_synapse)));
   expect_stale(synfire_graph_record_optimizer_step(forge(recording, an_optimizer), optimizer, &step));
@@ -803,9 +805,13 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   };
   std::vector<float> weights(static_cast<size_t>(shape.n_neurons * shape.n_neurons));
   const uint64_t size = weights.size() * sizeof(float);
+  synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+  synfire_synapse_array_info array_info = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
   const Calls<synfire_synapse> calls = {
       {"read", [&](auto bad) { return synfire_synapse_read(bad, "weight", weights.data(), size); }},
       {"write", [&](auto bad) { return synfire_synapse_write(bad, "weight", weights.data(), size); }},
+      {"get info", [&](auto bad) { return synfire_synapse_get_info(bad, &info); }},
+      {"get array info", [&](auto bad) { return synfire_synapse_get_array_info(bad, 0, &array_info); }},
       {"forward", [&](auto bad) { return synfire_synapse_forward(bad, &product, nullptr); }},
       {"backward", [&](auto bad) { return synfire_synapse_backward(bad, &gradients, nullptr); }},
       {"record forward", [&](auto bad) { return synfire_graph_record_synapse_forward(recording, bad, &product); }},

@@ -296,7 +296,7 @@ TEST_F(NetworkFileErrors, AnotherNetworkSaysWhereItDiffers) {
   refused(
       plan, [&](synfire_network of) { require_ok(synfire_network_set_class_weights(of, "loss", weights.data(), 3)); },
       WORDS("SYN-NETWORK-OTHER", "class", "loss"));
-  // What has no effect on results may differ.
+  // Values without an effect on results may differ.
   for (const auto& change : {value("s0", "gain", 7), value("s0", "seed", 7), value("input", "pinned", 1),
                              value("s1", "initialization", SYNFIRE_INITIALIZATION_ZERO)}) {
     const Network other = build(plan, change);

@@ -1,4 +1,4 @@
-// What networks refuse: each rule broken once, and nothing changed by it.
+// Networks refuse what breaks a rule: each rule is broken once, and nothing is changed by it.
 #include <atomic>
 #include <span>
 #include <thread>

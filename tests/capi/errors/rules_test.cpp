@@ -14,7 +14,7 @@ constexpr synfire_status argument = SYNFIRE_ERROR_INVALID_ARGUMENT, handle = SYN
                          order = SYNFIRE_ERROR_WRONG_ORDER, stale = SYNFIRE_ERROR_STALE_TAPE,
                          unsupported = SYNFIRE_ERROR_UNSUPPORTED;
 
-// What a row uses to break a rule: one object of each kind, fresh for every row.
+// The objects that a row uses to break a rule: one of each kind, fresh for every row.
 class World {
  public:
   Context context = make_context();

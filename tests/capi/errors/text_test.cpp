@@ -115,7 +115,7 @@ TEST_F(Errors, AMisspeltNameIsAnsweredWithTheOneItIsClosestTo) {
   const auto set = [&](const char* name) { return synfire_layer_set_parameter(rig.layer, name, &value, 1); };
   const auto meant = [](synfire_status status, const char* name) {
     const std::string text = last_error_text();
-    if (status != SYNFIRE_ERROR_INVALID_ARGUMENT) return testing::AssertionFailure() << "answered " << status;
+    if (status != SYNFIRE_ERROR_INVALID_ARGUMENT) return testing::AssertionFailure() << "returned " << status;
     if (!name && text.find("did you mean") == std::string::npos) return testing::AssertionSuccess();
     if (name && text.find(std::string("(did you mean \"").append(name).append("\"?)")) != std::string::npos)
       return testing::AssertionSuccess();

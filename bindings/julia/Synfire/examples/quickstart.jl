@@ -13,7 +13,7 @@ act(words) = sum(count_ones, words)
 
 function main(frames)
     # [quickstart]
-    context = Context()                                   # a GPU when one answers, else the host
+    context = Context()                                   # a GPU if one is usable, else the host
     lif = Layer(context; steps=16, neurons=128, tau=20.0) # tau in steps: one value, or one per neuron
     x = sequence_buffer(lif; memory=:pinned)              # Float32 [128, 16]
     spikes = spike_buffer(lif; memory=:pinned)            # UInt32 [4, 16]

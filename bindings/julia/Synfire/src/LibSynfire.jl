@@ -52,8 +52,8 @@ function installed_with_package(file=joinpath(dirname(@__DIR__), "Artifacts.toml
     return String[]
 end
 
-# What SYNFIRE_LIBRARY names, a file or a folder, and nothing else when it is set; else what came with the package; else what the
-# system's loader finds.
+# The file or folder that SYNFIRE_LIBRARY names, and nothing else if it is set; else the library of the package; else the one
+# that the system's loader finds.
 function candidates()
     wanted = get(ENV, "SYNFIRE_LIBRARY", "")
     if isempty(wanted)
@@ -66,7 +66,7 @@ end
 
 version_text(version) = string(version >> 16, '.', version & 0xffff)
 
-# Opens the library at `path` and fills the table of functions; answers an empty string, or what is wrong with it.
+# Opens the library at `path` and fills the table of functions; returns an empty string, or what is wrong with it.
 function try_load(path)
     handle = try
         dlopen(path)

@@ -11,7 +11,7 @@ Spiking-neuron layers whose forward and backward passes through time are recorde
 ```julia
 using Synfire
 
-context = Context()                                     # a GPU when one answers, else the host
+context = Context()                                     # a GPU if one is usable, else the host
 lif = Layer(context; steps=16, neurons=128, tau=20.0)
 x = sequence_buffer(lif; memory=:pinned)                # Float32 [128, 16]
 spikes = spike_buffer(lif; memory=:pinned)              # UInt32 [4, 16], 32 neurons a word

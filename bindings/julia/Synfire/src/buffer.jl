@@ -140,7 +140,7 @@ function checked_dtype(E, dtype)
     throw(ArgumentError("dtype = :$dtype with elements of type $E; allowed: $names"))
 end
 
-# Whether elements follow each other without gaps, in Julia's order.
+# True if elements follow each other without gaps, in Julia's order.
 function is_dense(array::StridedArray)
     expected = 1
     for d in 1:ndims(array)
@@ -255,7 +255,7 @@ Base.ndims(::Buffer{E,D}) where {E,D} = D
 Base.eltype(::Buffer{E}) where {E} = E
 Base.sizeof(buffer::Buffer{E}) where {E} = length(buffer) * sizeof(E)
 
-# What of a buffer is copied at once: first byte in it, first byte in the array, how many. Whole, or step by step.
+# The parts of a buffer that are copied at once: first byte in it, first byte in the array, how many. Whole, or step by step.
 function pieces(buffer::Buffer{E}) where {E}
     buffer.row_pitch == 0 && return [(0, 0, sizeof(buffer))]
     step = sizeof(buffer) ÷ last(buffer.dims)
@@ -340,7 +340,7 @@ end
     hostarray(buffer::Buffer) -> HostArray
 
 The memory of a buffer as an array, without a copy: pinned and host memory, and on a host context all memory. Read and
-write it while no replay uses it, that is between a `wait` that answered `true` and the next [`launch!`](@ref).
+write it while no replay uses it, that is between a `wait` that returned `true` and the next [`launch!`](@ref).
 
 With a `row_pitch` the array is `[row_pitch, T]`. A layer that keeps its tape by recomputing must learn of changes of
 its X after the forward: [`mark_written!`](@ref).

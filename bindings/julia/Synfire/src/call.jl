@@ -25,7 +25,7 @@ function require_sequence(layer::Layer, what, array)
     end
 end
 
-# What a buffer takes: a dense array of its element type. Anything else of real numbers is converted.
+# Buffers take dense arrays of their element type. Other arrays of real numbers are converted.
 dense(E, array::AbstractArray) =
     eltype(array) === E && array isa StridedArray && is_dense(array) ? array : convert(Array{E}, array)
 
@@ -33,8 +33,8 @@ dense(E, array::AbstractArray) =
     layer(x) -> spikes
     layer(x, parameters) -> spikes
 
-The spikes, 0 or 1, that a layer at rest answers to `x`, an array of any rank with time as its last dimension: they come
-back in the shape of `x`. `parameters`, such as `(tau=2.0, v_threshold=ones(128))`, are set first.
+Returns the spikes, 0 or 1, of a layer at rest with the input `x`, an array of any rank with time as its last dimension. They
+come back in the shape of `x`. `parameters`, such as `(tau=2.0, v_threshold=ones(128))`, are set first.
 
 With ChainRulesCore loaded (Zygote and Flux load it) this can be differentiated, by `x` and by `parameters`: the
 gradient of a spike is the layer's surrogate. A layer has one tape: in one training step call each layer once, or use

@@ -30,7 +30,7 @@ end
     set_value!(graph, operation, name, value)
 
 Changes a number that an operation uses: `:value` of a fill, `:scale` or `:keep` of a sum, `:learning_rate` of an
-update, `:seed` or `:offset` of an encoding (whole numbers from 0 to 2^53). The next launch sees it, together with everything else that was set since the launch before.
+update, `:seed` or `:offset` of an encoding (integers from 0 to 2^53). The next launch sees it, together with everything else that was set since the launch before.
 """
 function set_value!(graph::Graph, operation::Integer, name::Union{Symbol,AbstractString}, value::Real)
     check(LibSynfire.synfire_graph_set_value(graph, operation, String(name), Float64(value)))

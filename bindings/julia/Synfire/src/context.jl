@@ -6,7 +6,7 @@
     Context(; backend=:auto, device=0, threads=0, stream_priority=0)
     Context(f; ...)
 
-One device and everything created on it. `backend` is `:auto` (a GPU when one answers, else the host), `:host` or
+One device and everything created on it. `backend` is `:auto` (a GPU if one is usable, else the host), `:host` or
 `:cuda`; `threads` is how many threads the host backend may use, 0 for all processors. `f` gets the context, which is
 closed after it.
 
@@ -91,7 +91,7 @@ end
 """
     reclaim([context]) -> Int
 
-Frees what closed handles left behind, of one context or of all; answers how many objects are still in use. Later calls
+Frees what closed handles left behind, of one context or of all; returns how many objects are still in use. Later calls
 do the same in passing: this is for freeing at a time of your choosing. Arrays that were borrowed and are no longer
 needed go back to the garbage collector here, and when the next one is borrowed.
 """

@@ -5,12 +5,12 @@
 """
     SynfireError <: Exception
 
-What a call of the C library answered.
+An error that a call of the C library returned.
 
 - `status`: the `SYNFIRE_ERROR_*` number; [`status_name`](@ref) names it
 - `rule`: the stable id of the rule that was broken, such as `"SYN-LAYER-STEPS"`; empty when there is none
 - `text`: what was received, and what is allowed; shapes are written as Julia writes them
-- `cuda_error`: the `cudaError_t` behind it, or 0
+- `cuda_error`: the `cudaError_t` that caused it, or 0
 """
 struct SynfireError <: Exception
     status::Int32

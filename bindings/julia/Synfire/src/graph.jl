@@ -103,9 +103,9 @@ end
 """
     launch!(graph, stream=nothing) -> UInt64
 
-Replays a graph once and answers the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is
+Replays a graph once and returns the ticket of this replay. On a GPU it enqueues and returns; on the host the replay is
 done when it returns. Allocates nothing. Replays of one graph are launched by one thread at a time. On a stream that is
-being captured it becomes part of the capture instead, and answers 0.
+being captured it becomes part of the capture instead, and returns 0.
 """
 function launch!(graph::Graph, stream=nothing)
     ticket = Ref{UInt64}(0)
@@ -124,7 +124,7 @@ const slice_ns = Int64(1_000_000)
 """
     wait(graph, ticket; timeout=Inf, policy=:spin) -> Bool
 
-Waits for a replay, `timeout` seconds at most. Answers true when it is done, and everything it wrote is there; false
+Waits for a replay, `timeout` seconds at most. Returns true when it is done, and everything it wrote is there; false
 when the time was up first. An error of the replay is thrown here. `policy` is `:spin` (lowest latency), `:yield` or
 `:block` (lowest load). Allocates nothing.
 """
@@ -145,7 +145,7 @@ end
 """
     isdone(graph, ticket) -> Bool
 
-Whether a replay is done. Never blocks, allocates nothing.
+True if a replay is done. Never blocks, allocates nothing.
 """
 isdone(graph::Graph, ticket::Integer) =
     check(LibSynfire.synfire_graph_poll(graph, ticket)) != LibSynfire.SYNFIRE_PENDING

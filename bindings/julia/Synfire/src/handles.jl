@@ -2,7 +2,7 @@
 # garbage collector.
 #
 # The C library checks every handle, and destroying never blocks, locks or allocates: so finalizers may run in any
-# order, on any thread, at exit and while a graph is captured, and a call that races with a close answers an error.
+# order, on any thread, at exit and while a graph is captured, and a call that races with a close returns an error.
 #
 # SPDX-License-Identifier: MIT
 
@@ -48,7 +48,7 @@ function Base.close(object::Handle)
     return nothing
 end
 
-# What the garbage collector does with a handle that nothing refers to.
+# The garbage collector calls this for a handle that nothing refers to.
 collected(object::Handle) = close(object)
 
 Base.isopen(object::Handle) = object.handle != C_NULL
@@ -65,7 +65,7 @@ end
     return handle
 end
 
-# `ccall` keeps what cconvert answers alive during the call.
+# `ccall` keeps the result of cconvert alive during the call.
 Base.cconvert(::Type{<:Ptr}, object::Handle) = object
 Base.unsafe_convert(::Type{P}, object::Handle) where {P<:Ptr} = raw(object)::P
 
@@ -86,6 +86,6 @@ function with_handle(f, object::Handle)
     end
 end
 
-# What a CUDA stream is called in Julia: nothing (the context's own), a pointer, or, with CUDA.jl, a CuStream.
+# The types of a CUDA stream in Julia: nothing (the context's own), a pointer, or, with CUDA.jl, a CuStream.
 stream_pointer(::Nothing) = LibSynfire.synfire_stream(C_NULL)
 stream_pointer(stream::Ptr) = LibSynfire.synfire_stream(stream)

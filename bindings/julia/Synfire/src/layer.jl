@@ -75,7 +75,7 @@ end
 const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
                        :threads_per_block)
 
-# Every keyword that is no option is a parameter; one that is neither is answered with both.
+# Every keyword that is no option is a parameter; the error for one that is neither lists both.
 function set_keywords!(layer::Layer, parameters)
     for (name, value) in pairs(parameters)
         try
@@ -280,7 +280,7 @@ end
 """
     isspike(words, neuron, step, row=1) -> Bool
 
-Whether a neuron fired, from words of 32 neurons as [`spike_buffer`](@ref) has them; all counted from 1.
+True if a neuron fired, from words of 32 neurons as [`spike_buffer`](@ref) has them; all counted from 1.
 """
 Base.@propagate_inbounds isspike(words::AbstractMatrix{UInt32}, neuron::Integer, step::Integer) =
     isodd(words[(neuron - 1) >> 5 + 1, step] >> ((neuron - 1) & 31))

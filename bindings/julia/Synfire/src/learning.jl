@@ -1,4 +1,4 @@
-# What synapses and optimisers do beside being recorded: arrays read and written by name, and the memory of a synapse.
+# Functions of synapses and optimisers that are not recorded: arrays read and written by name, and the memory of a synapse.
 #
 # SPDX-License-Identifier: MIT
 
@@ -6,7 +6,7 @@
     query_memory(Synapse, context; ...) -> NamedTuple
 
 The bytes a [`Synapse`](@ref) with these arguments takes on its device, before anything is allocated: `weight_bytes`,
-`derived_bytes` (what products use), and `gradient_bytes`, added with the first backward that needs them. A layer behind
+`derived_bytes` (what products use), and `gradient_bytes`, added with the first backward that needs them. A layer after
 a synapse adds `synapse_tape_bytes` to its tape.
 """
 function query_memory(::Type{Synapse}, context::Context; arguments...)
@@ -55,7 +55,7 @@ end
 """
     write(optimizer, member, name, values)
 
-Writes what `read!(optimizer, member, name, values)` reads, so that training continues to the bit where it stopped.
+Writes what `read!(optimizer, member, name, values)` reads, so that training continues where it stopped, with the same bits.
 """
 function Base.write(optimizer::Optimizer, member::Union{Integer,Nothing}, name::Union{Symbol,AbstractString},
                     values::DenseArray)

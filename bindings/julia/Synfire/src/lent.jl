@@ -9,7 +9,7 @@
 const lent = Dict{Ptr{UInt32},Any}()    # the array of each flag
 const lent_lock = ReentrantLock()
 
-# Keeps an array until its flag is set, which it answers.
+# Keeps an array until its flag is set. Returns the flag.
 function lend(array)
     take_back()
     flag = Ptr{UInt32}(Libc.calloc(1, sizeof(UInt32)))

@@ -44,7 +44,7 @@ const synfire_surrogate = Ptr{synfire_surrogate_s}
 
 mutable struct synfire_synapse_s end
 """
-Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 """
 const synfire_synapse = Ptr{synfire_synapse_s}
 
@@ -56,7 +56,7 @@ const synfire_graph = Ptr{synfire_graph_s}
 
 mutable struct synfire_optimizer_s end
 """
-Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+Takes steps against gradients: its members are arrays of synapses, and parameters of layers.
 """
 const synfire_optimizer = Ptr{synfire_optimizer_s}
 
@@ -272,7 +272,7 @@ synfire_context_desc(; backend=0, device=0, n_threads=0, stream_priority=0, rese
     synfire_context_desc(sizeof(synfire_context_desc), backend, device, n_threads, stream_priority, reserved, enqueue_task, finish_task, job_system)
 
 """
-What a context runs on.
+Properties of a context and of the device that it runs on.
 """
 struct synfire_context_properties
     struct_size::UInt32
@@ -330,7 +330,7 @@ synfire_load_desc(; no_cache=0, text=C_NULL, text_bytes=0, file=C_NULL, name=C_N
     synfire_load_desc(sizeof(synfire_load_desc), no_cache, text, text_bytes, file, name, time_out, cache, cache_bytes, progress, user)
 
 """
-What was loaded.
+Properties of a loaded model or surrogate.
 """
 struct synfire_load_info
     struct_size::UInt32
@@ -346,7 +346,7 @@ synfire_load_info(; id=0, n_states=0, n_parameters=0, from_cache=0, reserved=0, 
     synfire_load_info(sizeof(synfire_load_info), id, n_states, n_parameters, from_cache, reserved, nanoseconds, name)
 
 """
-What a check of a text's functions found.
+The result of a check of a text's functions.
 """
 struct synfire_check_report
     struct_size::UInt32
@@ -883,7 +883,7 @@ synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, f
     synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length)
 
 """
-What synfire_synapse_query_memory() answers, in bytes of device memory.
+Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
 """
 struct synfire_synapse_memory
     struct_size::UInt32
@@ -894,6 +894,44 @@ struct synfire_synapse_memory
 end
 synfire_synapse_memory(; reserved=0, weight_bytes=0, derived_bytes=0, gradient_bytes=0) =
     synfire_synapse_memory(sizeof(synfire_synapse_memory), reserved, weight_bytes, derived_bytes, gradient_bytes)
+
+"""
+The shapes and types of a synapse, as synfire_synapse_get_info() returns them.
+"""
+struct synfire_synapse_info
+    struct_size::UInt32
+    input_kind::Int32
+    input_height::Int64
+    input_width::Int64
+    input_channels::Int64
+    output_height::Int64
+    output_width::Int64
+    output_channels::Int64
+    row_operations::UInt64
+    dtype::Int32
+    n_arrays::UInt32
+    frozen::Int32
+    takes_mask::Int32
+    takes_dropout::Int32
+    reserved::UInt32
+    kind::Ptr{UInt8}
+end
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, reserved=0, kind=C_NULL) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind)
+
+"""
+An array of a synapse, as synfire_synapse_get_array_info() returns it.
+"""
+struct synfire_synapse_array_info
+    struct_size::UInt32
+    dtype::Int32
+    trained::Int32
+    n_dimensions::UInt32
+    shape::NTuple{4,Int64}
+    name::Ptr{UInt8}
+end
+synfire_synapse_array_info(; dtype=0, trained=0, n_dimensions=0, shape=ntuple(_ -> zero(Int64), 4), name=C_NULL) =
+    synfire_synapse_array_info(sizeof(synfire_synapse_array_info), dtype, trained, n_dimensions, shape, name)
 
 """
 The product of a synapse with its input: y = W x + b for every step and batch row.
@@ -982,7 +1020,7 @@ synfire_optimizer_step_desc(; reserved=0, learning_rate=0, weight_decay=0, clip_
     synfire_optimizer_step_desc(sizeof(synfire_optimizer_step_desc), reserved, learning_rate, weight_decay, clip_norm)
 
 """
-What synfire_optimizer_query_memory() answers, in bytes of device memory.
+Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory().
 """
 struct synfire_optimizer_memory
     struct_size::UInt32
@@ -1009,7 +1047,7 @@ synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots
     synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots)
 
 """
-What synfire_network_query_memory() answers, in bytes. On a host context, device memory is ordinary memory.
+Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
 """
 struct synfire_network_memory
     struct_size::UInt32
@@ -1027,7 +1065,7 @@ synfire_network_memory(; reserved=0, synapse_bytes=0, layer_bytes=0, buffer_byte
     synfire_network_memory(sizeof(synfire_network_memory), reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes)
 
 """
-What a call of synfire_network_train() or synfire_network_evaluate() has come to.
+The result of synfire_network_train() or synfire_network_evaluate().
 """
 struct synfire_network_result
     struct_size::UInt32
@@ -1045,7 +1083,7 @@ synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches
     synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
 
 """
-What synfire_network_create_from_file() does not take from the file. Zero means that of the file in every field except `struct_size`.
+Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
 """
 struct synfire_network_file_desc
     struct_size::UInt32
@@ -1161,6 +1199,8 @@ mutable struct FunctionTable
     synfire_synapse_query_memory::Ptr{Cvoid}
     synfire_synapse_create::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
+    synfire_synapse_get_info::Ptr{Cvoid}
+    synfire_synapse_get_array_info::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1171,6 +1211,7 @@ mutable struct FunctionTable
     synfire_graph_record_dropout::Ptr{Cvoid}
     synfire_optimizer_create::Ptr{Cvoid}
     synfire_optimizer_destroy::Ptr{Cvoid}
+    synfire_optimizer_add_array::Ptr{Cvoid}
     synfire_optimizer_add_weights::Ptr{Cvoid}
     synfire_optimizer_add_bias::Ptr{Cvoid}
     synfire_optimizer_add_parameter::Ptr{Cvoid}
@@ -1213,7 +1254,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1352,7 +1393,7 @@ end
 """
     synfire_buffer_get_desc(buffer, desc)
 
-Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data` set to null, another buffer like it can be created from the answer.
+Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With `data` set to null, another buffer like it can be created from the result.
 """
 @inline function synfire_buffer_get_desc(buffer, desc)
     address = functions.synfire_buffer_get_desc
@@ -2307,6 +2348,28 @@ Destroys a synapse. Graphs that use it keep it until they are destroyed too.
 end
 
 """
+    synfire_synapse_get_info(synapse, info)
+
+Describes a synapse.
+"""
+@inline function synfire_synapse_get_info(synapse, info)
+    address = functions.synfire_synapse_get_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Ptr{synfire_synapse_info}), synapse, info)
+end
+
+"""
+    synfire_synapse_get_array_info(synapse, index, info)
+
+Describes an array of a synapse.
+"""
+@inline function synfire_synapse_get_array_info(synapse, index, info)
+    address = functions.synfire_synapse_get_array_info
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, UInt32, Ptr{synfire_synapse_array_info}), synapse, index, info)
+end
+
+"""
     synfire_synapse_read(synapse, name, values, bytes)
 
 Reads an array of a synapse, after every replay that uses it and was launched before.
@@ -2320,7 +2383,7 @@ end
 """
     synfire_synapse_write(synapse, name, values, bytes)
 
-Replaces the weights, the bias or a gradient, after every replay that uses the synapse and was launched before.
+Replaces an array or a gradient, after every replay that uses the synapse and was launched before.
 """
 @inline function synfire_synapse_write(synapse, name, values, bytes)
     address = functions.synfire_synapse_write
@@ -2417,9 +2480,20 @@ Destroys an optimiser. Graphs that use it keep it until they are destroyed too, 
 end
 
 """
+    synfire_optimizer_add_array(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+
+Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+@inline function synfire_optimizer_add_array(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+    address = functions.synfire_optimizer_add_array
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, synfire_synapse, Cstring, Float64, Float64), optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+end
+
+"""
     synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+Adds the weights of a synapse: synfire_optimizer_add_array() with `\"weight\"`.
 """
 @inline function synfire_optimizer_add_weights(optimizer, synapse, learning_rate_factor, weight_decay_factor)
     address = functions.synfire_optimizer_add_weights
@@ -2430,7 +2504,7 @@ end
 """
     synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the bias of a synapse, as synfire_optimizer_add_weights() adds the weights. A step uses `\"bias_gradient\"`.
+Adds the bias of a synapse: synfire_optimizer_add_array() with `\"bias\"`.
 """
 @inline function synfire_optimizer_add_bias(optimizer, synapse, learning_rate_factor, weight_decay_factor)
     address = functions.synfire_optimizer_add_bias
@@ -2474,7 +2548,7 @@ end
 """
     synfire_optimizer_write(optimizer, member, name, values, bytes)
 
-Writes what synfire_optimizer_read() reads, so that training continues to the bit where it stopped; also after every replay that uses the optimiser and was launched before.
+Writes what synfire_optimizer_read() reads, so that training continues where it stopped, with the same bits; also after every replay that uses the optimiser and was launched before.
 """
 @inline function synfire_optimizer_write(optimizer, member, name, values, bytes)
     address = functions.synfire_optimizer_write
@@ -2815,7 +2889,7 @@ end
 """
     synfire_network_save(network, path)
 
-Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the network needs to continue to the bit, also in another process and on another backend: the stages with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes on every backend.
+Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the network needs to continue with the same bits, also in another process and on another backend: the stages with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the same bytes on every backend.
 """
 @inline function synfire_network_save(network, path)
     address = functions.synfire_network_save

@@ -13,8 +13,8 @@ abstract type Loaded <: Handle end
     LoadedModel(context, path; ...)
     LoadedModel(f, context, ...; ...)
 
-A neuron model that is loaded as text, the header that `synfire_add_model` takes, from a string or from a file. It stands
-where the symbol of a built-in model does. Layers and networks that use it stay valid when it is closed; its name is free
+A neuron model that is loaded as text, the header that `synfire_add_model` takes, from a string or from a file. It is used
+wherever the symbol of a built-in model is. Layers and networks that use it stay valid when it is closed; its name is free
 from then on. **Loading runs its author's code in this process, with all its rights.**
 
 - `name`: what the file of the text would be called without `.hpp`, which names the struct: `"klif"` has `struct Klif`
@@ -47,8 +47,8 @@ end
     LoadedSurrogate(context, path; ...)
     LoadedSurrogate(f, context, ...; ...)
 
-A surrogate that is loaded as text, as [`LoadedModel`](@ref) is a model. It stands where the symbol of a built-in surrogate
-does.
+A surrogate that is loaded as text, as [`LoadedModel`](@ref) is a model. It is used wherever the
+symbol of a built-in surrogate is.
 """
 mutable struct LoadedSurrogate <: Loaded
     handle::LibSynfire.synfire_surrogate
@@ -76,7 +76,7 @@ mutable struct Hearing
     failure::Any
 end
 
-# What C calls, on the thread that loads.
+# Called by C, on the thread that loads.
 function hear(user::Ptr{Cvoid}, stage::Int32, nanoseconds::UInt64)::Int32
     hearing = unsafe_pointer_to_objref(user)::Hearing
     try
@@ -166,7 +166,7 @@ function check_derivatives(loaded::Loaded; seed::Integer=0, samples::Integer=100
             loops=Int(r.n_loops), vectorized=Int(r.n_vectorized), text=text_of(r.text))
 end
 
-# It stands where a symbol does. A `ccall` takes its number, and keeps it alive meanwhile; who puts the number into a
+# It is used wherever a symbol is. A `ccall` takes its number, and keeps it alive meanwhile; who puts the number into a
 # descriptor does that itself.
 function constant(what::String, names::Tuple, value::Loaded)
     own = value isa LoadedModel ? LibSynfire.model_names : LibSynfire.surrogate_names

@@ -38,7 +38,7 @@ function memories(node::NativeNode, all::Ptr{LibSynfire.synfire_memory}, shapes)
     end
 end
 
-# What C calls, on the thread that launches or instantiates.
+# Called by C, on the thread that launches or instantiates.
 function call_native(user::Ptr{Cvoid}, call::Ptr{LibSynfire.synfire_native_call})::Int32
     node = unsafe_pointer_to_objref(user)::NativeNode
     try
@@ -52,7 +52,7 @@ function call_native(user::Ptr{Cvoid}, call::Ptr{LibSynfire.synfire_native_call}
     end
 end
 
-# What a native node threw, else the C library's own error.
+# The exception of a native node, else the C library's own error.
 @noinline function fail(graph::Graph, status::Int32)
     if status == LibSynfire.SYNFIRE_ERROR_CALLBACK
         for node in graph.keeps

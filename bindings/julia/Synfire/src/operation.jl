@@ -4,7 +4,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-# What a descriptor points to.
+# Values that a descriptor points to.
 struct Operands
     context::Context
     neurons::Int               # N, 0 for an operation that has none
@@ -21,7 +21,7 @@ struct Request{D}
 end
 Request(operands::Operands, desc) = Request(Ref(desc), operands)
 
-# `ccall` keeps what cconvert answers alive during the call: the descriptor and all that it points to.
+# `ccall` keeps the result of cconvert alive during the call: the descriptor and all that it points to.
 Base.cconvert(::Type{Ptr{D}}, request::Request{D}) where {D} = request
 Base.unsafe_convert(::Type{Ptr{D}}, request::Request{D}) where {D} = Base.unsafe_convert(Ptr{D}, request.desc)
 
@@ -53,7 +53,7 @@ close_borrowed(operands::Operands) = (operands.context.is_host && foreach(close,
 
 # ---- From keywords to fields -----------------------------------------------------------------------------------------
 
-# Each of these answers what goes into the descriptor, and has the operands keep what that points to.
+# Each of these returns what goes into the descriptor, and has the operands keep what that points to.
 
 buffer!(::Operands, ::Nothing) = LibSynfire.synfire_buffer(C_NULL)
 function buffer!(operands::Operands, buffer::Buffer)

@@ -7,10 +7,10 @@
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
        replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
-       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
-       add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!,
-       add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!,
-       evaluate, infer!, save, load!
+       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, info,
+       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
+       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
+       build!, set_data!, train!, evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
             gradient_bits=0, initialization=:uniform, gain=1, seed=0)
     Synapse(f, context; ...)
 
-Weights `[K, N]` from K inputs to N outputs, and a bias `[N]`.
+A synapse between two layers: arrays such as weights and a bias, and a product with an input.
 
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
@@ -90,7 +90,7 @@ end
               beta2=0.999, epsilon=1e-8, clip_norm=0)
     Optimizer(f, context; ...)
 
-Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers.
+Takes steps against gradients: its members are arrays of synapses, and parameters of layers.
 
 How to create an optimiser. Zero means the default in every field except `struct_size`.
 
@@ -99,9 +99,9 @@ How to create an optimiser. Zero means the default in every field except `struct
 - `learning_rate`: Positive and finite. Default: 1e-3.
 - `weight_decay`: Finite, at least 0. Default: 0; 1e-2 of `:adamw`.
 - `momentum`: Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
-- `beta1`: Of Adam: at least 0 and below 1. Default: 0.9.
-- `beta2`: Of Adam: at least 0 and below 1. Default: 0.999.
-- `epsilon`: Of Adam: finite, at least 0. Default: 1e-8.
+- `beta1`: Adam only: at least 0 and below 1. Default: 0.9.
+- `beta2`: Adam only: at least 0 and below 1. Default: 0.999.
+- `epsilon`: Adam only: finite, at least 0. Default: 1e-8.
 - `clip_norm`: All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the norm is
   that of all of them together. Finite, at least 0. Default 0: never.
 """
@@ -162,8 +162,8 @@ How to create a network. Zero means the default in every field except `struct_si
 - `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
 - `seed`: Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
   unless its value `:seed` says otherwise.
-- `drop_last`: `true`: an epoch of the training leaves out the rows behind its last full batch. Default `false`: the
-  last batch is smaller.
+- `drop_last`: `true`: an epoch of the training leaves out the rows after its last full batch. Default `false`: the last
+  batch is smaller.
 - `slots`: As `slots`, of the inference graph. Default: 0.
 """
 mutable struct Network <: Handle
@@ -268,7 +268,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `w_final`: W after the last step `[N, B]`, written. Optional.
 - `w_seq`: W after every step `[N, B, T]`, written. Optional.
 - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer. Default: `nothing`, `x` is X.
-- `synapse_input`: What the synapse reads, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
+- `synapse_input`: The synapse's input, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
   The backward reads it again for gradients of weights, so it must not change until then.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: X of other rows is +0, and they count in no gradient of the
   synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
@@ -284,7 +284,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   name for it. A buffer is the values, of the type and shape of the fields for W.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
-  Gradients of parameters cannot then be computed, except behind a synapse. Default `false`: H has memory of its own.
+  Gradients of parameters cannot then be computed, except after a synapse. Default `false`: H has memory of its own.
 """
 forward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_forward, forward_request(graph.context, layer; arguments...), graph, layer)
@@ -362,7 +362,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_v_seq`: dL/dV of every step `[N, B, T]`, read. Optional.
 - `grad_v_final`: dL/dV of the final state `[N, B]`, read; added to that of the last step. It is the `grad_v_init` of
   the window that follows. Optional.
-- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed. Behind a synapse, it is f32 in
+- `grad_x_seq`: dL/dX `[N, B, T]`, written. Optional; at least one output is needed. After a synapse, it is f32 in
   16-bit layers, and gradients of the synapse need no buffer here.
 - `grad_v_init`: dL/dV_init `[N, B]`, written. Optional; at least one output is needed.
 - `grad_w_seq`: dL/dW of every step `[N, B, T]`, read. Optional. The w fields are for models with a second variable
@@ -1536,12 +1536,85 @@ default the context's own.
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
+# ---- synapse: info ---------------------------------------------------------------------------------------------------
+
+"""
+    info(synapse) -> NamedTuple
+
+Describes a synapse.
+
+- `input_kind`: Its inputs: one of `:spikes`, `:values`.
+- `input_height`: Height of a row of the input.
+- `input_width`: Width of a row of the input.
+- `input_channels`: Channels of a row of the input. The number of inputs K is the product of the three.
+- `output_height`: Height of a row of the output.
+- `output_width`: Width of a row of the output.
+- `output_channels`: Channels of a row of the output. The number of outputs N is the product of the three.
+- `row_operations`: Multiplications and additions that the product of one row takes, as pairs.
+- `dtype`: Type of outputs and gradients: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+- `arrays`: How many arrays it has: [`array_info`](@ref).
+- `frozen`: `true`: its arrays have no gradients.
+- `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
+- `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
+- `kind`: The kind: `:dense`. A constant string that lives as long as the library.
+"""
+function info(synapse::Synapse)
+    info = Ref(LibSynfire.synfire_synapse_info())
+    check(LibSynfire.synfire_synapse_get_info(synapse, info))
+    return (input_kind=constant_name(LibSynfire.input_names, info[].input_kind), input_height=Int(info[].input_height),
+            input_width=Int(info[].input_width), input_channels=Int(info[].input_channels),
+            output_height=Int(info[].output_height), output_width=Int(info[].output_width),
+            output_channels=Int(info[].output_channels), row_operations=Int(info[].row_operations),
+            dtype=constant_name(LibSynfire.dtype_names, info[].dtype), arrays=Int(info[].n_arrays),
+            frozen=info[].frozen != 0, takes_mask=info[].takes_mask != 0, takes_dropout=info[].takes_dropout != 0,
+            kind=unsafe_string(info[].kind))
+end
+
+# ---- synapse: array_info ---------------------------------------------------------------------------------------------
+
+"""
+    array_info(synapse, index) -> NamedTuple
+
+Describes an array of a synapse.
+
+- `index`: Counted from 0.
+- `dtype`: Type of the array and of its gradient: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+- `trained`: `true`: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+  `:_gradient`, and an optimiser takes it. 0: the synapse changes it as it runs.
+- `dimensions`: Number of dimensions, 1 to 4.
+- `shape`: The lengths, row-major; 0 beyond the last one.
+- `name`: The name, a constant string that lives as long as the library.
+"""
+function array_info(synapse::Synapse, index::Integer)
+    info = Ref(LibSynfire.synfire_synapse_array_info())
+    check(LibSynfire.synfire_synapse_get_array_info(synapse, index, info))
+    return (dtype=constant_name(LibSynfire.dtype_names, info[].dtype), trained=info[].trained != 0,
+            dimensions=Int(info[].n_dimensions), shape=info[].shape, name=unsafe_string(info[].name))
+end
+
+# ---- optimizer: add_array! -------------------------------------------------------------------------------------------
+
+"""
+    add_array!(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
+
+Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+"""
+function add_array!(optimizer::Optimizer, synapse::Synapse, name::Union{Symbol,AbstractString},
+                    learning_rate_factor::Real, weight_decay_factor::Real)
+    operands = Operands(optimizer.context)
+    GC.@preserve operands check(LibSynfire.synfire_optimizer_add_array(optimizer, handle!(operands, synapse),
+                                                                       String(name), learning_rate_factor,
+                                                                       weight_decay_factor))
+    keep!(optimizer, operands.handles...)
+    return optimizer
+end
+
 # ---- optimizer: add_weights! -----------------------------------------------------------------------------------------
 
 """
     add_weights!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+Adds the weights of a synapse: [`add_array!`](@ref) with `:weight`.
 """
 function add_weights!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
     operands = Operands(optimizer.context)
@@ -1556,7 +1629,7 @@ end
 """
     add_bias!(optimizer, synapse, learning_rate_factor, weight_decay_factor)
 
-Adds the bias of a synapse, as [`add_weights!`](@ref) adds the weights. A step uses `:bias_gradient`.
+Adds the bias of a synapse: [`add_array!`](@ref) with `:bias`.
 """
 function add_bias!(optimizer::Optimizer, synapse::Synapse, learning_rate_factor::Real, weight_decay_factor::Real)
     operands = Operands(optimizer.context)
@@ -2005,11 +2078,11 @@ end
     save(network, path)
 
 Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
-network needs to continue to the bit, also in another process and on another backend: the stages with their values,
-weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers and the
-batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are gradients,
-which every step computes anew, nor values that were changed on a graph by its own handle. The same network gives the
-same bytes on every backend.
+network needs to continue with the same bits, also in another process and on another backend: the stages with their
+values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of random numbers
+and the batch with which the training goes on. The page \"Files\" has its layout. Data sets are not in it, nor are
+gradients, which every step computes anew, nor values that were changed on a graph by its own handle. The same network
+gives the same bytes on every backend.
 """
 function save(network::Network, path::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_network_save(network, String(path)))

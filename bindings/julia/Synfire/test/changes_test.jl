@@ -1,4 +1,4 @@
-# What changes between replays: slots, operations that are left out, other buffers, native nodes; and what a graph tells
+# Changes between replays: slots, operations that are left out, other buffers, native nodes; and what a graph tells
 # about itself.
 #
 # SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ end
     @test failure(() -> slot(graph, sequence_buffer(layer; memory=:pinned))).status == CC.SYNFIRE_ERROR_INVALID_ARGUMENT
     @test failure(() -> Graph(context; slots=65)).status == CC.SYNFIRE_ERROR_INVALID_ARGUMENT
     @test_throws ArgumentError Graph(context; slots=-1)
-    # What a slot shows stays after the graph and its buffers were closed.
+    # The arrays of a slot stay valid after the graph and its buffers were closed.
     seen = slot(graph, spikes, last(tickets))
     foreach(close, (graph, x, spikes, layer))
     GC.gc()

@@ -16,7 +16,7 @@ for name in fieldnames(Synfire.LibSynfire.FunctionTable)
     @test haskey(raw_documented, Base.Docs.Binding(Synfire.LibSynfire, name))
 end
 
-# What this package adds to functions of Base says so.
+# The docs of methods that this package adds to functions of Base say so.
 for f in (:close, :copyto!, :fill!, :wait, :getindex, :setindex!)
     @test haskey(documented, Base.Docs.Binding(Base, f))
 end

@@ -208,7 +208,7 @@ Context(backend=:host) do context
         backward!(layer; grad_spike_seq=grad_s, grad_x_seq=grad, parameter_gradients=(tau=tau_gradient,),
                   add_parameter_gradients=true)
         @test isapprox(tau_gradient[1], 2 * grad_tau; rtol=1e-10)
-        # In a graph the layer stands twice, and each backward is of the forward that it names.
+        # In a graph the layer occurs twice, and each backward is of the forward that it names.
         other, grad_other, both = 3 .* rand(9, 40), similar(x), similar(x)
         forward!(layer; x=other, v_init=rest)
         backward!(layer; grad_spike_seq=grad_s, grad_x_seq=grad_other)

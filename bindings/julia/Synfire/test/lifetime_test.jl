@@ -98,7 +98,7 @@ function lending_rig()
     return layer, grad, grad_x, expected
 end
 
-# Each makes an array, runs the layer with it, and answers what tells whether the array is still there.
+# Each makes an array, runs the layer with it, and returns a weak reference, which tells whether the array is still there.
 @noinline function by_call(layer)
     array = reshape(lent_values(), lent_dims)
     forward!(layer; x=array)

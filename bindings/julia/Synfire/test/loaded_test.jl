@@ -1,4 +1,4 @@
-# A neuron as a string: what it answers, where it may be used, and what goes wrong.
+# A neuron as a string: what it returns, where it may be used, and what goes wrong.
 #
 # examples/own_neuron.jl trains the same text, and the examples' test compares its bits with those of C.
 #

@@ -32,7 +32,7 @@ output, good = run_julia("-O0", "--compile=min", "-e", attempt; SYNFIRE_LIBRARY=
 output, good = run_julia("-O0", "--compile=min", "-e", attempt; SYNFIRE_LIBRARY="", LD_LIBRARY_PATH=dirname(real) * ":" * get(ENV, "LD_LIBRARY_PATH", ""))
 @test good && occursin("worked: $(dirname(real))", output)
 
-# Of another version, or something else: the text names the file that was loaded.
+# A library of another version, or another file: the text names the file that was loaded.
 for (kind, words) in (("newer_major", "has ABI 99.0; this package needs"), ("older_minor", "; this package needs"),
                       ("incomplete", "but has no synfire_version_string"))
     file = joinpath(ENV["SYNFIRE_FOREIGN_LIBRARIES"], "libbindings-$kind.so")

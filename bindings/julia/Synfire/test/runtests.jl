@@ -31,7 +31,7 @@ addenv_to(command, environment) =
 # Closes what nobody refers to any more.
 collect_all() = foreach(_ -> GC.gc(), 1:4)
 
-# What f throws, which must be a SynfireError.
+# Returns the exception of f, which must be a SynfireError.
 function failure(f)
     try
         f()

@@ -107,6 +107,8 @@ pub(crate) struct Table {
     pub synfire_synapse_query_memory: unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create: unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
+    pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
+    pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
     pub synfire_synapse_read: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_synapse_write: unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_synapse_forward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status,
@@ -117,6 +119,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_dropout: unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status,
     pub synfire_optimizer_create: unsafe extern "C" fn(synfire_context, *const synfire_optimizer_desc, *mut synfire_optimizer) -> synfire_status,
     pub synfire_optimizer_destroy: unsafe extern "C" fn(synfire_optimizer),
+    pub synfire_optimizer_add_array: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, *const c_char, f64, f64) -> synfire_status,
     pub synfire_optimizer_add_weights: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
     pub synfire_optimizer_add_bias: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
     pub synfire_optimizer_add_parameter: unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status,
@@ -263,6 +266,8 @@ impl Table {
             synfire_synapse_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory\0")?),
             synfire_synapse_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create\0")?),
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
+            synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
+            synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
             synfire_synapse_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_synapse_read\0")?),
             synfire_synapse_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_synapse_write\0")?),
             synfire_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_forward\0")?),
@@ -273,6 +278,7 @@ impl Table {
             synfire_graph_record_dropout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_dropout_desc) -> synfire_status>(find("synfire_graph_record_dropout\0")?),
             synfire_optimizer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_optimizer_desc, *mut synfire_optimizer) -> synfire_status>(find("synfire_optimizer_create\0")?),
             synfire_optimizer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer)>(find("synfire_optimizer_destroy\0")?),
+            synfire_optimizer_add_array: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, *const c_char, f64, f64) -> synfire_status>(find("synfire_optimizer_add_array\0")?),
             synfire_optimizer_add_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_weights\0")?),
             synfire_optimizer_add_bias: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_bias\0")?),
             synfire_optimizer_add_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status>(find("synfire_optimizer_add_parameter\0")?),
@@ -1113,6 +1119,22 @@ pub unsafe fn synfire_synapse_destroy(synapse: synfire_synapse) {
 
 /// # Safety
 ///
+/// As `synfire_synapse_get_info` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_get_info(synapse: synfire_synapse, info: *mut synfire_synapse_info) -> synfire_status {
+    (crate::load::table().synfire_synapse_get_info)(synapse, info)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_get_array_info` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_get_array_info(synapse: synfire_synapse, index: u32, info: *mut synfire_synapse_array_info) -> synfire_status {
+    (crate::load::table().synfire_synapse_get_array_info)(synapse, index, info)
+}
+
+/// # Safety
+///
 /// As `synfire_synapse_read` in synfire.h.
 #[inline]
 pub unsafe fn synfire_synapse_read(synapse: synfire_synapse, name: *const c_char, values: *mut c_void, bytes: u64) -> synfire_status {
@@ -1189,6 +1211,14 @@ pub unsafe fn synfire_optimizer_create(context: synfire_context, desc: *const sy
 #[inline]
 pub unsafe fn synfire_optimizer_destroy(optimizer: synfire_optimizer) {
     (crate::load::table().synfire_optimizer_destroy)(optimizer)
+}
+
+/// # Safety
+///
+/// As `synfire_optimizer_add_array` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_add_array(optimizer: synfire_optimizer, synapse: synfire_synapse, name: *const c_char, learning_rate_factor: f64, weight_decay_factor: f64) -> synfire_status {
+    (crate::load::table().synfire_optimizer_add_array)(optimizer, synapse, name, learning_rate_factor, weight_decay_factor)
 }
 
 /// # Safety

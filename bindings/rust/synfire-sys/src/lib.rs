@@ -1,8 +1,8 @@
 //! The C ABI of Synfire, under its own names. What each function does is said in `synfire.h`; a program wants the crate
 //! `synfire` instead, which needs no `unsafe`.
 //!
-//! Feature `load-dynamic`: the library is opened when a function is first called, or by [`load`], which answers where it
-//! looked when there is none.
+//! Feature `load-dynamic`: the library is opened when a function is first called, or by [`load`], which returns where it
+//! looked if there is none.
 //!
 //! SPDX-License-Identifier: MIT
 #![allow(non_camel_case_types)]

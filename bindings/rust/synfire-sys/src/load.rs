@@ -40,7 +40,7 @@ fn path_of(address: *const c_void) -> String {
         symbol: std::ptr::null(),
         address: std::ptr::null_mut(),
     };
-    // SAFETY: dladdr only writes `info`, and what it answers lives as long as the loaded file.
+    // SAFETY: dladdr only writes `info`, and its results live as long as the loaded file.
     unsafe {
         if dladdr(address, &mut info) == 0 || info.file.is_null() {
             return String::from("(unknown file)");

@@ -1,4 +1,4 @@
-//! What a replay and a wait cost from Rust, and by C's functions themselves: the same graph, in turns, so that the machine's
+//! Measures a replay and a wait from Rust, and by C's functions themselves: the same graph, in turns, so that the machine's
 //! moods meet both. Prints the smallest mean of each in nanoseconds, for bindings/overhead.py, which judges.
 use std::time::Instant;
 use synfire::*;

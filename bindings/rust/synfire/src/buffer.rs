@@ -83,7 +83,7 @@ pub(crate) mod sealed {
 }
 /// A Rust type that C has as an element. Sealed: any bits are a value of each.
 pub trait Element: Nested<Element = Self> + Copy + Default + Send + Sync + 'static {
-    /// What the type stands for, the usual one first.
+    /// The dtypes that the type stands for, the usual one first.
     const DTYPES: &'static [DType];
 }
 macro_rules! elements {
@@ -157,7 +157,7 @@ impl<T: Element> BufferBuilder<T> {
         self.memory = memory;
         self
     }
-    /// What the elements stand for: one of [`Element::DTYPES`].
+    /// The dtype of the elements: one of [`Element::DTYPES`].
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
         self
@@ -523,7 +523,7 @@ fn not_null<T>(data: *mut T) -> Result<()> {
     Ok(())
 }
 
-// What C calls, once, with the owner of borrowed memory. No panic crosses a frame of C, and there is no call that it could
+// Called by C, once, with the owner of borrowed memory. No panic crosses a frame of C, and there is no call that it could
 // come out of. (Programs in which Rust must not run on the threads of others have release_flag of the raw descriptor.)
 unsafe extern "C" fn give_back<O>(owner: *mut c_void) {
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(Box::from_raw(owner.cast::<O>()))));

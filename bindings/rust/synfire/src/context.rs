@@ -66,7 +66,7 @@ pub struct ContextBuilder(sys::synfire_context_desc);
 unsafe impl Send for ContextBuilder {}
 unsafe impl Sync for ContextBuilder {}
 
-/// What a context runs on.
+/// Properties of a context and of the device that it runs on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Properties {
@@ -82,7 +82,7 @@ pub struct Properties {
     pub compute_capability: (i32, i32),
     /// Multiprocessors; 0 on the host.
     pub n_multiprocessors: i32,
-    /// CUDA driver version; 0 when none answers.
+    /// CUDA driver version; 0 if there is none.
     pub driver_version: i32,
     /// CUDA runtime version; 0 when built without CUDA.
     pub runtime_version: i32,
@@ -165,7 +165,7 @@ impl Context {
         }
         self.synchronize()
     }
-    /// What it runs on.
+    /// The properties of the context and of its device.
     pub fn properties(&self) -> Result<Properties> {
         // SAFETY: zeros plus the size is how C initialises it; the name is null-terminated.
         unsafe {

@@ -11,7 +11,7 @@ values! {
         Ok = SYNFIRE_OK,
         /// Not finished yet.
         Pending = SYNFIRE_PENDING,
-        /// Success, on the host because no GPU answers.
+        /// Success, on the host because no GPU is usable.
         HostFallback = SYNFIRE_HOST_FALLBACK,
         /// Success, as a part of the capture of the caller's stream.
         Captured = SYNFIRE_CAPTURED,
@@ -49,13 +49,13 @@ values! {
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What kind of failure.
+    /// The kind of failure.
     pub status: Status,
     /// The stable id of the rule that was broken; empty when there is none.
     pub rule: String,
-    /// What was wrong, the value received and what is allowed.
+    /// The mistake, the value received and what is allowed.
     pub text: String,
-    /// The `cudaError_t` behind it, or 0.
+    /// The `cudaError_t` that caused it, or 0.
     pub cuda_error: i32,
 }
 

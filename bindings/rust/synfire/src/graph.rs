@@ -68,7 +68,7 @@ impl GraphBuilder {
     }
 }
 
-/// What a graph has counted and timed since it was created, or since [`Graph::reset_statistics`]. Times are from the call of
+/// Counts and times of a graph since it was created, or since [`Graph::reset_statistics`]. Times are from the call of
 /// a launch to the first wait or poll that saw the replay done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -114,7 +114,7 @@ impl RecordedForward {
     }
 }
 
-// What a graph uses that another object gave: all parts of that object.
+// Objects that a graph uses and another object gave: all parts of that object.
 struct Whole(Held);
 impl Object for Whole {
     fn held(&self) -> &Held {
@@ -317,7 +317,7 @@ impl Graph {
         let status = unsafe { sys::synfire_graph_instantiate(self.raw) };
         self.checked(status).map(drop)
     }
-    // What a native node has to say about an error: its own, or a panic that goes on here.
+    // Returns the native node's own error, or continues its panic here.
     #[inline]
     pub(crate) fn checked(&self, status: i32) -> Result<i32> {
         check(status).map_err(|error| self.explained(error))
@@ -356,7 +356,7 @@ impl Graph {
             new.core.held.during(|| Ok(unsafe { sys::synfire_graph_rebind(self.raw, old.core.raw, new.core.raw) }))?;
         self.checked(status)?;
         self.flight.store(IDLE, Release);
-        // What an object was created with stays.
+        // Buffers that an object was created with stay.
         let same = |core: &Arc<BufferCore>| Arc::ptr_eq(core, &old.core);
         let is_needed = self.objects.iter().any(|object| object.buffers().iter().any(same));
         if let Some(at) = self.buffers.iter().position(same).filter(|_| !is_needed) {
@@ -456,7 +456,7 @@ impl Graph {
         self.latest = ticket;
         Ok(ticket)
     }
-    // What its backwards will use of tapes that were there before is used by this graph from now on.
+    // From now on, this graph uses the parts of older tapes that its backwards will use.
     #[inline]
     fn keep_tapes(&mut self) {
         for i in 0..self.outside.len() {
@@ -503,7 +503,7 @@ impl Graph {
         // SAFETY: a live handle.
         self.verdict(ticket, unsafe { sys::synfire_graph_wait(self.raw, ticket, policy.to_raw(), nanoseconds) })
     }
-    /// Whether a replay is done. Never blocks.
+    /// Returns true if a replay is done. Never blocks.
     #[inline]
     pub fn poll(&self, ticket: u64) -> Result<bool> {
         // SAFETY: a live handle.

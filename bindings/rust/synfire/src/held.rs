@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 const WRITER: i64 = -1;
 
-/// What graphs keep beside buffers: layers, and what objects.rs has.
+/// Objects that graphs keep beside buffers: layers, and those of objects.rs.
 pub(crate) trait Object: Send + Sync {
     fn held(&self) -> &Held;
     /// The buffers that it was created with.
@@ -28,24 +28,24 @@ pub(crate) trait Object: Send + Sync {
     }
 }
 
-/// What a graph is doing.
+/// The state of a graph.
 pub(crate) type Flight = AtomicU8;
 pub(crate) const IDLE: u8 = 0;
 pub(crate) const IN_FLIGHT: u8 = 1;
 pub(crate) const LAUNCHING: u8 = 2;
 
-/// What a forward leaves to its backward.
+/// The inputs that a forward leaves to its backward.
 pub(crate) struct Left {
     /// X, or what the synapse in its place reads.
     pub(crate) input: Arc<BufferCore>,
-    /// Whether every backward may read it again, or those alone that need more than H.
+    /// True if every backward may read it again, false if only those that need more than H may.
     pub(crate) always: bool,
     /// The synapse, and how many rows count in it; every backward uses both.
     pub(crate) synapse: Option<Arc<dyn Object>>,
     pub(crate) n_active: Option<Arc<BufferCore>>,
 }
 
-/// What a backward uses of a tape.
+/// The parts of a tape that a backward uses.
 #[derive(Default)]
 pub(crate) struct Used {
     pub(crate) input: Option<Arc<BufferCore>>,
@@ -57,7 +57,7 @@ impl Used {
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &Arc<BufferCore>> {
         self.input.iter().chain(&self.n_active)
     }
-    /// What a call holds that uses it.
+    /// Returns all that a call holds while it uses them.
     pub(crate) fn held(&self) -> Vec<&Held> {
         let mut held = self.synapse.as_ref().map_or_else(Vec::new, |synapse| all_held(&**synapse));
         held.extend(self.buffers().map(|core| &core.held));
@@ -68,9 +68,9 @@ impl Used {
 /// The addresses of the input, plus one when every backward may read it, of the synapse and of its n_active; 0 without.
 pub(crate) type TapeId = (usize, usize, usize);
 
-/// What a tape has, as its forward left it. The C library keeps it; this says whose mapping or call a backward would meet,
-/// so what is dropped, and cannot be mapped or called, is forgotten. Set and read while the layer is held, or by the launch
-/// that uses it.
+/// The inputs of a tape, as its forward left them. The C library keeps it; this says whose mapping or call a backward would
+/// meet, so what is dropped, and cannot be mapped or called, is forgotten. Set and read while the layer is held, or by the
+/// launch that uses it.
 #[derive(Default)]
 pub(crate) struct TapeInput {
     id: (AtomicUsize, AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
@@ -113,7 +113,7 @@ impl TapeInput {
         self.id.1.store(synapse, Relaxed);
         self.id.2.store(n_active, Relaxed);
     }
-    /// What a backward uses of it: `more` when it needs more than H.
+    /// Returns the parts that a backward uses; `more` if it needs more than H.
     pub(crate) fn used_by(&self, more: bool) -> Used {
         let (input, synapse, _) = self.id();
         let reads = more || input & 1 == 1;
@@ -156,11 +156,11 @@ impl ChosenTape {
 /// The tapes of a layer.
 #[derive(Default)]
 pub(crate) struct Tapes {
-    /// Of eager forwards.
+    /// The tape of eager forwards.
     pub(crate) eager: Arc<TapeInput>,
-    /// Of the forward that ran last; none after inference.
+    /// The tape of the forward that ran last; none after inference.
     pub(crate) left: ChosenTape,
-    /// Of the taped forward that was recorded or run last.
+    /// The tape of the taped forward that was recorded or run last.
     pub(crate) latest: ChosenTape,
 }
 
@@ -179,7 +179,7 @@ impl Tapes {
 #[derive(Clone, Default)]
 pub(crate) struct Held(Arc<State>);
 
-/// What an object that gives others hands to each: how they are held, and where they are.
+/// Passed by an object to each object that it gives: how it is held, and its context.
 #[derive(Clone, Copy)]
 pub(crate) struct PartOf<'a> {
     pub(crate) held: &'a Held,
@@ -208,7 +208,7 @@ impl Held {
     fn graphs(&self) -> MutexGuard<'_, Vec<Arc<Flight>>> {
         self.0.graphs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    // Whether a graph, but for one, does at least so much.
+    // True if the state of a graph, except for one, is at least this.
     fn is_used(&self, but: Option<&Arc<Flight>>, least: u8) -> bool {
         let other = |graph: &Arc<Flight>| but.map_or(true, |own| !Arc::ptr_eq(own, graph));
         self.0.n_graphs.load(SeqCst) > 0
@@ -269,7 +269,7 @@ impl Held {
         }
         self.0.n_graphs.fetch_sub(1, SeqCst);
     }
-    /// Whether a graph that has raised its flag may go on.
+    /// Fails unless a graph that has raised its flag may go on.
     #[inline]
     pub(crate) fn fly(&self, graph: &Arc<Flight>) -> Result<()> {
         let mappings = self.0.mappings.load(SeqCst);

@@ -14,7 +14,7 @@ pub(crate) struct Core {
     pub(crate) raw: sys::synfire_layer,
     pub(crate) held: Held,
     pub(crate) tapes: Tapes,
-    // Whether its backward may need X beside H. Only models that were added to the library or loaded do.
+    // True if its backward may need X beside H. Only models that were added to the library or loaded do.
     pub(crate) slope_reads_x: bool,
 }
 // SAFETY: the C library wants one call at a time per layer, which `held` sees to.
@@ -120,7 +120,7 @@ impl LayerBuilder {
         self.0.dtype = dtype.to_raw();
         self
     }
-    /// What a spike does to V.
+    /// The effect of a spike on V.
     pub fn reset(mut self, reset: Reset) -> Self {
         self.0.reset = reset.to_raw();
         self
@@ -237,7 +237,7 @@ impl Layer {
     pub fn as_raw(&self) -> sys::synfire_layer {
         self.core.raw
     }
-    // What it was created on, which it keeps.
+    // The context that it was created on, which it keeps.
     fn context(&self) -> Context {
         Context { raw: self.context.0, handle: self.context.clone(), on_host: self.on_host }
     }

@@ -13,7 +13,7 @@ use synfire_sys as sys;
 pub struct SynapseMemory {
     /// Weights, bias and mask.
     pub weight_bytes: u64,
-    /// What products use: the weights on their grid, in the orders of both directions.
+    /// Memory that products use: the weights on their grid, in the orders of both directions.
     pub derived_bytes: u64,
     /// Gradients of weights and bias; added with the first backward that needs them.
     pub gradient_bytes: u64,
@@ -83,7 +83,7 @@ impl Optimizer {
         })
         .map(drop)
     }
-    /// Writes what [`Optimizer::read`] reads, so that training continues to the bit where it stopped.
+    /// Writes what [`Optimizer::read`] reads, so that training continues where it stopped, with the same bits.
     pub fn write<T: Element>(&self, member: Option<u32>, name: &str, values: &[T]) -> Result<()> {
         let name = Name::new(name)?;
         let _held = hold_all(all_held(&*self.core))?;

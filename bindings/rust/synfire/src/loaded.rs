@@ -19,13 +19,13 @@ use std::time::Duration;
 use synfire_sys as sys;
 
 values! {
-    /// What loading is doing.
+    /// Stages of loading.
     LoadStage {
         /// The text is being read and checked, and looked for in the cache.
         Check = SYNFIRE_LOAD_CHECK,
         /// A compiler is at work.
         Compile = SYNFIRE_LOAD_COMPILE,
-        /// What it made is being loaded and stored in the cache.
+        /// The compiled code is being loaded and stored in the cache.
         Finish = SYNFIRE_LOAD_FINISH,
     }
 }
@@ -60,7 +60,7 @@ impl fmt::Debug for Text<'_> {
     }
 }
 
-// What the trampoline gets.
+// Data of the trampoline.
 struct Hearing<'a> {
     progress: Progress<'a>,
     panic: Option<Box<dyn Any + Send>>,
@@ -161,11 +161,11 @@ impl<'a> Text<'a> {
     }
 }
 
-/// What was loaded.
+/// Properties of a loaded model or surrogate.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LoadInfo {
-    /// What [`Model::from_raw`] or [`Surrogate::from_raw`] takes, in the context of the load. Never used again.
+    /// The id for [`Model::from_raw`] or [`Surrogate::from_raw`], in the context of the load. Never used again.
     pub id: i32,
     /// State variables of a model; 0 of a surrogate.
     pub n_states: i32,
@@ -179,7 +179,7 @@ pub struct LoadInfo {
     pub name: String,
 }
 
-/// What a check of a text's functions found.
+/// The result of a check of a text's functions.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CheckReport {
@@ -290,13 +290,13 @@ macro_rules! loaded {
     };
 }
 loaded! {
-    /// A neuron model that was loaded as text: [`Text::load_model`]. `&model` stands where a [`Model`] does.
+    /// A neuron model that was loaded as text: [`Text::load_model`]. `&model` is used wherever a [`Model`] is.
     ///
     /// Layers and networks that use it stay valid when it is dropped. Its name is free from then on.
     LoadedModel: synfire_model, Model, synfire_model_destroy, synfire_model_get_info, synfire_model_check
 }
 loaded! {
-    /// A surrogate that was loaded as text: [`Text::load_surrogate`]. `&surrogate` stands where a [`Surrogate`] does.
+    /// A surrogate that was loaded as text: [`Text::load_surrogate`]. `&surrogate` is used wherever a [`Surrogate`] is.
     ///
     /// Layers and networks that use it stay valid when it is dropped. Its name is free from then on.
     LoadedSurrogate: synfire_surrogate, Surrogate, synfire_surrogate_destroy, synfire_surrogate_get_info,

@@ -14,7 +14,7 @@ use synfire_sys as sys;
 /// The result of a native node's function.
 pub type Outcome = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// What a native node reads and writes: up to 64 buffers each.
+/// Buffers that a native node reads and writes: up to 64 buffers each.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Native<'a> {
@@ -43,7 +43,7 @@ impl<'a> Native<'a> {
     pub fn new() -> Self {
         Self::default()
     }
-    /// What pictures and texts call it.
+    /// The name in pictures and texts.
     pub fn name(mut self, name: &str) -> Self {
         self.name = name.into();
         self
@@ -104,7 +104,7 @@ impl<'a> Native<'a> {
     }
 }
 
-/// What the function of a native node is told: where to enqueue, what to read and write.
+/// Arguments for the function of a native node: where to enqueue, what to read and write.
 pub struct NativeCall<'c> {
     raw: &'c sys::synfire_native_call,
     on_host: bool,

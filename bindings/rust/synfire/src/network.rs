@@ -15,7 +15,7 @@ use synfire_sys as sys;
 pub(crate) mod sealed {
     pub trait Sealed {}
 }
-/// What [`Network::set`] takes: a number, a flag, a constant such as [`Surrogate::Atan`], or a reference to a
+/// A value for [`Network::set`]: a number, a flag, a constant such as [`Surrogate::Atan`], or a reference to a
 /// [`LoadedSurrogate`](crate::LoadedSurrogate). Sealed.
 pub trait StageValue: sealed::Sealed {
     #[doc(hidden)]
@@ -54,7 +54,7 @@ impl NetworkResult {
     }
 }
 
-/// What a network from a file does not take from it. Each is that of the file by default.
+/// Settings of a network from a file that replace those of the file. Each is that of the file by default.
 #[derive(Clone, Copy, Debug, Default)]
 #[must_use]
 pub struct NetworkFile {
@@ -190,7 +190,7 @@ impl Network {
     pub fn train_epoch(&self) -> Result<NetworkResult> {
         self.train(0)
     }
-    /// Sets a data set of rows, one behind the other in `inputs`, with one label each. Both are copied. `u32` stands for
+    /// Sets a data set of rows, one after the other in `inputs`, with one label each. Both are copied. `u32` stands for
     /// packed spikes ([`DType::Bits`]); [`Network::set_data`] takes all other data. There must be exactly as many rows as
     /// labels, which are 0 to C - 1.
     pub fn set_labelled_data<T: Element>(&self, set: Data, inputs: &[T], labels: &[u32]) -> Result<()> {
@@ -198,7 +198,7 @@ impl Network {
         let context = Context { raw: handle.0, handle, on_host };
         let (dtype, row) = self.input_row()?;
         let wanted = labels.len() * row;
-        // What is of another type is left to the library, which names the type.
+        // Values of another type are left to the library, which names the type.
         if T::DTYPES.contains(&dtype) && inputs.len() != wanted {
             let (n_inputs, n_labels) = (inputs.len(), labels.len());
             let text = format!(

@@ -11,6 +11,7 @@ use crate::layer::Layer;
 use crate::operations::{LossKind, OptimizerStep, SynapseBackward, SynapseForward};
 use crate::shape::Steps;
 use crate::{DType, Model};
+use std::ffi::CStr;
 use std::fmt;
 use std::mem::{size_of, zeroed};
 use std::ptr::{null, null_mut};
@@ -74,7 +75,7 @@ crate::values::values! {
         Mean = SYNFIRE_READOUT_MEAN,
         /// The largest over the steps, `[B, C]`.
         Max = SYNFIRE_READOUT_MAX,
-        /// That of the last step, `[B, C]`.
+        /// The value of the last step, `[B, C]`.
         Last = SYNFIRE_READOUT_LAST,
         /// Every step, `[T, B, C]`. In the loss, each step is a sample.
         Steps = SYNFIRE_READOUT_STEPS,
@@ -102,8 +103,8 @@ crate::values::values! {
     }
 }
 
-/// Weights `[N, K]` from K inputs to N outputs, and a bias `[N]`. Graphs that use it keep it alive, and it keeps its
-/// context.
+/// A synapse between two layers: arrays such as weights and a bias, and a product with an input. Graphs that use it keep
+/// it alive, and it keeps its context.
 pub struct Synapse {
     pub(crate) core: Arc<SynapseCore>,
 }
@@ -241,6 +242,30 @@ impl Synapse {
     pub fn backward(&self, backward: SynapseBackward<'_>) -> Result<()> {
         backward.run(self)
     }
+    /// Describes a synapse.
+    pub fn info(&self) -> Result<SynapseInfo> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut info: sys::synfire_synapse_info = unsafe { zeroed() };
+        info.struct_size = size_of::<sys::synfire_synapse_info>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_synapse_get_info(self.core.raw, &mut info) })?;
+            // SAFETY: texts of the library are null-terminated.
+            Ok(unsafe { SynapseInfo::from_c(&info) })
+        })
+    }
+    /// Describes an array of a synapse.
+    pub fn array_info(&self, index: u32) -> Result<SynapseArrayInfo> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut info: sys::synfire_synapse_array_info = unsafe { zeroed() };
+        info.struct_size = size_of::<sys::synfire_synapse_array_info>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_synapse_get_array_info(self.core.raw, index, &mut info) })?;
+            // SAFETY: texts of the library are null-terminated.
+            Ok(unsafe { SynapseArrayInfo::from_c(&info) })
+        })
+    }
 }
 pub(crate) struct SynapseCore {
     pub(crate) raw: sys::synfire_synapse,
@@ -290,8 +315,8 @@ impl Drop for SynapseCore {
     }
 }
 
-/// Takes steps against gradients: its members are weights and biases of synapses, and parameters of layers. Graphs that
-/// use it keep it alive, and it keeps its context.
+/// Takes steps against gradients: its members are arrays of synapses, and parameters of layers. Graphs that use it keep
+/// it alive, and it keeps its context.
 pub struct Optimizer {
     pub(crate) core: Arc<OptimizerCore>,
 }
@@ -340,17 +365,17 @@ impl OptimizerBuilder {
         self.momentum = momentum;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.9.
+    /// Adam only: at least 0 and below 1. Default: 0.9.
     pub fn beta1(mut self, beta1: f64) -> Self {
         self.beta1 = beta1;
         self
     }
-    /// Of Adam: at least 0 and below 1. Default: 0.999.
+    /// Adam only: at least 0 and below 1. Default: 0.999.
     pub fn beta2(mut self, beta2: f64) -> Self {
         self.beta2 = beta2;
         self
     }
-    /// Of Adam: finite, at least 0. Default: 1e-8.
+    /// Adam only: finite, at least 0. Default: 1e-8.
     pub fn epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
@@ -413,7 +438,31 @@ impl Optimizer {
     pub fn step(&self, step: OptimizerStep) -> Result<()> {
         step.run(self)
     }
-    /// Adds the weights of a synapse. Members are numbered in the order in which they are added, from 0 on.
+    /// Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
+    pub fn add_array(
+        &self,
+        synapse: &Synapse,
+        name: &str,
+        learning_rate_factor: f64,
+        weight_decay_factor: f64,
+    ) -> Result<()> {
+        let name = Name::new(name)?;
+        let mut held = all_held(&*self.core);
+        held.extend(all_held(&*synapse.core));
+        let _held = hold_all(held)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        check(unsafe {
+            sys::synfire_optimizer_add_array(
+                self.core.raw,
+                synapse.core.raw,
+                name.as_ptr(),
+                learning_rate_factor,
+                weight_decay_factor,
+            )
+        })
+        .map(drop)
+    }
+    /// Adds the weights of a synapse: [`Optimizer::add_array`] with `"weight"`.
     pub fn add_weights(&self, synapse: &Synapse, learning_rate_factor: f64, weight_decay_factor: f64) -> Result<()> {
         let mut held = all_held(&*self.core);
         held.extend(all_held(&*synapse.core));
@@ -429,7 +478,7 @@ impl Optimizer {
         })
         .map(drop)
     }
-    /// Adds the bias of a synapse, as [`Optimizer::add_weights`] adds the weights. A step uses `"bias_gradient"`.
+    /// Adds the bias of a synapse: [`Optimizer::add_array`] with `"bias"`.
     pub fn add_bias(&self, synapse: &Synapse, learning_rate_factor: f64, weight_decay_factor: f64) -> Result<()> {
         let mut held = all_held(&*self.core);
         held.extend(all_held(&*synapse.core));
@@ -572,8 +621,8 @@ impl NetworkBuilder {
         self.seed = seed;
         self
     }
-    /// `true`: an epoch of the training leaves out the rows behind its last full batch. `false` (default): the last
-    /// batch is smaller.
+    /// `true`: an epoch of the training leaves out the rows after its last full batch. `false` (default): the last batch
+    /// is smaller.
     pub fn drop_last(mut self, drop_last: bool) -> Self {
         self.drop_last = drop_last;
         self
@@ -921,8 +970,8 @@ impl Network {
         })
     }
     /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
-    /// that the network needs to continue to the bit, also in another process and on another backend: the stages with
-    /// their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
+    /// that the network needs to continue with the same bits, also in another process and on another backend: the stages
+    /// with their values, weights, masks, parameters and states of neurons, what the optimiser remembers, the offsets of
     /// random numbers and the batch with which the training goes on. The page "Files" has its layout. Data sets are not
     /// in it, nor are gradients, which every step computes anew, nor values that were changed on a graph by its own
     /// handle. The same network gives the same bytes on every backend.
@@ -976,7 +1025,91 @@ impl Drop for NetworkCore {
     }
 }
 
-/// What [`Optimizer::query_memory`] answers, in bytes of device memory.
+/// The shapes and types of a synapse, as [`Synapse::info`] returns them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SynapseInfo {
+    /// Its inputs: one of [`Input`].
+    pub input_kind: Input,
+    /// Height of a row of the input.
+    pub input_height: i64,
+    /// Width of a row of the input.
+    pub input_width: i64,
+    /// Channels of a row of the input. The number of inputs K is the product of the three.
+    pub input_channels: i64,
+    /// Height of a row of the output.
+    pub output_height: i64,
+    /// Width of a row of the output.
+    pub output_width: i64,
+    /// Channels of a row of the output. The number of outputs N is the product of the three.
+    pub output_channels: i64,
+    /// Multiplications and additions that the product of one row takes, as pairs.
+    pub row_operations: u64,
+    /// Type of outputs and gradients: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+    pub dtype: DType,
+    /// How many arrays it has: [`Synapse::array_info`].
+    pub n_arrays: u32,
+    /// `true`: its arrays have no gradients.
+    pub frozen: bool,
+    /// `true`: a synapse of this kind can be created with a mask of connections.
+    pub takes_mask: bool,
+    /// `true`: its products take dropout: [`SynapseForward::input_mask`].
+    pub takes_dropout: bool,
+    /// The kind: `"dense"`. A constant string that lives as long as the library.
+    pub kind: String,
+}
+impl SynapseInfo {
+    // The texts of `c` are null-terminated.
+    unsafe fn from_c(c: &sys::synfire_synapse_info) -> Self {
+        SynapseInfo {
+            input_kind: Input::from_raw(c.input_kind),
+            input_height: c.input_height,
+            input_width: c.input_width,
+            input_channels: c.input_channels,
+            output_height: c.output_height,
+            output_width: c.output_width,
+            output_channels: c.output_channels,
+            row_operations: c.row_operations,
+            dtype: DType::from_raw(c.dtype),
+            n_arrays: c.n_arrays,
+            frozen: c.frozen != 0,
+            takes_mask: c.takes_mask != 0,
+            takes_dropout: c.takes_dropout != 0,
+            kind: text(c.kind),
+        }
+    }
+}
+
+/// An array of a synapse, as [`Synapse::array_info`] returns it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SynapseArrayInfo {
+    /// Type of the array and of its gradient: `SYNFIRE_DTYPE_F32` or `SYNFIRE_DTYPE_F64`.
+    pub dtype: DType,
+    /// `true`: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+    /// `"_gradient"`, and an optimiser takes it. `false`: the synapse changes it as it runs.
+    pub trained: bool,
+    /// Number of dimensions, 1 to 4.
+    pub n_dimensions: u32,
+    /// The lengths, row-major; 0 beyond the last one.
+    pub shape: [i64; 4],
+    /// The name, a constant string that lives as long as the library.
+    pub name: String,
+}
+impl SynapseArrayInfo {
+    // The texts of `c` are null-terminated.
+    unsafe fn from_c(c: &sys::synfire_synapse_array_info) -> Self {
+        SynapseArrayInfo {
+            dtype: DType::from_raw(c.dtype),
+            trained: c.trained != 0,
+            n_dimensions: c.n_dimensions,
+            shape: c.shape,
+            name: text(c.name),
+        }
+    }
+}
+
+/// Memory of an optimiser, in bytes of device memory: [`Optimizer::query_memory`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OptimizerMemory {
@@ -991,7 +1124,7 @@ impl OptimizerMemory {
     }
 }
 
-/// What [`Network::query_memory`] answers, in bytes. On a host context, device memory is ordinary memory.
+/// Memory of a network, in bytes: [`Network::query_memory`]. On a host context, device memory is ordinary memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkMemory {
@@ -1029,7 +1162,7 @@ impl NetworkMemory {
     }
 }
 
-/// What a call of [`Network::train`] or [`Network::evaluate`] has come to.
+/// The result of [`Network::train`] or [`Network::evaluate`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkResult {
@@ -1067,7 +1200,15 @@ impl NetworkResult {
     }
 }
 
-// What a call holds that uses an object: the object, and what it was created with.
+// A null-terminated text; null is an empty one.
+unsafe fn text(c: *const std::os::raw::c_char) -> String {
+    if c.is_null() {
+        return String::new();
+    }
+    CStr::from_ptr(c).to_string_lossy().into_owned()
+}
+
+// Returns all that a call holds while it uses an object: the object, and what it was created with.
 pub(crate) fn all_held(object: &dyn Object) -> Vec<&Held> {
     let mut held = vec![object.held()];
     held.extend(object.buffers().iter().map(|core| &core.held));

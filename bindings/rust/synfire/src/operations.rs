@@ -141,7 +141,7 @@ impl<'a> Forward<'a> {
     /// With what it needs; everything else has its default.
     ///
     /// - `synapse`: A synapse with N outputs that makes X: an f32 one, or f64 for an f64 layer.
-    /// - `synapse_input`: What the synapse reads, as `input` of [`SynapseForward`]. Given exactly if `synapse` is. The
+    /// - `synapse_input`: The synapse's input, as `input` of [`SynapseForward`]. Given exactly if `synapse` is. The
     ///   backward reads it again for gradients of weights, so it must not change until then. Its shape: spikes `[T, B,
     ///   K]`.
     pub fn with_synapse<T: Element>(synapse: &'a Synapse, synapse_input: &'a Buffer<T>) -> Self {
@@ -404,7 +404,7 @@ impl<'a> Backward<'a> {
         self.grad_v_final = Some(&grad_v_final.core);
         self
     }
-    /// dL/dX `[T, B, N]`, written. At least one output is needed. Behind a synapse, it is f32 in 16-bit layers, and
+    /// dL/dX `[T, B, N]`, written. At least one output is needed. After a synapse, it is f32 in 16-bit layers, and
     /// gradients of the synapse need no buffer here.
     pub fn grad_x_seq<T: Element>(mut self, grad_x_seq: &'a Buffer<T>) -> Self {
         self.grad_x_seq = Some(&grad_x_seq.core);

@@ -23,15 +23,15 @@ impl<'a> Forward<'a> {
     pub fn run(self, layer: &Layer) -> Result<()> {
         layer.forward(self)
     }
-    /// What it leaves to its backward: nothing for inference.
+    /// Returns the inputs that it leaves to its backward: none for inference.
     pub(crate) fn left(&self) -> Option<Left> {
-        // Behind a synapse, gradients of weights read the input.
+        // After a synapse, gradients of weights read the input.
         let always = self.tape == Tape::Recompute || self.in_place || self.synapse.is_some();
         let input = self.x.or(self.synapse_input).filter(|_| self.tape != Tape::None)?;
         let synapse = self.synapse.map(|synapse| synapse.core.clone() as Arc<dyn Object>);
         Some(Left { input: input.clone(), always, synapse, n_active: self.n_active.cloned() })
     }
-    /// What a call holds that records it or runs it.
+    /// Returns all that a call holds while it records it or runs it.
     pub(crate) fn held(&self) -> Vec<&Held> {
         self.synapse.map_or_else(Vec::new, |synapse| all_held(&*synapse.core))
     }
@@ -43,7 +43,7 @@ impl<'a> Backward<'a> {
         self.in_place = true;
         self
     }
-    /// Of this forward of the layer in the same graph; without it, of the newest.
+    /// Uses the tape of this forward of the layer in the same graph; without it, that of the newest.
     pub fn of(mut self, forward: Operation) -> Self {
         self.forward = (forward.0 as u32).wrapping_add(1);
         self
@@ -66,7 +66,7 @@ impl<'a> Backward<'a> {
     pub fn run(self, layer: &Layer) -> Result<()> {
         layer.backward(&self)
     }
-    /// Whether it needs X although the forward stored H.
+    /// True if it needs X although the forward stored H.
     pub(crate) fn needs_more_than_h(&self) -> bool {
         !self.parameter_gradients.is_empty()
     }

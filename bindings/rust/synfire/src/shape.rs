@@ -36,7 +36,7 @@ pub struct Neurons(pub i64);
 
 /// Arrays of arrays of elements, of any rank. Sealed: it is said of every array of [`Element`]s, and of nothing else.
 pub trait Nested: Sealed {
-    /// What it is made of.
+    /// Values that a shape is made from.
     type Element: Element;
     #[doc(hidden)]
     fn lengths(shape: &mut Vec<usize>);

@@ -18,11 +18,11 @@ unsafe impl<T: Element> Send for Slot<'_, T> {}
 unsafe impl<T: Element> Sync for Slot<'_, T> {}
 
 impl Graph {
-    /// What the next launch will read and write of a pinned buffer; `None` while the replay that has it is in flight.
+    /// The memory of a pinned buffer that the next launch will use; `None` while the replay that has it is in flight.
     pub fn next_slot<'a, T: Element>(&'a self, buffer: &'a Buffer<T>) -> Result<Option<Slot<'a, T>>> {
         self.slot(0, buffer)
     }
-    /// What the replay of a ticket read and wrote of a pinned buffer: one of the last launches, as many as there are slots.
+    /// The memory of a pinned buffer that the replay of a ticket used: one of the last launches, as many as there are slots.
     /// `None` while it is in flight.
     pub fn slot<'a, T: Element>(&'a self, ticket: u64, buffer: &'a Buffer<T>) -> Result<Option<Slot<'a, T>>> {
         // Slots are memory of their own, but for one, which is the buffer's: so the buffer is held, beside our replays.

@@ -15,7 +15,7 @@ pub struct Update<'a> {
     bounds: Bounds,
 }
 impl<'a> Update<'a> {
-    /// Of a parameter, along its gradient: one element, or one per neuron as the parameter has.
+    /// An update of a parameter along its gradient: one element, or one per neuron as the parameter has.
     pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>, learning_rate: f64) -> Self {
         let update = UpdateParameter::new(name, gradient, learning_rate);
         Update { update, bounds: Bounds::default() }
@@ -65,7 +65,7 @@ impl Graph {
         update.update.bounds(update.bounds).record(self, layer)
     }
     /// Changes a number that an operation uses: `"value"` of a fill, `"scale"` or `"keep"` of a sum, `"learning_rate"` of an
-    /// update, `"seed"` or `"offset"` of an encoding (whole numbers from 0 to 2^53). The next launch sees it, together with
+    /// update, `"seed"` or `"offset"` of an encoding (integers from 0 to 2^53). The next launch sees it, together with
     /// everything else that was set since the launch before.
     pub fn set_value(&mut self, operation: Operation, name: &str, value: f64) -> Result<()> {
         let name = Name::new(name)?;

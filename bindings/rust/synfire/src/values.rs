@@ -59,9 +59,9 @@ macro_rules! flags {
 pub(crate) use flags;
 
 values! {
-    /// What a context runs on.
+    /// Where a context runs.
     Backend {
-        /// CUDA when a usable GPU answers, else the host.
+        /// CUDA if a GPU is usable, else the host.
         Auto = SYNFIRE_BACKEND_AUTO,
         /// The host: same mathematics, same bits in f32.
         Host = SYNFIRE_BACKEND_HOST,
@@ -114,9 +114,9 @@ values! {
         U8 = SYNFIRE_DTYPE_U8,
         /// Spikes, 32 steps a word: `[ceil(T/32), B, N]`.
         TimeBits = SYNFIRE_DTYPE_TIME_BITS,
-        /// Whole numbers of 32 bits: counts of spikes.
+        /// Integers of 32 bits: counts of spikes.
         U32 = SYNFIRE_DTYPE_U32,
-        /// Whole numbers of 64 bits: counts of spikes.
+        /// Integers of 64 bits: counts of spikes.
         U64 = SYNFIRE_DTYPE_U64,
     }
 }
@@ -142,7 +142,7 @@ values! {
     }
 }
 values! {
-    /// What follows a spike.
+    /// The effect of a spike on V.
     Reset {
         /// V becomes V_reset.
         Hard = SYNFIRE_RESET_HARD,
@@ -151,7 +151,7 @@ values! {
     }
 }
 values! {
-    /// What a forward leaves for its backward.
+    /// Contents of the tape that a forward leaves for its backward.
     Tape {
         /// Backward recomputes H.
         Recompute = SYNFIRE_TAPE_RECOMPUTE,
@@ -164,7 +164,7 @@ values! {
     }
 }
 values! {
-    /// What is counted.
+    /// Kinds of counts.
     Count {
         /// Spikes of each neuron over all steps: `[B, N]`.
         PerNeuron = SYNFIRE_COUNT_PER_NEURON,

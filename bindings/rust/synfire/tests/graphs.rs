@@ -199,7 +199,7 @@ fn a_native_node_enqueues_on_a_gpu() {
     }
     let context = context();
     let (layer, x, spikes) = firing(&context);
-    // What goes wrong comes out of the call that captures.
+    // Errors are returned by the call that captures.
     let failing = |mood: u32| {
         let mut others = Some(firing(&context));
         Graph::record(&context, |graph| {

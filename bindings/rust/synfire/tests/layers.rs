@@ -72,7 +72,7 @@ fn gradients() {
     let (once, twice) = (grad_x.map().unwrap().at([0, 3]), grad_threshold.map().unwrap()[3]);
     assert!((twice + 2.0 * once).abs() < 1e-12, "{twice}, {once}");
 
-    // In a graph the layer stands twice, and each backward is of the forward that it names.
+    // In a graph the layer occurs twice, and each backward is of the forward that it names.
     let other = Buffer::<f64>::from_array(&context, Memory::Pinned, &[[2.0, 1.5, 1.0, 0.9, 0.5, 0.0]]).unwrap();
     let rest = layer.state::<f64>(Memory::Pinned).unwrap();
     let grad_other = layer.sequence::<f64>(Memory::Pinned).unwrap();

@@ -122,7 +122,7 @@ fn a_synapse_in_the_place_of_x() {
     assert_eq!(spikes.to_vec().unwrap(), expected.0);
 }
 
-/// What a backward uses of the tape is held, though no call names it: the inputs, and the synapse itself.
+/// The parts of the tape that a backward uses are held, though no call names them: the inputs, and the synapse itself.
 #[test]
 fn a_tape_holds_its_synapse() {
     let rig = Rig::new();

@@ -114,7 +114,7 @@ fn a_vector_stays_for_the_tape_of_a_replay() {
     assert_eq!(rig.gradient(), expected);
 }
 
-/// Whether the owner of a buffer's memory is still there.
+/// Returns true if the owner of a buffer's memory is still there.
 struct Owner(Vec<f32>, Arc<AtomicUsize>);
 impl Drop for Owner {
     fn drop(&mut self) {
@@ -194,7 +194,7 @@ fn a_panic_of_an_owner_goes_no_further() {
     assert!(Buffer::<f32>::zeros(&context, Memory::Host, [4]).is_ok());
 }
 
-/// What a backward reads is held, though no call names it.
+/// Buffers that a backward reads are held, though no call names them.
 #[test]
 fn a_tape_is_a_reader() {
     let rig = Rig::new();

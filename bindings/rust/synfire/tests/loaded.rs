@@ -1,4 +1,4 @@
-// loaded.rs - a neuron as a string: what it answers, where it may be used, and what goes wrong.
+// loaded.rs - a neuron as a string: what it returns, where it may be used, and what goes wrong.
 //
 // examples/own_neuron.rs trains the same text, and programs.rs compares its bits with those of C.
 mod common;
@@ -41,7 +41,7 @@ struct Smooth {
 SYNFIRE_MODEL_END
 "#;
 
-/// Both stand where built-in ones do, in layers and in stages of networks; what uses them outlives them.
+/// Both are used wherever built-in ones are, in layers and in stages of networks; what uses them outlives them.
 #[test]
 fn stand_for_built_in_ones() {
     let _turn = IN_TURN.lock().unwrap_or_else(PoisonError::into_inner);

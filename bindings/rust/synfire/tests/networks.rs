@@ -238,7 +238,7 @@ fn files() -> Result<()> {
     std::fs::remove_file(path).unwrap();
     refused(network.load(path), Status::InvalidArgument, &["SYN-"]);
     refused(Network::from_file(&context, "a\0b"), Status::InvalidArgument, &["SYN-RUST"]);
-    // What a mapped part would see changing is not loaded.
+    // A load that would change a mapped part is refused.
     let input = network.buffer::<f32>("input")?;
     let map = input.map()?;
     refused(network.load_from_memory(&file), Status::Busy, &["SYN-RUST-HELD"]);
@@ -246,7 +246,7 @@ fn files() -> Result<()> {
     network.load_from_memory(&file)
 }
 
-/// The file with another header, in which a text stands for another.
+/// The file with another header, in which one text replaces another.
 fn with_header(file: &[u8], from: &str, to: &str) -> Vec<u8> {
     let end = 8 + u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&file[8..end]).unwrap();

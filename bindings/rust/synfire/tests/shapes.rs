@@ -108,7 +108,7 @@ fn pitch() {
     refused(layer.forward(Forward::new(&pitched([64, 20]))), "[64, 20]", "[20, 1, 64]");
 }
 
-/// What a layer makes for itself fits it.
+/// Buffers that a layer makes for itself fit it.
 #[test]
 fn a_layers_own_buffers_fit() {
     let context = context();
@@ -125,7 +125,7 @@ fn a_layers_own_buffers_fit() {
     }
 }
 
-/// What takes a buffer's place in a graph has the shape that its operations need.
+/// A buffer that takes another one's place in a graph has the shape that its operations need.
 #[test]
 fn rebound() {
     let context = context();

@@ -55,7 +55,7 @@ fn gradient_descent_inside_the_replay() {
     graph.set_value(learn, "learning_rate", 10.0).unwrap();
     replay(&mut graph);
     assert_eq!(tau(), [4.0, 6.75, 6.75]);
-    // What the host sets comes after the updates of replays launched before.
+    // Values that the host sets come after the updates of replays launched before.
     layer.set_parameter("tau", &[5.0, 5.0, 5.0]).unwrap();
     assert_eq!(tau(), [5.0; 3]);
     graph.set_value(learn, "learning_rate", 0.25).unwrap();

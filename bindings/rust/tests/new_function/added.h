@@ -8,7 +8,7 @@ enum {
   /** Over the last ones, which weigh more. */
   SYNFIRE_WINDOW_DECAYING = 1
 };
-/** What is written beside rates: synfire_decode_rate_desc::extras. */
+/** Extras that are written beside rates: synfire_decode_rate_desc::extras. */
 enum {
   /** The number of spikes. */
   SYNFIRE_EXTRA_COUNT = 1,
@@ -37,7 +37,7 @@ typedef struct synfire_decode_rate_desc {
   synfire_buffer n_summed SYNFIRE_UPDATED("[1]") SYNFIRE_WITH(sums);
   /** A layer whose own spikes are decoded. Default: none. */
   synfire_layer layer SYNFIRE_NULLABLE;
-  /** What of the layer. */
+  /** The variable of the layer. */
   const char *state SYNFIRE_WITH(layer);
 } synfire_decode_rate_desc;
 /**
@@ -73,7 +73,7 @@ typedef struct synfire_mix_desc {
   synfire_layer other;
   /** A third layer, read. Optional. */
   synfire_layer third SYNFIRE_NULLABLE;
-  /** What error texts call it. Optional. */
+  /** The name in error texts. Optional. */
   const char *name SYNFIRE_NULLABLE;
   /** The state that is mixed. */
   const char *state;
@@ -106,7 +106,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_mix(synfire_graph g
                                                                  const synfire_mix_desc *desc) SYNFIRE_NOEXCEPT;
 /** A line that delays what a layer gives. Its answer is ::synfire_delay_line_state. */
 typedef struct synfire_delay_line_t *synfire_delay_line;
-/** What is between two taps: synfire_delay_line_desc::interpolation. */
+/** Interpolation between two taps: synfire_delay_line_desc::interpolation. */
 enum {
   /** Nothing. */
   SYNFIRE_INTERPOLATION_NONE = 0,
@@ -127,7 +127,7 @@ typedef struct synfire_delay_line_desc {
   synfire_layer source;
   /** The delay line that it continues. Optional. */
   synfire_delay_line previous SYNFIRE_NULLABLE;
-  /** What it holds at the start, read. */
+  /** The values at the start, read. */
   synfire_buffer first SYNFIRE_READ("[B, N]");
   /** Where it keeps what is on its way, in the place of memory of its own. Optional. */
   synfire_buffer memory SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
@@ -136,7 +136,7 @@ typedef struct synfire_delay_line_desc {
   /** How many. */
   uint64_t n_delays SYNFIRE_LENGTH_OF(delays);
 } synfire_delay_line_desc;
-/** What a delay line tells of itself. */
+/** The state of a delay line. */
 typedef struct synfire_delay_line_state {
   /** `sizeof(synfire_delay_line_state)`. */
   uint32_t struct_size;
@@ -152,10 +152,10 @@ typedef struct synfire_delay_line_state {
   uint64_t used[2];
   /** Where it is. */
   const char *place;
-  /** What it is called. */
+  /** The name. */
   char type[16];
 } synfire_delay_line_state;
-/** What is delayed. */
+/** The signals that are delayed. */
 typedef struct synfire_delay_desc {
   /** `sizeof(synfire_delay_desc)`. */
   uint32_t struct_size;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether `digits` learns the same on every backend: from the same spikes, the same safetensors file to the byte.
+"""Checks that `digits` learns the same on every backend: from the same spikes, the same safetensors file to the byte.
 
     compare_backends.py DIGITS DATA [--epochs N] [--floor PER_CENT] [--weights HASH] [--backends host,host:1,cuda]
 
@@ -23,7 +23,7 @@ import tempfile
 
 
 class Different(Exception):
-    """What was not as it must be."""
+    """Raised when a result is not as it must be."""
 
 
 def unpacked(data, folder):
@@ -36,7 +36,7 @@ def unpacked(data, folder):
 
 
 def learn(program, data, output, backend, epochs):
-    """What the program prints without what it shows of progress and times, the seconds of learning, and its file."""
+    """Returns the program's output without progress and times, the seconds of learning, and its file."""
     name, _, threads = backend.partition(":")
     command = [program, "--data", data, "--output", output, "--backend", name]
     command += ["--threads", threads] if threads else []

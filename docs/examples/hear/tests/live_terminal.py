@@ -14,7 +14,7 @@ import termios
 
 
 def watch(columns, rows, *command):
-    """What the program wrote to a terminal of this size, and what it wrote to stdout."""
+    """Returns the text that the program wrote to a terminal of this size, and the text on stdout."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     program = subprocess.Popen(command, stderr=slave, stdout=subprocess.PIPE)

@@ -104,7 +104,7 @@ static void test_names(void) {
   }
 }
 
-/* What `frames` frames write, of which one row follows each. */
+/* Returns the output of `frames` frames, each followed by one row. */
 static char *written(const char *folder, int frames, bool terminal) {
   static char text[1 << 18];
   static live view;

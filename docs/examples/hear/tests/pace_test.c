@@ -108,7 +108,7 @@ static void check_moment(const timeline *times, size_t index, int missed, const 
   expect(noted->due == (int64_t)index * MILLISECOND, what, (double)noted->due);
 }
 
-/* Whether the file contains this line; also counts its lines. */
+/* True if the file contains this line; also counts its lines. */
 static int has_line(const char *path, const char *line, int *lines) {
   char read[256];
   int found = 0;

@@ -174,7 +174,8 @@ static void write_encodings(void) {
   good("good_extensible_24");
 }
 
-/* What 8 bits can say, in 8 bits and in 16; what is louder than floating point may be, and as loud as 16 bits are. */
+/* The same coarse values in 8 bits and in 16, and the same loud ones in 16 bits and in floating point beyond full
+ * scale. */
 static void write_groups(void) {
   uint32_t bits, i;
   for (bits = 8; bits <= 16; bits += 8) {

@@ -8,7 +8,7 @@ SYNFIRE_MODEL_BEGIN
 
 // g'(x) = (4/T_period)·Σ cos((2i − 1)·θ), i = 1 … n − 1, θ = 2π·x/T_period
 //       = (4/T_period)·sin(2(n − 1)·θ)/(2·sin θ), whose cost does not depend on n.
-// 4(n − 1)/T_period at 0, and negative in places. n is rounded to the nearest whole number; with n = 1 the series is
+// 4(n − 1)/T_period at 0, and negative in places. n is rounded to the nearest integer; with n = 1 the series is
 // empty. 0 at ±∞, and where |x| exceeds 2²¹ (f32) or 2⁵⁰ (f64) periods, where neighbouring numbers are at least an
 // eighth of a period apart. The primitive is ½ + (2/π)·Σ sin((2i − 1)·θ)/(2i − 1).
 struct SquarewaveFourierSeries {

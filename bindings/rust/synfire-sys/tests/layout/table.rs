@@ -43,6 +43,8 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_update_parameter_desc { struct_size, bounds, name, gradient, learning_rate, lower, upper });
     structure!(lines, synfire_synapse_desc { struct_size, input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
+    structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind });
+    structure!(lines, synfire_synapse_array_info { struct_size, dtype, trained, n_dimensions, shape, name });
     structure!(lines, synfire_synapse_forward_desc { struct_size, reserved, n_steps, batch, input, output, n_active, input_mask, input_scale });
     structure!(lines, synfire_synapse_backward_desc { struct_size, add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale });
     structure!(lines, synfire_dropout_desc { struct_size, reserved, n_neurons, batch, probability, mask, scale, seed, offset });

@@ -1,4 +1,4 @@
-// What the tests share: a context, and programs to run beside them.
+// Support for the tests: a context, and programs to run beside them.
 #![allow(dead_code)]
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -28,7 +28,7 @@ pub fn replay(graph: &mut Graph) {
     assert!(graph.wait(ticket, Wait::Spin, None).unwrap());
 }
 
-/// Of two threads that get into each other's way, the one that is this far ahead waits for the other. So both get on, whatever
+/// If two threads get into each other's way, the one that is this far ahead waits for the other. So both get on, whatever
 /// the scheduler does and however long it takes.
 pub const AHEAD: u64 = 20;
 
@@ -72,7 +72,7 @@ pub fn child(test: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) 
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status.code(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
 }
-/// Whether this is the process that [`child`] started, and not somebody who runs all ignored tests.
+/// Returns true if this is the process that [`child`] started, and not somebody who runs all ignored tests.
 pub fn is_child() -> bool {
     std::env::var_os("SYNFIRE_CHILD").is_some()
 }

@@ -10,7 +10,7 @@ using UnityEngine;
 /// <summary>128 leaky integrate-and-fire neurons that advance by 16 steps with every FixedUpdate.</summary>
 public sealed class SpikingLayer : MonoBehaviour
 {
-    /// <summary>What every neuron gets, in units of its threshold; set it from other scripts.</summary>
+    /// <summary>The input of every neuron, in units of its threshold; set it from other scripts.</summary>
     public float drive = 1.5f;
 
     /// <summary>The time constant of the membrane, in steps.</summary>

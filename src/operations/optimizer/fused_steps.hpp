@@ -1,0 +1,39 @@
+// Kinds of synapses whose arrays a GPU updates in launches of the kind's own, together with what their products read:
+// a step and the operations that derive, fused. Arrays of all other kinds are updated element by element, and then what
+// products read is derived.
+#ifndef SYNFIRE_OPERATIONS_OPTIMIZER_FUSED_STEPS_HPP
+#define SYNFIRE_OPERATIONS_OPTIMIZER_FUSED_STEPS_HPP
+
+#include "arguments.hpp"
+
+#include <synapses/synapse.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace synfire::operations {
+
+// The synapses of one kind in one optimiser.
+class FusedSteps {
+ public:
+  virtual ~FusedSteps() = default;
+  // `arrays` has an entry for each array of the synapse; those that are no members have no gradient.
+  virtual void add(core::Synapse& synapse, std::span<const MemberArray> arrays) = 0;
+  // What the launches need in device memory.
+  virtual std::span<const std::byte> table() const = 0;
+  virtual void enqueue(const void* table_on_device, const OptimizerState* state, const OptimizerRates& rates,
+                       cuda::Launcher& launcher) const = 0;
+};
+
+struct FusedKind {
+  const core::SynapseKind* kind;
+  uint64_t bytes_of_synapse;  // in table()
+  std::unique_ptr<FusedSteps> (*make)();
+};
+// Null if the kind has no such launches.
+const FusedKind* find_fused(const core::SynapseKind& kind) noexcept;
+
+}  // namespace synfire::operations
+
+#endif

@@ -1,0 +1,215 @@
+// The dense kind: weights [N, K] and a bias [N] between K inputs and N outputs. Its object, and its operations: the
+// weights on their grid, the product with an input, and its gradients.
+//
+// An exact synapse adds weights that lie on a grid, one for each output, as integers; so do the input gradients of all
+// but f64 synapses. All other products are sums in a fixed order. model/grid.hpp has the arithmetic.
+#ifndef SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
+#define SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
+
+#include "dense_spec.hpp"
+
+#include <base/extents.hpp>
+#include <graph/graph.hpp>
+#include <operations/kind.hpp>
+#include <synapses/synapse.hpp>
+
+namespace synfire::operations {
+
+using core::Kept;
+
+extern const core::SynapseKind dense_kind;
+
+// ---- the object -----------------------------------------------------------------------------------------------------
+
+class DenseSynapse final : public core::Synapse {
+ public:
+  // All weights are 0. `mask` has a byte for each weight, or is null.
+  DenseSynapse(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
+
+  const DenseSpec& spec() const noexcept { return spec_; }
+
+  // ---- memory, as operands
+  View weights() noexcept { return arrays()[0].values; }
+  View bias() noexcept { return spec_.has_bias ? arrays()[1].values : own(nullptr, 0, spec_.dtype); }
+  View mask() noexcept { return own(mask_, spec_.mask_bytes(), SYNFIRE_DTYPE_U32); }
+  // The weights on their grid, once as [K, N] (`table`: integers of an exact synapse, else numbers) and once as [N, K]
+  // (`rows`: integers, numbers in f64), with padded rows.
+  View table() noexcept { return own(table_, spec_.table_bytes(), spec_.dtype); }
+  View rows() noexcept { return own(rows_, spec_.rows_bytes(), spec_.dtype); }
+  // [N]: the grid of each output's weights as an exponent, and, of an exact synapse, the bias on it. Absent in f64.
+  View grid() noexcept { return own(grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
+  View bias_on_grid() noexcept { return own(bias_on_grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
+  // On CUDA: the byte planes of both. Absent on the host.
+  View table_planes() noexcept { return own(table_planes_, spec_.table_planes_bytes(), SYNFIRE_DTYPE_U8); }
+  View rows_planes() noexcept { return own(rows_planes_, spec_.rows_planes_bytes(), SYNFIRE_DTYPE_U8); }
+  // Null until prepare_gradients().
+  View weight_gradient() noexcept { return arrays()[0].gradient; }
+  View bias_gradient() noexcept { return spec_.has_bias ? arrays()[1].gradient : own(nullptr, 0, spec_.dtype); }
+
+ private:
+  ~DenseSynapse() override = default;
+  void upload_mask(const uint8_t* mask);
+
+  const DenseSpec spec_;
+  void *mask_ = nullptr, *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
+  void *table_planes_ = nullptr, *rows_planes_ = nullptr;
+};
+
+// Creates a synapse with its initial weights; the caller takes the reference.
+DenseSynapse* make_dense(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
+
+// ---- its operations -------------------------------------------------------------------------------------------------
+
+// Derives what the products use from the weights and the bias, and sets weights that the mask leaves out to 0.
+struct PrepareDense {
+  DenseSynapse* synapse;
+  View weights, bias, mask, table, rows, grid, bias_on_grid;
+  View table_planes, rows_planes;  // on CUDA
+
+  static constexpr const char* name = "prepare synapse";
+  static void operands(PrepareDense& op, OperandVisitor visit) {
+    visit({"the synapse's weights", op.weights, Access::update});
+    visit({"the synapse's bias", op.bias, Access::read});
+    visit({"the synapse's mask", op.mask, Access::read});
+    visit({"the synapse's weights on their grid", op.table, Access::write});
+    visit({"the synapse's weights on their grid", op.rows, Access::write});
+    visit({"the synapse's grid", op.grid, Access::write});
+    visit({"the synapse's bias on its grid", op.bias_on_grid, Access::write});
+    visit({"the synapse's byte planes", op.table_planes, Access::write});
+    visit({"the synapse's byte planes", op.rows_planes, Access::write});
+  }
+};
+PrepareDense make_prepare(DenseSynapse& synapse);
+
+// y = W · input + bias for every step and batch row. Rows that are not active give +0.
+struct DenseProduct {
+  DenseSynapse* synapse;
+  core::Extents extents;  // of the input: n_neurons is K
+  View input;             // [T, B, K]
+  View output;            // [T, B, N]
+  View n_active;          // u32 [1], or absent
+  View table, bias, grid, bias_on_grid;
+  View planes;     // on CUDA, of an exact synapse
+  View converted;  // scratch, on CUDA: spikes as bits, values in the type of the synapse; where they are stored
+                   // otherwise, or values are dropped
+  Kept kept = {};
+  View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
+  View host_places = {};   // scratch, on the host, of an exact synapse: lists of spikes, or sums
+
+  static constexpr const char* name = "synapse";
+  static void operands(DenseProduct& op, OperandVisitor visit) {
+    const core::SynapseOperandNames& names = core::operand_names(op.layer_active);
+    visit({names.input, op.input, Access::read});
+    visit({names.output, op.output, Access::write});
+    visit({names.n_active, op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
+    visit({"the synapse's weights on their grid", op.table, Access::read});
+    visit({"the synapse's bias", op.bias, Access::read});
+    visit({"the synapse's grid", op.grid, Access::read});
+    visit({"the synapse's bias on its grid", op.bias_on_grid, Access::read});
+    visit({"the synapse's byte planes", op.planes, Access::read});
+    visit({"scratch memory", op.converted, Access::scratch});
+    visit({"scratch memory", op.host_places, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
+  }
+};
+
+// dL/dW and dL/db, from dL/dy and the input.
+struct DenseWeightGradient {
+  DenseSynapse* synapse;
+  core::Extents extents;
+  View grad_output;  // [T, B, N]
+  View input;        // [T, B, K]
+  View n_active;
+  View weight_gradient, bias_gradient, mask;
+  bool add;            // to what the gradients hold
+  View grad_on_grid;   // scratch of an exact synapse: i32 [T, B, N], rows padded; byte planes on CUDA
+  View partial;        // likewise: i32 [K, N], rows padded; absent on CUDA
+  View total;          // likewise: i64 [K + 1, N], rows padded, the last row is the bias's; on CUDA [N, K],
+                       // [N] for the bias and u32 [N], the largest magnitudes as bits
+  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then the grids; absent on CUDA
+  View converted;      // scratch, on CUDA: as in DenseProduct
+  View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
+  Kept kept = {};
+  View layer_active = {};  // as in DenseProduct
+  View host_places = {};   // scratch, on the host, of a synapse that is not exact: inputs as numbers
+
+  static constexpr const char* name = "synapse gradient";
+  static void operands(DenseWeightGradient& op, OperandVisitor visit) {
+    const Access access = op.add ? Access::update : Access::write;
+    const core::SynapseOperandNames& names = core::operand_names(op.layer_active);
+    visit({names.grad_output, op.grad_output, Access::read});
+    visit({names.taped_input, op.input, Access::read});
+    visit({names.taped_n_active, op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
+    visit({"the synapse's mask", op.mask, Access::read});
+    visit({"the synapse's weight gradient", op.weight_gradient, access});
+    visit({"the synapse's bias gradient", op.bias_gradient, access});
+    visit({"scratch memory", op.grad_on_grid, Access::scratch});
+    visit({"scratch memory", op.partial, Access::scratch});
+    visit({"scratch memory", op.total, Access::scratch});
+    visit({"scratch memory", op.gradient_grid, Access::scratch});
+    visit({"scratch memory", op.converted, Access::scratch});
+    visit({"scratch memory", op.packed, Access::scratch});
+    visit({"scratch memory", op.host_places, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
+  }
+};
+
+// dL/dx, from dL/dy and the weights on their grid. Rows that are not active give +0.
+struct DenseInputGradient {
+  DenseSynapse* synapse;
+  core::Extents extents;
+  View grad_output;  // [T, B, N]
+  View grad_input;   // [T, B, K]
+  View n_active;
+  View rows, grid;
+  View planes;        // on CUDA, but in f64
+  bool add;           // to what grad_input holds
+  View grad_on_grid;  // scratch, but in f64: i32 [T, B, N], rows padded; byte planes on CUDA
+  View row_grid;      // likewise: the grid of each row [T, B], as an exponent
+  Kept kept = {};
+  View layer_active = {};  // as in DenseProduct
+
+  static constexpr const char* name = "synapse input gradient";
+  static void operands(DenseInputGradient& op, OperandVisitor visit) {
+    const core::SynapseOperandNames& names = core::operand_names(op.layer_active);
+    visit({names.grad_output, op.grad_output, Access::read});
+    visit({names.grad_input, op.grad_input, op.add ? Access::update : Access::write});
+    visit({names.taped_n_active, op.n_active, Access::read});
+    visit({"the layer's active rows", op.layer_active, Access::read});
+    visit({"the synapse's weights on their grid", op.rows, Access::read});
+    visit({"the synapse's grid", op.grid, Access::read});
+    visit({"the synapse's byte planes", op.planes, Access::read});
+    visit({"scratch memory", op.grad_on_grid, Access::scratch});
+    visit({"scratch memory", op.row_grid, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
+  }
+};
+
+#define SYNFIRE_SYNAPSE_FUNCTIONS(Kind)                     \
+  OperationLabel label(const Kind& op);                     \
+  bool wants_threads(const Kind& op);                       \
+  void run(const Kind& op, host::Launcher& launcher);       \
+  cuda::Hints hints(const Kind& op, const cuda::GpuShape&); \
+  void enqueue(const Kind& op, cuda::Launcher& launcher)
+// Scratch memory on the host. Called once all other members are set.
+View host_places_of(const core::Device& device, const DenseProduct& op);
+View host_places_of(const core::Device& device, const DenseWeightGradient& op);
+SYNFIRE_SYNAPSE_FUNCTIONS(PrepareDense);
+SYNFIRE_SYNAPSE_FUNCTIONS(DenseProduct);
+SYNFIRE_SYNAPSE_FUNCTIONS(DenseWeightGradient);
+SYNFIRE_SYNAPSE_FUNCTIONS(DenseInputGradient);
+#undef SYNFIRE_SYNAPSE_FUNCTIONS
+
+}  // namespace synfire::operations
+
+SYNFIRE_DECLARE_KIND(PrepareDense);
+SYNFIRE_DECLARE_KIND(DenseProduct);
+SYNFIRE_DECLARE_KIND(DenseWeightGradient);
+SYNFIRE_DECLARE_KIND(DenseInputGradient);
+
+#endif

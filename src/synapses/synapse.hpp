@@ -1,0 +1,161 @@
+// A synapse: what stands between two layers. It has a map that it reads and one that it makes, arrays by name with
+// their gradients, and a kind, which is a table of functions. Layers, optimisers, networks and the C ABI know this
+// interface; each kind has a folder beside this file.
+#ifndef SYNFIRE_SYNAPSES_SYNAPSE_HPP
+#define SYNFIRE_SYNAPSES_SYNAPSE_HPP
+
+#include <base/context.hpp>
+#include <base/flow.hpp>
+#include <base/shared_order.hpp>
+#include <base/versioned.hpp>
+#include <base/view.hpp>
+#include <graph/operation.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace synfire::core {
+
+class Synapse;
+
+// A use of a synapse: weights may be shared, but what flows through them is not.
+struct SynapseUse {
+  Synapse* synapse;
+  View state =
+      {};  // that this use carries from replay to replay, such as spikes under way; absent if the kind has none
+};
+
+// Dropout of the input: which of it counts, and the factor on the product. Absent: all of it, and none.
+struct Kept {
+  View mask;   // words [B, ceil(K / 32)]
+  View scale;  // [1], in the type of the synapse
+};
+
+// What the operations of one pass through a synapse share. Views are checked.
+struct SynapsePass {
+  SynapseUse use;
+  int64_t n_steps, batch;
+  bool on_host;
+  View input = {};         // [T, B, K]; absent where only the gradient of the input is computed
+  View n_active = {};      // u32 [1], or absent
+  Kept kept = {};          // of a kind that takes dropout
+  View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
+};
+
+// Names of the operands in error texts, where the synapse is alone and where it is a part of a layer's pass.
+struct SynapseOperandNames {
+  const char *input, *output, *n_active;                                // of the product
+  const char *grad_output, *taped_input, *taped_n_active, *grad_input;  // of its gradients
+};
+inline constexpr SynapseOperandNames names_alone = {"desc.input", "desc.output",   "desc.n_active",  "desc.grad_output",
+                                                    "desc.input", "desc.n_active", "desc.grad_input"};
+inline constexpr SynapseOperandNames names_in_layer = {
+    "desc.synapse_input",          "the layer's X",          "desc.n_active",          "desc.grad_x_seq",
+    "the forward's synapse_input", "the forward's n_active", "desc.grad_synapse_input"};
+inline const SynapseOperandNames& operand_names(const View& layer_active) noexcept {
+  return layer_active ? names_in_layer : names_alone;
+}
+
+// A kind of synapse. The functions return operations of ordinary kinds, which graphs record and fusions see.
+struct SynapseKind {
+  const char* name;                     // "dense"
+  std::span<const char* const> arrays;  // the names that arrays of the kind may have
+  bool takes_mask;                      // of connections, when a synapse is created
+  bool takes_dropout;                   // of its input: SynapsePass::kept
+  // Pairs of a multiplication and an addition that the product of one row takes: the cost in plans.
+  int64_t (*row_operations)(const Synapse& synapse);
+  // Throws UNSUPPORTED if gradients over so many rows, of the arrays or of the input, cannot be computed.
+  void (*check_gradients)(const Synapse& synapse, int64_t n_steps, int64_t batch, bool of_arrays, bool of_input);
+  // Writes [T, B, N]. Rows that are not active give +0.
+  OperationList (*product)(const SynapsePass& pass, const View& output);
+  // Gradients of the arrays, from [T, B, N] and the input; added to what they hold, or in its place. The caller has
+  // called Synapse::prepare_gradients().
+  OperationList (*gradients)(const SynapsePass& pass, const View& grad_output, bool add);
+  // The gradient of the input [T, B, K]. Rows that are not active give +0.
+  OperationList (*input_gradient)(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add);
+  // Derives what products read from arrays that were written or trained; empty if products read the arrays.
+  OperationList (*derive)(Synapse& synapse);
+};
+
+struct SynapseArray {
+  const char* name;
+  const char* file_name;  // another name, which files use
+  int32_t dtype;
+  bool trained;  // by gradients; else the synapse changes it as it runs
+  int32_t rank;
+  int64_t shape[View::max_rank];
+  View values;
+  View gradient;  // no data until prepare_gradients()
+
+  int64_t count() const noexcept;
+  uint64_t bytes() const noexcept { return values.bytes; }
+  std::span<const int64_t> lengths() const noexcept { return {shape, static_cast<size_t>(rank)}; }
+};
+
+// What all kinds have.
+struct SynapseShape {
+  Flow input, output;  // of one step of one row
+  int32_t dtype;       // of outputs and gradients: f32 or f64
+  bool frozen;         // no gradients of arrays
+};
+
+class Synapse : public SharedObject, public Versioned {
+ public:
+  const SynapseKind& kind() const noexcept { return kind_; }
+  const SynapseShape& shape() const noexcept { return shape_; }
+  int64_t n_inputs() const noexcept { return shape_.input.n_features(); }
+  int64_t n_outputs() const noexcept { return shape_.output.n_features(); }
+  int32_t dtype() const noexcept { return shape_.dtype; }
+  bool reads_spikes() const noexcept { return shape_.input.elements == Elements::spikes; }
+  bool is_frozen() const noexcept { return shape_.frozen; }
+  int64_t row_operations() const { return kind_.row_operations(*this); }
+
+  // ---- arrays
+  std::span<SynapseArray> arrays() noexcept { return arrays_; }
+  std::span<const SynapseArray> arrays() const noexcept { return arrays_; }
+  // By either name; null if it has none. An index into arrays() is stable.
+  SynapseArray* find_array(const char* name) noexcept;
+  // Allocates all gradients, which are 0 then. Throws WRONG_ORDER if the synapse is frozen.
+  void prepare_gradients();
+  // Throws: the array that the caller names does not exist.
+  [[noreturn]] void fail_array(const char* name) const;
+
+  // ---- by name: arrays, and "<array>_gradient"
+  // Throws INVALID_ARGUMENT for a name or a size that the synapse does not have.
+  View find(const char* name, const void* values, uint64_t bytes);
+  void read(const char* name, void* values, uint64_t bytes);
+  // Replaces an array or a gradient, and derives what products read. Waits for replays that use the synapse.
+  void write(const char* name, const void* values, uint64_t bytes);
+  // Runs the kind's derive() now.
+  void derive();
+
+  // The version is that of all memory that products read, and of no gradient.
+  Versioned* versioned() noexcept override { return this; }
+  bool counts(const View& memory) const noexcept override;
+
+ protected:
+  // `most_arrays` may be added. All memory is 0.
+  Synapse(Context& context, const SynapseKind& kind, const SynapseShape& shape, size_t most_arrays);
+  ~Synapse() override;
+  SynapseArray& add_array(const char* name, const char* file_name, bool trained,
+                          std::initializer_list<int64_t> lengths);
+  // Memory that lives as long as the synapse; null for no bytes.
+  void* allocate(uint64_t bytes);
+  View own(void* data, uint64_t bytes, int32_t dtype) noexcept;
+
+ private:
+  const SynapseKind& kind_;
+  const SynapseShape shape_;
+  std::vector<SynapseArray> arrays_;
+  std::vector<void*> memory_;
+  Mutex gradients_mutex_;
+  bool has_gradients_ = false;  // under the mutex
+};
+
+// "f32 [512, 128]", for error texts.
+std::string shape_text(const SynapseArray& array);
+
+}  // namespace synfire::core
+
+#endif
