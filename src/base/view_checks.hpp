@@ -1,6 +1,6 @@
 // Checks that every operation makes of its lengths and buffers: lengths that can be addressed, a kind of memory that
-// the device can compute on, the right shape, and room for the rows at the buffer's pitch. Checks of overlap are in
-// operands.hpp.
+// the device can compute on, the right type and shape, and room for the rows at the buffer's pitch. Checks of overlap
+// are in operands.hpp.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -22,6 +22,9 @@ bool is_addressable(std::initializer_list<int64_t> lengths);
 
 // Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
+
+// Refuses a buffer whose elements are of none of these types: "desc.rates holds f64; f32, f16 or bf16 is needed".
+void check_type(const Buffer& buffer, const char* name, std::initializer_list<int32_t> allowed);
 
 // Refuses a buffer with a known shape that differs from these lengths; `shape` is the needed one, for the error text.
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
