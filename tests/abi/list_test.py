@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A declaration that is added to the header is in every list that the tests go through: list_test.py CC CXX
 
-A copy of synfire.h gets an operation, an object, an element of lists and a constant. Each of them must be in what layout.c
-prints; a new structure without an initialiser, without a line in capi/struct_sizes.hpp, or without a size for ever must not
+A copy of synfire.h gets operations, an object, an element of lists and a constant. Each of them must be in the output of
+layout.c, and the operation's operands in what capi/generate.py writes; a new structure without an initialiser, without a line in capi/struct_sizes.hpp, or without a size for ever must not
 compile; and a program of which no call is made must learn of every new function and place from the list of watched calls.
 Without the additions all of it compiles.
 
@@ -16,7 +16,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 END = "/** @} */\n/** @cond PLATFORM */\n#ifdef __cplusplus\n}"
-INIT = "#define SYNFIRE_SMOOTH_DESC_INIT {sizeof(synfire_smooth_desc), 0, 0, 0, 0}\n"
+INIT = """\
+#define SYNFIRE_SMOOTH_DESC_INIT {sizeof(synfire_smooth_desc), 0, 0, 0, 0}
+#define SYNFIRE_FADE_DESC_INIT {sizeof(synfire_fade_desc), 0, 0, 0}
+"""
 ADDED = """
 /** A smoother. */
 typedef struct synfire_smoother_s *synfire_smoother;
@@ -54,15 +57,33 @@ SYNFIRE_API void SYNFIRE_CALL synfire_smoother_destroy(synfire_smoother smoother
 /** Appends a smoothing. @since ABI 9.9 */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_smooth(synfire_graph graph,
                                                                     const synfire_smooth_desc *desc) SYNFIRE_NOEXCEPT;
+/** How to fade. */
+typedef struct synfire_fade_desc {
+  /** `sizeof(synfire_fade_desc)`. */
+  uint32_t struct_size;
+  /** 1: the other way round. */
+  int32_t inverted SYNFIRE_FLAG;
+  /** What fades. */
+  synfire_buffer source SYNFIRE_UPDATED("[N]");
+  /** Where. */
+  synfire_buffer mask SYNFIRE_READ("[N]") SYNFIRE_NULLABLE;
+} synfire_fade_desc;
+/** Appends a fading. @since ABI 9.9 */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fade(synfire_graph graph,
+                                                                  const synfire_fade_desc *desc) SYNFIRE_NOEXCEPT;
 """
 PLACES = {"synfire_smoother_create: context", "synfire_smoother_create: desc.sources[].source",
           "synfire_smoother_create: desc.smoothed", "synfire_smoother_create: desc.smoother",
           "synfire_smoother_destroy: smoother", "synfire_graph_record_smooth: graph",
           "synfire_graph_record_smooth: desc.sources[].source", "synfire_graph_record_smooth: desc.smoothed",
-          "synfire_graph_record_smooth: desc.smoother"}
-FUNCTIONS = {"synfire_smoother_create", "synfire_smoother_destroy", "synfire_graph_record_smooth"}
+          "synfire_graph_record_smooth: desc.smoother", "synfire_graph_record_fade: graph",
+          "synfire_graph_record_fade: desc.source", "synfire_graph_record_fade: desc.mask"}
+FUNCTIONS = {"synfire_smoother_create", "synfire_smoother_destroy", "synfire_graph_record_smooth", "synfire_graph_record_fade"}
 LINES = {"constant\tSYNFIRE_SMOOTHNESS_FULL\t17", "type\tsynfire_smoother\t8", "struct\tsynfire_weighted\t16",
          "field\tsynfire_weighted.weight\t8\t8", "struct\tsynfire_smooth_desc\t32", "field\tsynfire_smooth_desc.smoother\t24\t8"}
+# Lines of capi/operands.hpp for a descriptor that has nothing special.
+OPERANDS = ("struct Operands<synfire_fade_desc> {", 'source(required(desc.source, "desc.source", context))',
+            'mask(optional(desc.mask, "desc.mask", context))', 'check_flag(desc.inverted, "SYN-FADE-FLAG", "desc.inverted");')
 # A program that makes no call, and prints what its watch misses.
 MISSED = """
 #include <call_watch.hpp>
@@ -134,6 +155,13 @@ def main():
             if f"__wrap_{name}(" not in watched or f"--wrap={name}\n" not in options:
                 sys.exit(f"nothing is called in place of {name}")
         added.expect("watched_calls.cpp", True, added.cxx, added.folder / "watched_calls.cpp", run=False)
+
+        subprocess.run([sys.executable, ROOT / "capi/generate.py", added.folder / "synfire/synfire.h",
+                        added.folder / "operands.hpp"], check=True)
+        operands = (added.folder / "operands.hpp").read_text(encoding="utf-8")
+        for line in OPERANDS:
+            if line not in operands:
+                sys.exit(f"capi/operands.hpp would not have '{line}'")
 
         bare = Copy(folder / "bare", header.replace(END, ADDED + END), compilers)
         bare.expect("init_macros.c", False, bare.cc, HERE / "init_macros.c", run=False, says="SYNFIRE_SMOOTH_DESC_INIT")
