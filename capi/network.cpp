@@ -4,6 +4,7 @@
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
 #include <network/network.hpp>
+#include <network/stages/kinds.hpp>
 
 #include <cstring>
 #include <string>
@@ -117,40 +118,43 @@ void SYNFIRE_CALL synfire_network_destroy(synfire_network network) noexcept {
 synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_network network, const char* name, int32_t kind,
                                                       int64_t n_features) noexcept {
   return change(__func__, network, name, "name",
-                [&](network::Design& design) { design.add_input(name, kind, n_features); });
+                [&](network::Design& design) { network::add_input(design, name, kind, n_features); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_network network, const char* name,
                                                         double probability) noexcept {
   return change(__func__, network, name, "name",
-                [&](network::Design& design) { design.add_dropout(name, probability); });
+                [&](network::Design& design) { network::add_dropout(design, name, probability); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_network network, const char* name,
                                                         int64_t n_outputs) noexcept {
-  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_synapse(name, n_outputs); });
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { network::add_synapse(design, name, n_outputs); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_network network, const char* name,
                                                         int32_t model) noexcept {
-  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_neurons(name, model); });
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { network::add_neurons(design, name, model); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_readout(synfire_network network, const char* name, int32_t reduction,
                                                         int32_t of_spikes) noexcept {
   return change(__func__, network, name, "name", [&](network::Design& design) {
-    design.add_readout(name, reduction, checked_flag(of_spikes, "of_spikes"));
+    network::add_readout(design, name, reduction, checked_flag(of_spikes, "of_spikes"));
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network network, const char* name, int32_t kind) noexcept {
-  return change(__func__, network, name, "name", [&](network::Design& design) { design.add_loss(name, kind); });
+  return change(__func__, network, name, "name",
+                [&](network::Design& design) { network::add_loss(design, name, kind); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_add_optimizer(synfire_network network, const char* name, int32_t kind,
                                                           double learning_rate) noexcept {
   return change(__func__, network, name, "name",
-                [&](network::Design& design) { design.add_optimizer(name, kind, learning_rate); });
+                [&](network::Design& design) { network::add_optimizer(design, name, kind, learning_rate); });
 }
 
 // ---- what a stage is like -------------------------------------------------------------------------------------------
@@ -184,8 +188,9 @@ synfire_status SYNFIRE_CALL synfire_network_train_parameter(synfire_network netw
                                                             double lower, double upper) noexcept {
   return change(__func__, network, stage, "stage", [&](network::Design& design) {
     check_pointer(parameter, "parameter");
-    design.train_parameter(stage, {parameter, checked_flag(per_neuron, "per_neuron"), learning_rate_factor,
-                                   weight_decay_factor, lower, upper});
+    network::train_parameter(
+        design, stage,
+        {parameter, checked_flag(per_neuron, "per_neuron"), learning_rate_factor, weight_decay_factor, lower, upper});
   });
 }
 
@@ -193,7 +198,7 @@ synfire_status SYNFIRE_CALL synfire_network_set_mask(synfire_network network, co
                                                      uint64_t length) noexcept {
   return change(__func__, network, stage, "stage", [&](network::Design& design) {
     check_pointer(mask, "mask");
-    design.set_mask(stage, mask, length);
+    network::set_mask(design, stage, mask, length);
   });
 }
 
@@ -201,7 +206,7 @@ synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfire_network ne
                                                               const float* weights, uint64_t n_weights) noexcept {
   return change(__func__, network, stage, "stage", [&](network::Design& design) {
     check_pointer(weights, "weights");
-    design.set_class_weights(stage, weights, n_weights);
+    network::set_class_weights(design, stage, weights, n_weights);
   });
 }
 
@@ -365,19 +370,19 @@ synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context c
 synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
                                                         synfire_synapse* synapse) noexcept {
   return get(__func__, network, stage, "stage", synapse, "synapse",
-             [&](network::Network& found) { return found.synapse(stage); });
+             [&](network::Network& found) { return found.object(stage, network::synapse_kind); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char* stage,
                                                       synfire_layer* layer) noexcept {
   return get(__func__, network, stage, "stage", layer, "layer",
-             [&](network::Network& found) { return found.layer(stage); });
+             [&](network::Network& found) { return found.object(stage, network::neurons_kind); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char* stage,
                                                           synfire_optimizer* optimizer) noexcept {
   return get(__func__, network, stage, "stage", optimizer, "optimizer",
-             [&](network::Network& found) { return found.optimizer(stage); });
+             [&](network::Network& found) { return found.object(stage, network::optimizer_kind); });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char* name,

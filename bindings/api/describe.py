@@ -10,6 +10,7 @@ The description has
     structs    name, size, doc, fields: name, type, array (0: none), offset, size, nullable, doc, and the field's marks
     functions  name, returns, parameters (name, type, nullable, doc, and the parameter's marks), group, since, doc
     objects    name, handle, create, destroy, desc, fields, doc
+    makers     name, object, handle, create, desc, fields, doc, query_memory, memory
     operations name, doc, record, run, on, method, layer, object, desc, fields, with the marks of this operation
     methods    name, function, object, doc, parameters, each with its role
 in the order of the header. model.py says what each of them means, and header.py which marks there are; what a field is
@@ -55,6 +56,8 @@ def description(api):
                        **made(function, "group since doc")} for function in api.functions],
         "objects": [{**made(one, "name handle create destroy desc"), "fields": [field(f, False) for f in one.fields],
                      "doc": one.doc} for one in api.objects],
+        "makers": [{**made(one, "name object handle create desc"), "fields": [field(f, False) for f in one.fields],
+                    **made(one, "doc query_memory memory")} for one in api.makers],
         "operations": [made(operation, "name doc record run on method layer object desc",
                             fields=[field(one, False) for one in operation.fields]) for operation in api.operations],
         "methods": [made(method, "name function object doc",

@@ -11,6 +11,7 @@ An Api has, in the order of the header,
     aliases, callbacks, constants, structs, functions   as header.py describes them
     groups      the constants by group: Group
     objects     handles with a function that creates one on a context from a descriptor and one that destroys it: Object
+    makers      functions that create an object from another descriptor: Maker
     operations  what can be recorded, with the immediate call of the same kind: Operation
     methods     functions of an object where the purpose of each further parameter is known: Method
 and `struct` and `function` by name. A field or a parameter has, beside its marks (header.Field),
@@ -51,6 +52,11 @@ OWN_FIELDS = ("struct_size", "reserved")
 
 class Object(Item):
     """name, handle, create, destroy, desc, fields (of the descriptor, without OWN_FIELDS), doc."""
+
+
+class Maker(Item):
+    """Another way to create an object: name, object, handle, create (synfire_x_create_NAME), desc, fields (numbers alone),
+    doc; query_memory (the function that says how much memory it would take, or None) and memory (its structure)."""
 
 
 class Operation(Item):
@@ -166,6 +172,8 @@ class Api:
                 if field.any_of:
                     self.groups[field.any_of].is_sum = True
         self.objects = [made for made in map(self.object, self.handles) if made]
+        self.makers = [maker for made in self.objects for function in self.functions
+                       if function.name.startswith(made.create + "_") for maker in [self.maker(made, function)] if maker]
         self.operations = [self.operation(*match) for match in
                            ((re.fullmatch(r"synfire_graph_record_(\w+)", function.name), function)
                             for function in self.functions) if match[0]]
@@ -254,6 +262,19 @@ class Api:
         struct = self.descriptor(create.parameters[1])
         return Object(name=handle.object, handle=handle.name, create=create.name, destroy=destroy.name, desc=struct.name,
                       fields=self.own_fields(struct, {}), doc=handle.doc)
+
+    def maker(self, made, function):
+        types = [parameter.type for parameter in function.parameters]
+        if len(types) != 3 or types[0] != "synfire_context" or types[2] != f"{made.handle} *":
+            return None
+        struct, name = self.descriptor(function.parameters[1]), function.name[len(made.create) + 1:]
+        fields = self.own_fields(struct, {})
+        if any(field.type not in SIZES or field.array for field in fields):
+            fail(f"{struct.name} has a field that is no number")
+        query = self.function.get(f"{made.handle}_query_memory_{name}")
+        return Maker(name=name, object=made.name, handle=made.handle, create=function.name, desc=struct.name, fields=fields,
+                     doc=function.doc, query_memory=query.name if query else None,
+                     memory=query.parameters[1].target if query else None)
 
     def operation(self, match, function):
         *handles, desc = function.parameters

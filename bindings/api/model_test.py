@@ -115,8 +115,8 @@ class Description(unittest.TestCase):
     def test_it_has_all_that_the_header_declares(self):
         printed = subprocess.run([sys.executable, HERE / "describe.py"], check=True, capture_output=True, text=True)
         described, api = json.loads(printed.stdout), model.read()
-        for kind in ("handles", "aliases", "callbacks", "constants", "structs", "functions", "objects", "operations",
-                     "methods"):
+        for kind in ("handles", "aliases", "callbacks", "constants", "structs", "functions", "objects", "makers",
+                     "operations", "methods"):
             self.assertEqual([one["name"] for one in described[kind]], [one.name for one in getattr(api, kind)])
         self.assertGreater(len(api.functions), 100)
 

@@ -316,6 +316,7 @@ class Generator:
             if operation.desc not in seen and self.helper(operation.desc) not in BY_HAND:
                 seen.append(operation.desc)
         seen += [made.desc for made in self.generated if made.desc not in seen]
+        seen += [maker.desc for maker in self.api.makers]
         return [function for desc in seen for function in self.descriptor(desc)]
 
     # ---- Calls ------------------------------------------------------------------------------------------------------
@@ -547,6 +548,9 @@ class Generator:
                            " : context_(context) {" if has_context else " {", "  ")
         lines += [f"    const {desc} sized = detail::sized(desc);"]
         lines += broken(f"check({made.create}(context, &sized, &handle_));", "    ") + ["  }", ""]
+        for maker in self.api.makers:
+            if maker.object == made.name:
+                lines += self.maker(name, maker)
         text = f"{article(made.name).capitalize()} that nothing else destroys, or null."
         lines += comment(["Takes over a handle.", parameters_doc([("handle", text)])], "  ")
         lines += [f"  explicit {name}({handle} handle) noexcept : Owner(handle) {{}}"]
@@ -559,6 +563,16 @@ class Generator:
         if has_context:
             lines += ["", " private:", "  synfire_context context_ = nullptr;"]
         return lines + ["};"]
+
+    def maker(self, name, maker):
+        """A constructor from another descriptor."""
+        desc = maker.desc
+        docs = parameters_doc([("context", "The context it belongs to."),
+                               ("desc", f"What to create; {self.helper(desc)}() helps.")]) + [("@throws error", "")]
+        return comment([maker.doc, f"Calls {maker.create}().", docs], "  ") + \
+            signature(name, ["const Context& context", f"const {desc}& desc"], " {", "  ") + \
+            [f"    const {desc} sized = detail::sized(desc);"] + \
+            broken(f"check({maker.create}(context, &sized, &handle_));", "    ") + ["  }", ""]
 
     def objects(self):
         return [self.object(made) for made in self.generated]

@@ -277,6 +277,7 @@ class Operations:
             self.constants[constant.name] = (enumeration(constant.group), pascal(constant.symbol))
         self.objects = [made.extended(class_name=pascal(made.name) + "Options") for made in api.objects
                         if made.name not in OBJECTS_BY_HAND]
+        self.makers = [maker.extended(class_name=pascal(maker.name) + "Options", destroy=None) for maker in api.makers]
         self.methods = [method for method in api.methods if method.function not in METHODS_BY_HAND]
         self.classes = {**CLASSES, **{made.name: pascal(made.name) for made in self.objects}}
         self.taken = set()
@@ -318,8 +319,8 @@ class Operations:
                 return self.recorder(other)
             if word == other.run:
                 return f"{self.classes[other.on]}.{pascal(other.method)}({arguments}, IntPtr)"
-        for made in self.objects:
-            name, options = pascal(made.name), made.class_name
+        for made in self.objects + self.makers:
+            name, options = pascal(getattr(made, "object", made.name)), made.class_name
             struct, _, field = word.partition("::")
             if struct == made.desc:
                 found = [each for each in made.fields if each.name == field]
@@ -842,11 +843,13 @@ def new_object(operations, made, methods):
             '        {\n            Context = Errors.Given(context, "context");\n' +
             ('            Errors.Given(options, "options");\n' if needs else "") +
             "            using (Call call = new Call(context))\n            {\n" + make + "            }\n        }\n\n"
-                        + ("        // Takes over a handle that another object gave.\n"
+                        + "".join(new_maker(operations, made, maker) for maker in operations.makers
+                      if maker.object == made.name)
+            + ("        // Takes over a handle that another object gave.\n"
                f"        internal {name}(Context context, {handle} made) : base(new {name}Handle())\n        {{\n"
                "            Context = context;\n            Handle.Adopt(made.Value);\n" +
                ("            Uses = new SynfireObject[0];\n" if holds else "") + "        }\n\n"
-               if made.name in operations.api.parts else "") +
+               if made.name in operations.api.parts | {maker.object for maker in operations.makers} else "") +
             f"        internal {handle} Raw {{ get {{ return new {handle}(Handle.Value); }} }}\n\n" +
             (kept if holds else "") +
             "        /// <summary>The context it belongs to.</summary>\n        public Context Context { get; }\n\n" +
@@ -857,6 +860,32 @@ def new_object(operations, made, methods):
     return text
 
 
+def new_maker(operations, made, maker):
+    """The function that creates an object with other options."""
+    name = pascal(made.name)
+    return (comment("summary", operations.words(maker.doc, maker), " " * 8) +
+            comment('param name="context"', "The context it belongs to.", " " * 8) +
+            comment('param name="options"', "What it is created with.", " " * 8) +
+            f"        public static {name} {pascal(maker.name)}(Context context, {maker.class_name} options)\n        {{\n"
+            '            Errors.Given(options, "options");\n'
+            '            using (Call call = new Call(Errors.Given(context, "context")))\n            {\n'
+            f"                {maker.desc} desc = options.Desc(call);\n"
+            f"                {made.handle} made;\n"
+            f"                Errors.Check(Native.{maker.create}(context.Raw, &desc, &made));\n"
+            f"                return new {name}(context, made);\n"
+            "            }\n        }\n\n" +
+            (f"        /// <summary>Bytes that a {made.name} with these options takes, before anything is allocated.</summary>\n" +
+             comment('param name="context"', "The context it would belong to.", " " * 8) +
+             comment('param name="options"', "What it is created with.", " " * 8) +
+             f"        public static {pascal(maker.memory[len('synfire_'):])} QueryMemory(Context context, {maker.class_name} options)\n"
+             '        {\n            using (Call call = new Call(Errors.Given(context, "context")))\n            {\n'
+             f"                {maker.desc} desc = Errors.Given(options, \"options\").Desc(call);\n"
+             f"                {maker.memory} memory = {maker.memory}.Init;\n"
+             f"                Errors.Check(Native.{maker.query_memory}(&desc, &memory));\n"
+             f"                return new {pascal(maker.memory[len('synfire_'):])}(memory);\n"
+             "            }\n        }\n\n" if maker.query_memory else ""))
+
+
 def objects(operations):
     """Objects.g.cs; nothing where classes written by hand wrap all objects and methods."""
     if not operations.objects and not operations.methods:
@@ -865,6 +894,8 @@ def objects(operations):
     for method in operations.methods:
         by_class.setdefault(operations.classes[method.object], []).append(Method(operations, method).text())
     parts = [new_object(operations, made, by_class.pop(pascal(made.name), [])) for made in operations.objects]
+    parts += [operations.properties(maker, f'What a <see cref="{pascal(maker.object)}"/> of another kind is created with.')
+              for maker in operations.makers]
     answers = {p.target for method in operations.methods for p in method.parameters
                if p.role == "answer"} - ANSWERS_BY_HAND
     parts += [answer(operations, struct) for struct in operations.api.structs if struct.name in answers]

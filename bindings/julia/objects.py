@@ -70,6 +70,8 @@ class Objects(Operations):
                                                        for operation in self.operations}
         self.internal = {name for name, _ in taken} - exported - BASE - BASE_QUESTIONS
         self.objects = self.sorted([self.creation(made) for made in api.objects if made.name not in HAND_OBJECTS])
+        self.makers = [self.creation(maker.extended(destroy=None)).extended(julia=maker.name, of=maker.object)
+                       for maker in api.makers]
         made = {made.name for made in self.objects}
         for name in set(self.classes) - {f"synfire_{name}" for name in {"context"} | HAND_OBJECTS | made}:
             del self.classes[name]
@@ -81,6 +83,9 @@ class Objects(Operations):
         for made in self.objects:
             self.names.update(dict.fromkeys((made.handle, made.record, made.desc), made.julia))
             self.names[made.destroy] = "close"
+        for maker in self.makers:
+            self.names.update(dict.fromkeys((maker.record, maker.desc), maker.julia))
+            self.names[maker.query_memory] = "query_memory"
         self.names.update((method.function, method.julia) for method in self.functions_of)
 
     # ---- Selection and names -----------------------------------------------------------------------------------------
@@ -185,12 +190,44 @@ class Objects(Operations):
                 "    end\n" +
                 ("    # Takes over a handle that another object gave.\n"
                  f"    {name}(context::Context, handle::LibSynfire.{handle}) =\n"
-                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts or own in COPIES else "") +
+                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts | {maker.handle for maker in self.makers} or own in COPIES else "") +
                 "end\n\n"
                 f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n"
                 f"destroy(::{name}, handle) = LibSynfire.{made.destroy}(handle)\n\n"
                 f"Base.show(io::IO, {own}::{name}) = print(io, \"{name}\", isopen({own}) ? \"\" : \" (closed)\")\n\n" +
                 self.request(made))
+
+    def maker_code(self, maker):
+        """The function that makes an object of another descriptor."""
+        name, of = maker.julia, class_name(maker.of)
+        (keywords, _), renamed = self.fields(maker), self.shortened(maker.fields)
+        plain = [field.plain for _, field in keywords]
+        items = [(field.name, self.field_doc(field, maker, renamed + [(c, field.name) for c, field in keywords]))
+                 for _, field in keywords]
+        paragraphs = [self.prose(text, maker, renamed) for text in (maker.doc, self.api.struct[maker.desc].doc)]
+        doc = [self.wrapped(f"    {name}(context; ", plain, f") -> {of}", len(name) + 5), f"    {name}(f, context; ...)",
+               *self.text(paragraphs, items)]
+        return (f"# ---- {name} ".ljust(WIDTH, "-") + "\n\n" + docstring("\n".join(doc)) +
+                f"function {name}(context::Context; arguments...)\n"
+                f"    request = {name}_request(context; arguments...)\n"
+                f"    handle = Ref(LibSynfire.{maker.handle}(C_NULL))\n"
+                f"    check(LibSynfire.{maker.create}(context, request, handle))\n"
+                f"    return {of}(context, handle[])\n"
+                "end\n\n"
+                f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n" +
+                self.request(maker) + (self.memory_code(maker) if maker.query_memory else ""))
+
+    def memory_code(self, maker):
+        """The function that says how much memory such an object would take."""
+        name, struct = maker.julia, maker.memory
+        fields = [field.name for field in self.api.struct[struct].given]
+        return ("\n" + docstring(f"    query_memory({name}, context; ...) -> NamedTuple\n\nThe bytes that what [`{name}`](@ref) makes "
+                                 f"with these arguments takes on its device,\nbefore anything is allocated.") +
+                f"function query_memory(::typeof({name}), context::Context; arguments...)\n"
+                f"    request = {name}_request(context; arguments...)\n"
+                f"    memory = Ref(LibSynfire.{struct}())\n"
+                f"    GC.@preserve request check(LibSynfire.{maker.query_memory}(request.desc, memory))\n" +
+                self.wrapped("    return (", [f"{field}=Int(memory[].{field})" for field in fields], ")", 12) + "\nend\n")
 
     # ---- Functions ---------------------------------------------------------------------------------------------------
 
@@ -428,11 +465,12 @@ class Objects(Operations):
     # ---- All of it ---------------------------------------------------------------------------------------------------
 
     def exports(self):
-        more = [made.julia for made in self.objects]
+        more = [made.julia for made in self.objects + self.makers]
         more += [method.julia for method in self.functions_of if method.julia not in BASE | BASE_QUESTIONS and not self.part(method)]
         exported = super().exports()
         return exported + [name for name in dict.fromkeys(more) if name not in {*exported, *self.exported}]
 
     def sections(self):
-        return ([self.object_code(made) for made in self.objects] + super().sections() +
+        return ([self.object_code(made) for made in self.objects] + [self.maker_code(maker) for maker in self.makers] +
+                super().sections() +
                 [self.function_code(method) for method in self.functions_of])

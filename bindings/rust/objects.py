@@ -70,6 +70,16 @@ class Objects:
             base.written.update({f"{made.desc}::{field.name}": f"{name}Builder::{field.name}"
                                  for field in self.fields[made.name]
                                  if base.has_setter(field, self.fields[made.name])})
+        self.makers = self.api.makers
+        self.maker_fields = {maker.name: base.described_by(maker) for maker in self.makers}
+        for maker in self.makers:
+            builder = f"{camel(maker.name)}Builder"
+            base.written.update({maker.create: f"{builder}::create", maker.desc: builder})
+            if maker.query_memory:
+                base.written[maker.query_memory] = f"{builder}::query_memory"
+            base.written.update({f"{maker.desc}::{field.name}": f"{builder}::{field.name}"
+                                 for field in self.maker_fields[maker.name]
+                                 if base.has_setter(field, self.maker_fields[maker.name])})
         taken = set(base.sources.methods) | {(base.objects[o.name], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
         self.run_names = {}
@@ -498,6 +508,43 @@ class Objects:
                    f"        unsafe {{ sys::{made.destroy}(self.raw) }};\n        gone();\n    }}\n}}\n")
         return "".join(out)
 
+    def maker(self, maker, uses_now):
+        """Another builder of an object, of numbers alone, and the function of the object that begins it."""
+        base, comment = self.base, self.base.comment
+        name, fields = base.objects[maker.object], self.maker_fields[maker.name]
+        builder = f"{camel(maker.name)}Builder"
+        keeps_context = uses_now or maker.object in self.api.wholes
+        context = "context" if keeps_context else "_context"
+        create = lines_of(
+            "let desc = self.desc();", "let mut raw = null_mut();",
+            "// SAFETY: live handles; the descriptor lives for the call.",
+            f"check(unsafe {{ sys::{maker.create}(context.raw, &desc, &mut raw) }})?;", "born();",
+            f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
+            + ("on_host: context.on_host " if keeps_context else "") + "};",
+            f"Ok({name} {{ core: Arc::new(core) }})")
+        doc = base.spell(base.api.struct[maker.desc].doc).split(" Zero ")[0]
+        out = [comment(f"Options for [`{name}::{maker.name}`]; each has the library's default. {doc}", ""),
+               f"#[derive(Clone, Copy, Debug)]\n#[must_use]\npub struct {builder} {{\n"]
+        out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in fields]
+        out.append(f"}}\nimpl {builder} {{\n")
+        out += base.setters(fields)
+        out.append(comment("Creates it.")
+                   + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
+        if maker.query_memory:
+            memory = camel(maker.memory[len("synfire_"):])  # written by hand, with the fields of the structure
+            values = ", ".join(f"{field.name}: memory.{field.name}" for field in self.api.struct[maker.memory].given)
+            out.append(comment("Bytes it will take.") +
+                       f"    pub fn query_memory(&self) -> Result<crate::{memory}> {{\n        crate::error::loaded()?;\n"
+                       "        // SAFETY: zeros plus the size is how C initialises it.\n"
+                       f"        let mut memory: sys::{maker.memory} = unsafe {{ zeroed() }};\n"
+                       f"        memory.struct_size = size_of::<sys::{maker.memory}>() as u32;\n"
+                       "        // SAFETY: the descriptor lives for the call.\n"
+                       f"        check(unsafe {{ sys::{maker.query_memory}(&self.desc(), &mut memory) }})?;\n"
+                       f"        Ok(crate::{memory} {{ {values} }})\n    }}\n")
+        out += [base.descriptor(maker, fields, "pub(crate) "), f"}}\nimpl {name} {{\n",
+                base.new(builder, fields, maker.name), "}\n"]
+        return "".join(out)
+
     # ---- Text --------------------------------------------------------------------------------------------------------
 
     def body(self):
@@ -511,6 +558,7 @@ class Objects:
             own += methods.get(made.name, [])
             uses_now = made.name in runs or any("self.core.now(" in one for one in own)
             text += "\n" + self.made(made, own, uses_now)
+            text += "".join("\n" + self.maker(maker, uses_now) for maker in self.makers if maker.object == made.name)
         for handle, own in methods.items():
             if handle not in self.base.generated:
                 head = "impl<T: Element> Buffer<T>" if handle == "buffer" else f"impl {self.types[handle]}"
@@ -533,6 +581,7 @@ class Objects:
         base = self.base
         own = base.own("objects") + [base.objects[made.name] for made in self.objects] + list(self.answers.values())
         own += [f"{base.objects[made.name]}Builder" for made in self.objects]
+        own += [f"{camel(maker.name)}Builder" for maker in self.makers]
         other = base.own("operations")
         values = [name for name in sorted(set(base.groups.values())) if name not in own]
         imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]),

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t most_bytes = uint64_t{1} << 62;
 
-// The shape of the descriptor. Throws INVALID_ARGUMENT when a length follows a 0, OUT_OF_MEMORY when it is too large.
+// Throws INVALID_ARGUMENT if a length follows a 0, OUT_OF_MEMORY if the shape is too large.
 Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
   Shape shape;
   uint64_t bytes = element;
@@ -30,8 +30,8 @@ Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
   return shape;
 }
 
-// How many elements a buffer of the shape has: the fewest, up to its last element, and the most, with the whole pitch
-// of its last step. Throws as checked_shape().
+// The fewest elements of a buffer with this shape, up to its last element, and the most, with the whole pitch of its
+// last step.
 struct ElementRange {
   uint64_t least, most;
 };
@@ -53,7 +53,6 @@ ElementRange elements_of(const Shape& shape, uint64_t row_pitch, uint64_t elemen
   return {least, most < least ? least : most};
 }
 
-// n_elements, which the shape gives where it is 0.
 uint64_t checked_elements(const synfire_buffer_desc& desc, const Shape& shape, uint64_t element) {
   if (shape.rank == 0) {
     if (desc.n_elements == 0)

@@ -18,13 +18,13 @@ class Buffer final : public Child, public Versioned {
   const View& view() const noexcept { return view_; }
   // Elements from one step to the next; 0 when steps follow each other directly.
   uint64_t row_pitch() const noexcept { return row_pitch_; }
-  // As its creator said; of rank 0 when it is not known.
+  // Rank 0 if its creator stated none.
   const Shape& shape() const noexcept { return shape_; }
 
   Versioned* versioned() noexcept override { return this; }
   bool counts(const View&) const noexcept override { return true; }
 
-  // Drops the release callback: borrowed memory stays the caller's. For a buffer that was never returned to the caller.
+  // Drops the release callback. Used for a buffer that was never returned to the caller.
   void forget_release() noexcept {
     release_ = nullptr;
     release_flag_ = nullptr;
@@ -43,7 +43,6 @@ class Buffer final : public Child, public Versioned {
   uint64_t row_pitch_;
   Shape shape_;
   View view_;
-  // How the owner of borrowed memory learns of its release: either, both or none.
   synfire_release_callback release_;
   void* release_user_;
   uint32_t* release_flag_;

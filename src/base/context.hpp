@@ -32,7 +32,6 @@ class Context final : public Object {
     properties.fallback_reason = fallback_reason_;
   }
 
-  // Objects of this context whose handle is gone but which are not freed yet.
   void count_abandoned(int64_t change) noexcept { abandoned_.fetch_add(change, std::memory_order_acq_rel); }
   uint64_t abandoned() const noexcept { return static_cast<uint64_t>(abandoned_.load(std::memory_order_acquire)); }
 

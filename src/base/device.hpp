@@ -20,18 +20,18 @@ class Device {
 
   virtual void describe(synfire_context_properties& properties) const = 0;
   virtual bool is_host() const noexcept = 0;
-  // The most parts of one operation that processors compute at the same time, each of which needs memory of its own.
+  // The most parts of one operation that processors compute at the same time; each needs memory of its own.
   virtual int most_at_once() const noexcept { return 1; }
 
   // Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY.
   virtual void* allocate(int32_t memory, uint64_t bytes) = 0;
-  // Device memory for what is written before it is read: as allocate(), but with any contents.
+  // Device memory with any contents, for data that is written before it is read.
   virtual void* allocate_scratch(uint64_t bytes) { return allocate(SYNFIRE_MEMORY_DEVICE, bytes); }
   virtual void release(int32_t memory, void* data) noexcept = 0;
   // Throws OUT_OF_MEMORY if several allocations of this total size will certainly fail.
   virtual void require(int32_t memory, uint64_t bytes) = 0;
-  // Waits for all work enqueued on the device, on any stream, and does not disturb captures. release() does this for
-  // memory that it frees; this is for the caller's memory.
+  // Waits for all work on the device, on any stream, without disturbing captures. release() does this itself; this is
+  // for the caller's memory.
   virtual void finish() noexcept = 0;
   // Throws unless the caller's memory is of the stated kind on this device.
   virtual void check_borrowed(int32_t memory, const void* data) = 0;
@@ -42,19 +42,17 @@ class Device {
   // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
-  // Throws INVALID_ARGUMENT if the stream belongs to another device. All work except a replay would run on that device,
-  // which cannot access this one's memory.
+  // Throws INVALID_ARGUMENT if the stream belongs to another device: work on it would run there, without access to this
+  // device's memory.
   virtual void check_stream(synfire_stream stream) = 0;
-  // Whether the caller is capturing the stream.
   virtual bool is_capturing(synfire_stream stream) = 0;
-  // Loads what the operations need, so that nothing is loaded during a capture or at the first launch. Waits for the
-  // device's own stream.
+  // Loads everything that the operations need, so that no capture or launch has to. Waits for the device's own stream.
   virtual void load(std::span<const Operation> operations) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;
   // Adds the operations to the capture that is open on the stream. First loads what they need, outside the capture.
   virtual void execute_captured(std::span<const Operation> operations, synfire_stream stream) = 0;
   virtual void synchronize() = 0;
-  // Throws DEVICE_LOST if the device has failed for good; called by long waits.
+  // Called by long waits. Throws DEVICE_LOST if the device has failed for good.
   virtual void check() = 0;
   virtual std::unique_ptr<Replay> instantiate(ReplayPlan plan) = 0;
 };

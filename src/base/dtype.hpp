@@ -9,9 +9,9 @@ namespace synfire::core {
 uint64_t bytes_of_dtype(int32_t dtype);
 const char* name_of_dtype(int32_t dtype);
 bool is_packed(int32_t dtype);  // words of 32 spikes
-// The bits of one element that holds the value, rounded to nearest, ties to even. Words and bytes hold whole numbers.
+// The bits of an element with this value, rounded to nearest, ties to even. Words and bytes hold integers.
 uint64_t element_bits(int32_t dtype, double value);
-// The same; throws INVALID_ARGUMENT if the type cannot represent the value.
+// As element_bits(), but throws INVALID_ARGUMENT if the type cannot represent the value.
 uint64_t fill_bits(int32_t dtype, double value);
 // Throws INVALID_ARGUMENT unless the number is finite; `name` is the caller's name for it.
 void check_scalar(double value, const char* name);

@@ -1,5 +1,5 @@
-// How code below the C ABI reports a failure: by throwing Failure, which the ABI's guard turns into a status and a
-// text. Only the guard writes the error text that the caller sees.
+// Failures below the C ABI: code throws Failure, and the ABI's guard alone turns it into a status and the caller's
+// text.
 #ifndef SYNFIRE_BASE_ERROR_HPP
 #define SYNFIRE_BASE_ERROR_HPP
 
@@ -16,18 +16,16 @@ struct Failure {
   std::string text;  // names the argument, the value received and what is allowed
 };
 
-// Lets the compiler check the arguments of a function like printf. To GCC on Windows, "printf" is that of Microsoft's
-// library, which knows no %zu; the functions called here are mingw-w64's own, which know all of C's formats.
+// Lets the compiler check arguments like printf's. GCC on Windows takes "printf" for that of Microsoft's library, which
+// lacks %zu; mingw-w64's own functions, which are called here, have all of C's formats.
 #if defined(__MINGW32__) && !defined(__clang__)
 #define SYNFIRE_PRINTF(text, arguments) gnu::format(gnu_printf, text, arguments)
 #else
 #define SYNFIRE_PRINTF(text, arguments) gnu::format(printf, text, arguments)
 #endif
 
-// Throws a Failure with a printf-style text.
 [[noreturn, SYNFIRE_PRINTF(3, 4)]] void fail(synfire_status status, const char* rule, const char* format, ...);
 
-// Throws ::SYNFIRE_ERROR_INVALID_ARGUMENT.
 [[noreturn, SYNFIRE_PRINTF(2, 3)]] void fail_argument(const char* rule, const char* format, ...);
 
 }  // namespace synfire::core

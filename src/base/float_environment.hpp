@@ -1,8 +1,7 @@
-// IEEE arithmetic for the duration of a call or of a task: round to nearest, subnormals kept, nothing traps. Game
-// engines set flush-to-zero on their threads, numeric programs set other rounding modes and traps, and worker threads
-// may differ from the caller; each would change bits or end the program. It guards every function of the C ABI and the
-// tasks of other threads. It restores the environment, sticky exception flags included, and callbacks run in the
-// caller's environment.
+// IEEE arithmetic for the duration of a call or a task: round to nearest, subnormals kept, no traps. Game engines flush
+// subnormals to zero, numeric programs set rounding modes and traps, and worker threads may differ from the caller.
+// Guards every function of the C ABI and the tasks of other threads. The caller's environment, with its sticky
+// exception flags, is restored afterwards and during callbacks.
 #ifndef SYNFIRE_BASE_FLOAT_ENVIRONMENT_HPP
 #define SYNFIRE_BASE_FLOAT_ENVIRONMENT_HPP
 
@@ -14,7 +13,7 @@
 
 namespace synfire::core {
 
-// The processor's control registers, with the sticky flags in them. Reading is cheap, writing is not.
+// The processor's control registers with their sticky flags. Reading is cheap, writing is not.
 #if defined(__x86_64__)
 struct FloatControl {
   uint32_t sse;  // with the flags
@@ -32,8 +31,8 @@ struct FloatControl {
 #endif
     return now;
   }
-  // Ignores the precision, which matters only to x87 arithmetic. Mono sets 53 bits on each of its threads, and changing
-  // it cost 300 ns per call.
+  // Ignores the precision, which matters to x87 arithmetic alone. Mono sets 53 bits, and changing them on each call is
+  // slow.
   bool x87_is_ieee() const noexcept {
     return x87_difference() == 0;
   }
@@ -103,7 +102,6 @@ class FloatEnvironment {
  private:
   friend class CallersFloatEnvironment;
 
-  // Used only if the caller's environment differs.
   void enter() noexcept;
   void leave() noexcept;
   void put_back() const noexcept;
@@ -116,8 +114,7 @@ class FloatEnvironment {
 #endif
 };
 
-// Restores the caller's environment for a call of the caller's function inside a FloatEnvironment. Changes that the
-// function makes do not outlive the call.
+// Restores the caller's environment for a call of the caller's function, whose own changes do not outlive it.
 class CallersFloatEnvironment {
  public:
   CallersFloatEnvironment() noexcept;

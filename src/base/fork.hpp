@@ -1,4 +1,5 @@
-// After fork(), a child has only the thread that forked. What other threads of the parent had begun stays unfinished.
+// After fork(), a child has only the thread that forked. Work that other threads of the parent had begun stays
+// unfinished.
 #ifndef SYNFIRE_BASE_FORK_HPP
 #define SYNFIRE_BASE_FORK_HPP
 
@@ -11,7 +12,7 @@ namespace detail {
 extern constinit std::atomic<uint32_t> fork_generation;
 }
 
-// Starts counting forks. Called before there is anything that a child could inherit; throws OUT_OF_MEMORY.
+// Called before a child could inherit anything. Throws OUT_OF_MEMORY.
 void watch_forks();
 
 // Differs between a process and its children.

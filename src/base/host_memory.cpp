@@ -13,10 +13,9 @@ namespace {
 
 constexpr uint64_t host_alignment = 256;
 
-// A block of at least this size consists of fresh, untouched pages, and the limits are checked for each one. Smaller
-// blocks are touched at once, so that the frames of a control loop cause no page faults later, and the limits are
-// checked whenever their sizes add up to this many bytes. A check takes 0.05 ms; touching this many bytes takes 4 to 16
-// ms.
+// Blocks of at least this size consist of untouched pages, and the limits are checked for each. Smaller blocks are
+// touched at once, so that the frames of a control loop cause no page faults; the limits are checked whenever their
+// sizes add up to this.
 constexpr uint64_t large_bytes = uint64_t{16} << 20;
 
 // Bytes of the live large blocks of this process.
@@ -40,8 +39,8 @@ Header* header_of(void* data) {
        static_cast<unsigned long long>(bytes), why.c_str());
 }
 
-// `earlier` bytes are already promised. Touched ones are no longer part of the available memory, and at most as many
-// are touched as this process has touched in total.
+// `earlier` bytes are already promised. Touched ones are no longer part of the available memory; this process has
+// touched at most as many as it has touched in total.
 void check_limits(uint64_t bytes, uint64_t earlier, Paging paging) {
   const PhysicalMemory memory = read_physical_memory(paging);
   const auto owner = [](const MemoryBound& bound) {
@@ -56,7 +55,7 @@ void check_limits(uint64_t bytes, uint64_t earlier, Paging paging) {
                           " of " + std::to_string(memory.total.bytes) + " left" + promises);
 }
 
-// Whether the requests have added up to another `large_bytes` with this one.
+// True if this request makes the requests add up to another `large_bytes`.
 bool is_due(uint64_t bytes) {
   if (bytes >= large_bytes) return true;
   const uint64_t before = asked.fetch_add(bytes, std::memory_order_relaxed);
@@ -74,7 +73,6 @@ void* allocate(uint64_t bytes, bool zeros) {
   try {
     if (is_due(bytes)) check_limits(bytes, earlier, Paging::pageable);
     if (large) {
-      // calloc() does not touch pages that are fresh from the operating system.
       constexpr uint64_t most = host_alignment + sizeof(Header);
       allocation = static_cast<char*>(std::calloc(1, bytes + most));
       const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);

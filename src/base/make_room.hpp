@@ -8,7 +8,7 @@
 
 namespace synfire::core {
 
-// Grows as adding them one by one would: reserve() with the size that is needed now would copy the list every time.
+// Grows as push_back() would. reserve() with the exact size would copy the list every time.
 template <class T>
 void make_room(std::vector<T>& list, size_t n_more) {
   if (list.capacity() - list.size() < n_more) list.reserve(std::max(list.size() + n_more, 2 * list.capacity()));

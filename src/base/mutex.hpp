@@ -1,6 +1,5 @@
-// A lock on which a child never waits after fork(). It records the process that locked it. A lock that another thread
-// of the parent held during the fork is thus recognised as abandoned: nobody will unlock it, and what it guards may be
-// half changed.
+// A lock that records the process that locked it. After fork(), a child recognises a lock that another thread of the
+// parent held as abandoned instead of waiting for ever; the data that it guards may be half changed.
 #ifndef SYNFIRE_BASE_MUTEX_HPP
 #define SYNFIRE_BASE_MUTEX_HPP
 
@@ -30,7 +29,6 @@ class Mutex {
   NativeMutex mutex_;
 };
 
-// Holds the lock for a scope, in code that must not throw; does not lock if the lock is abandoned.
 class EnteredScope {
  public:
   explicit EnteredScope(Mutex& mutex) noexcept : mutex_(mutex.enter() ? &mutex : nullptr) {}

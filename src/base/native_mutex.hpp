@@ -1,6 +1,6 @@
-// The system's lock, constant-initialised and without a destructor on every platform: it may stand in static storage
-// without code that runs before main() or at exit. std::mutex is that where pthreads has a static initialiser;
-// mingw-w64's is not, so Windows' own lock takes its place there.
+// The system's lock, constant-initialised and without a destructor, so that static storage can hold it without code
+// before main() or at exit. std::mutex is that with pthreads, but not in mingw-w64, where Windows' own lock takes its
+// place.
 #ifndef SYNFIRE_BASE_NATIVE_MUTEX_HPP
 #define SYNFIRE_BASE_NATIVE_MUTEX_HPP
 

@@ -5,10 +5,9 @@
 namespace synfire::core {
 namespace {
 
-// Trivially destructible: nothing runs at process exit.
 constinit std::atomic<Object*> queue{nullptr};
 constinit std::atomic<uint64_t> n_abandoned{0};
-// Of the thread's drain().
+// True while drain() runs on this thread.
 thread_local constinit bool draining = false;
 thread_local constinit const Context* finished = nullptr;  // the context whose device was synchronised last
 
@@ -81,7 +80,6 @@ uint64_t drain() noexcept {
         object = next;
       }
     }
-    // Freeing may have taken long, so that calls have ended meanwhile.
     ended = false;
     for (Object* object = std::exchange(used, nullptr); object;) {
       Object* const next = object->next_;

@@ -1,7 +1,7 @@
 // Lifetime of everything behind a handle: intrusive reference counts, and a process-wide queue of unreferenced objects.
-// Dropping the last reference never frees; it queues. So it is safe in a finalizer, on any thread and during a capture.
-// drain() frees, in calls that may block. A WeakRef does not keep an object alive: what the object holds is released
-// with the last reference, and only its shell stays until the last WeakRef is gone.
+// Dropping the last reference only queues, so it is safe in a finalizer, on any thread and during a capture. drain()
+// frees, in calls that may block. An object releases what it holds with its last reference; its shell stays until the
+// last WeakRef is gone.
 #ifndef SYNFIRE_BASE_OBJECT_HPP
 #define SYNFIRE_BASE_OBJECT_HPP
 
@@ -37,30 +37,27 @@ class Object {
   ObjectType type() const noexcept { return type_; }
   // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
-  // As what those see it who use memory that it owns; null if it is none of these.
+  // The object as seen by those who use memory that it owns; null if it is no such object.
   virtual Replayed* replayed() noexcept { return nullptr; }
   virtual SharedObject* shared() noexcept { return nullptr; }
   virtual Versioned* versioned() noexcept { return nullptr; }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  // Queues the object if this was the last reference.
   void release() noexcept;
   // False if the last reference is gone.
   bool retain_if_used() noexcept;
-  // Adds or drops a weak reference.
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   void unwatch() noexcept;
-  // A handle of it is destroyed, though others may still refer to it. Until it is freed, it counts as "still queued",
-  // once for each such handle.
+  // A handle of the object is destroyed. Until the object is freed, it counts as "still queued", once for each such
+  // handle.
   void abandon() noexcept;
 
  protected:
   Object(ObjectType type, Context* context) noexcept : type_(type), context_(context) {}
   virtual ~Object() = default;
-  // Called by drain(), without a lock, when the last reference is gone: releases what the object holds. What it calls
-  // may re-enter the library.
+  // Called by drain(), without a lock: releases what the object holds. May re-enter the library.
   virtual void dispose() noexcept {}
-  // Whether a call is still using the object without a reference. drain() leaves it queued.
+  // True if a call is using the object without a reference. drain() then leaves it queued.
   virtual bool in_use() const noexcept { return false; }
 
  private:
@@ -77,19 +74,17 @@ class Object {
   Object* next_ = nullptr;
 };
 
-// Frees every queued object of the process that no call is using, and what only they kept alive. Returns how many were
-// freed. Objects in use stay queued for a later call, also one whose use ends at the same moment as this call. A nested
-// call, from something that is being freed, does nothing: the outer call continues until the queue is empty, so chains
-// of any length need no stack.
+// Frees every queued object of the process that no call is using, and everything that only they kept alive. Returns how
+// many were freed. Objects in use stay queued for a later call. A nested call, from an object that is being freed, does
+// nothing: the outer call continues until the queue is empty, so chains of any length need no stack.
 uint64_t drain() noexcept;
-// Whether an object that drain() frees must wait for the device. False if another object has waited since this one and
-// those queued with it became unreachable, because no later work can use them. A graph may be in use until just before
-// it is freed, but what its replays use is queued by freeing it, so later.
+// Returns true if an object that drain() frees must wait for the device. False if another object has waited since this
+// one became unreachable, because no later work can use it. A graph may be in use until just before it is freed, but
+// freeing it is what queues the objects of its replays.
 bool must_finish(const Context& context) noexcept;
 // Objects of the process whose handle is destroyed but which are not freed yet, including one that is being freed.
 uint64_t abandoned_objects() noexcept;
 
-// A strong reference.
 template <class T>
 class Ref {
  public:
@@ -106,7 +101,6 @@ class Ref {
   ~Ref() {
     if (object_) object_->release();
   }
-  // Takes ownership of a reference.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;
@@ -122,7 +116,6 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// Refers to an object without keeping it alive.
 template <class T>
 class WeakRef {
  public:
@@ -140,7 +133,6 @@ class WeakRef {
     if (object_) object_->unwatch();
   }
 
-  // Null if the object is gone.
   Ref<T> lock() const noexcept { return object_ && object_->retain_if_used() ? Ref<T>::adopt(object_) : Ref<T>(); }
 
  private:

@@ -41,7 +41,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-// Removes the text up to the separator, and the separator, from the front and returns the text.
+// Removes and returns the text up to the separator.
 std::string_view take(std::string_view& text, char separator) {
   const std::string_view front = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(text.size(), front.size() + 1));
@@ -71,7 +71,6 @@ uint64_t number_of(std::string_view text, std::string_view key) {
   return 0;
 }
 
-// The number in a file. None for "max" or a missing file.
 std::optional<uint64_t> number_at(const std::string& path) {
   return number_in(read_text(path));
 }
@@ -87,12 +86,11 @@ void lower(MemoryBound& bound, uint64_t bytes) {
   if (bytes < bound.bytes) bound = {bytes, true};
 }
 
-// What the machine has.
 struct Machine {
   uint64_t memory, swap, free_swap;
 };
 
-// One control group of version 2. Swap has a limit of its own.
+// A control group of version 2. Swap has a limit of its own.
 void bound_by_unified(PhysicalMemory& memory, const std::string& group, Paging paging, const Machine& machine) {
   const std::optional<uint64_t> limit = number_at(group + "/memory.max");
   if (!limit || *limit >= machine.memory) return;  // the rest is slow to read
@@ -110,7 +108,7 @@ void bound_by_unified(PhysicalMemory& memory, const std::string& group, Paging p
   lower(memory.available, available);
 }
 
-// One control group of version 1. There may be a limit for memory and swap together.
+// A control group of version 1, which may limit memory and swap together.
 void bound_by_legacy(PhysicalMemory& memory, const std::string& group, Paging paging, const Machine& machine) {
   const std::optional<uint64_t> limit = number_at(group + "/memory.limit_in_bytes");
   if (!limit || *limit >= machine.memory) return;
@@ -127,8 +125,8 @@ void bound_by_legacy(PhysicalMemory& memory, const std::string& group, Paging pa
   lower(memory.available, available);
 }
 
-// The group of this process and its parents, up to the mount point. `path` is the group's path from the root of all
-// groups, `root` the path of the group that is mounted at `mount`; they differ inside containers.
+// The group of this process and its parents, up to the mount point. `path` is the path of the group from the root of
+// all groups, `root` that of the group mounted at `mount`; they differ inside containers.
 template <class Bound>
 void walk(std::string_view path, std::string_view root, std::string_view mount, Bound bound) {
   if (root == "/") root = {};

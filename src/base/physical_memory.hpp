@@ -1,6 +1,5 @@
-// How much memory the machine, or the control groups of this process, can provide. It is read from the operating system
-// each time, because limits and usage change. On systems other than Linux, only the installed memory is known, or
-// nothing.
+// The memory that the machine, or the control groups of this process, can provide. It is read each time, because limits
+// and usage change. Systems other than Linux report the installed memory at most.
 #ifndef SYNFIRE_BASE_PHYSICAL_MEMORY_HPP
 #define SYNFIRE_BASE_PHYSICAL_MEMORY_HPP
 
@@ -10,7 +9,6 @@ namespace synfire::core {
 
 enum class Paging { pageable, pinned };  // whether the memory may be swapped out
 
-// The smallest of several bounds, and its source.
 struct MemoryBound {
   uint64_t bytes = UINT64_MAX;
   bool of_group = false;  // set by a control group, not by the machine

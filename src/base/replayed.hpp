@@ -1,6 +1,5 @@
-// An object that replays compute with, one at a time: what a launch must know of it, such as of a layer. Replays that
-// use it run in the order of one stream, and what the host has changed since the last launch is brought to the device
-// before the next one.
+// An object that replays compute with, one at a time, such as a layer. Its replays run in the order of one stream, and
+// changes by the host since the last launch are brought to the device before the next one.
 #ifndef SYNFIRE_BASE_REPLAYED_HPP
 #define SYNFIRE_BASE_REPLAYED_HPP
 
@@ -18,24 +17,24 @@ class Replayed : public Child {
  public:
   Replayed* replayed() noexcept final { return this; }
 
-  // Of pictures and profilers: printable names of its kind, "lif" of "layer", and its shape, "f32 [16, 1, 128]".
+  // Printable names for pictures and profilers: its kind, "lif" of "layer", and its shape, "f32 [16, 1, 128]".
   virtual std::string short_name() const = 0;
   virtual std::string shape_text() const = 0;
   const char* noun() const noexcept { return name_.noun; }
 
   // ---- order
-  // Called before work on a stream. Throws WRONG_ORDER while a replay on another stream may be running or is being
-  // launched by another thread. Takes no lock as long as only one stream is used. A null replayer is an eager call,
-  // which is not in flight when it returns. A launch publishes its stream before it reads stream_ (Exclusive), and a
-  // move writes stream_ before it reads the launches, so of two threads at least one sees the other.
+  // Called before work on a stream; a null replayer is an eager call, which is complete when it returns. Throws
+  // WRONG_ORDER while a replay on another stream may be running or is being launched. Takes no lock while only one
+  // stream is used. A launch publishes its stream before it reads stream_ (Exclusive), and a move writes stream_ before
+  // it reads the launches, so at least one of two threads sees the other.
   void order_on(const Replayer* replayer, StreamId stream) {
     if (stream_.load(std::memory_order_seq_cst) != stream) [[unlikely]]
       move_to(replayer, stream);
   }
   void add_replayer(Replayer& replayer);
   void remove_replayer(Replayer& replayer) noexcept;
-  // If a launch is the computation itself, only one thread at a time runs replays with the object; a callback of one
-  // may launch others. Returns false if another thread is running one.
+  // Used if a launch is the computation itself: only one thread at a time runs replays with the object, and their
+  // callbacks may launch others. Returns false if another thread is running one.
   bool enter() noexcept {
     const void* const here = this_thread();
     if (owner_.load(std::memory_order_relaxed) != here) {
@@ -49,25 +48,22 @@ class Replayed : public Child {
   void leave() noexcept {
     if (--entered_ == 0) owner_.store(nullptr, std::memory_order_release);
   }
-  // Throws WRONG_ORDER for a launch that could not enter.
   [[noreturn]] void fail_entered() const;
 
   // ---- changes by the host
-  // Whether a refresh has something to do.
   bool has_changed() const noexcept {
     return uploaded_version_.load(std::memory_order_relaxed) != version_.load(std::memory_order_acquire);
   }
-  // Brings the changes to the device in stream order. Does nothing if there are none.
   void refresh(synfire_stream stream) {
     if (has_changed()) upload_changes(stream);
   }
-  // Before a refresh that no stream orders after replays in flight: waits for them if there are changes.
+  // Waits for replays in flight if there are changes. Called before a refresh that no stream orders after them.
   void settle() {
     if (has_changed()) wait_for_replays();
   }
 
  protected:
-  // What errors call it: the rule of launches that are out of order, and "layer".
+  // Its names in errors: the rule of launches that are out of order, and "layer".
   struct Name {
     const char* rule;
     const char* noun;
@@ -76,10 +72,10 @@ class Replayed : public Child {
 
   // Ends with set_uploaded().
   virtual void upload_changes(synfire_stream stream) = 0;
-  // Waits until every replay that uses the object and was launched before this call is done.
+  // Waits until every replay with the object that was launched before this call is done.
   void wait_for_replays();
 
-  // The version of what the host has set, and the one that the device has or will have in stream order.
+  // The version that the host has set, and the one that the device has or will have in stream order.
   uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   uint64_t uploaded_version() const noexcept {
     return uploaded_version_.load(std::memory_order_relaxed) & ~upload_again_bit;
@@ -102,13 +98,13 @@ class Replayed : public Child {
   const Name name_;
   Mutex replayers_mutex_;  // the list, and changes of stream_
   std::vector<Replayer*> replayers_;
-  // If launches compute: the thread that is running replays with this object, and how often it has entered. Only that
-  // thread reads the count.
+  // If launches compute: the thread that runs replays with this object, and how often it has entered (read by it
+  // alone).
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;
 
-  // What every launch reads, in one cache line. It comes last, so that what launches read of a derived class follows in
-  // the same line.
+  // Members that every launch reads, in one cache line. They come last, so that those of a derived class share the
+  // line.
   alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // of all work in flight
   std::atomic<uint64_t> version_{1};
   std::atomic<uint64_t> uploaded_version_{upload_again_bit};  // and whether it must be uploaded again

@@ -1,4 +1,4 @@
-// What objects know of the graphs that replay operations on them.
+// The interface through which objects know the graphs that replay operations on them.
 #ifndef SYNFIRE_BASE_REPLAYER_HPP
 #define SYNFIRE_BASE_REPLAYER_HPP
 
@@ -8,14 +8,12 @@
 
 namespace synfire::core {
 
-// Replays operations on an object: a call on the object may have to wait for it.
 class Replayer {
  public:
   // The stream of a launch that is in progress, or null.
   virtual StreamId launching_on() const noexcept = 0;
   // The stream of the last launch: all replays in flight are on it.
   virtual StreamId last_stream() const noexcept = 0;
-  // Replays launched and finished so far.
   virtual uint64_t launched() const noexcept = 0;
   virtual uint64_t finished() const noexcept = 0;
   // Throws if the device is lost.

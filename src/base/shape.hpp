@@ -17,11 +17,10 @@ struct Shape {
   std::span<const int64_t> all() const noexcept { return {lengths, static_cast<size_t>(rank)}; }
 };
 
-// Whether an array of these lengths may lie in a buffer of this shape. Lengths of 1 are ignored. A buffer with one
-// other length, or none, is a plain array, which takes any shape.
+// Returns true if a buffer of this shape can hold an array of these lengths. Lengths of 1 are ignored. A buffer with
+// one other length, or none, is a plain array, which fits any shape.
 bool fits(const Shape& shape, std::span<const int64_t> lengths) noexcept;
 
-// "[20, 1, 64]".
 std::string lengths_text(std::span<const int64_t> lengths);
 
 }  // namespace synfire::core

@@ -1,5 +1,5 @@
-// The order of replays that share an object: any number may read it at a time, on any streams, but what writes it must
-// be ordered with everything else that uses it.
+// The order of replays that share an object: any number may read it at once, on any streams, but a writer must be
+// ordered with all other uses.
 #ifndef SYNFIRE_BASE_SHARED_ORDER_HPP
 #define SYNFIRE_BASE_SHARED_ORDER_HPP
 
@@ -12,7 +12,7 @@
 
 namespace synfire::core {
 
-// What an object that replays share is called in errors.
+// The names in errors of an object that replays share.
 struct SharedName {
   const char* rule;
   const char* noun;
@@ -21,7 +21,6 @@ struct SharedName {
 class SharedOrder {
  public:
   explicit SharedOrder(const SharedName& name) noexcept : name_(name) {}
-  // Throws WRONG_ORDER for a launch that found another thread in the way.
   [[noreturn]] void fail_entered() const;
 
   // Allocates: called when a graph is instantiated.
@@ -29,9 +28,9 @@ class SharedOrder {
   void remove(Replayer& replayer) noexcept;
 
   // Called before work on a stream; a null replayer is an eager call. Throws WRONG_ORDER while a replay on another
-  // stream may be running, unless both only read. Takes no lock as long as the streams stay the same. A launch
-  // publishes its stream before it reads these two, and move() writes them before it reads the launches, so of two
-  // threads at least one sees the other.
+  // stream may be running, unless both only read. Takes no lock while the streams stay the same. A launch publishes its
+  // stream before it reads these two, and move() writes them before it reads the launches, so at least one of two
+  // threads sees the other.
   void use_on(const Replayer* replayer, StreamId stream, bool writes) {
     const StreamId readers = readers_.load(std::memory_order_seq_cst), writer = writer_.load(std::memory_order_seq_cst);
     const bool known = writes ? readers == stream && writer == stream
@@ -40,14 +39,13 @@ class SharedOrder {
       move(replayer, stream, writes);
   }
 
-  // If a launch is the computation itself: one thread writes, or any number read. A callback of the writer's replay may
-  // launch others. Returns false if another thread is in the way.
+  // Used if a launch is the computation itself: one thread writes, or any number read. A callback of the writer's
+  // replay may launch others. Returns false if another thread is in the way.
   bool enter(bool writes) noexcept;
   void leave() noexcept;
 
-  // Waits until every replay launched before this call is done.
   void wait();
-  // Whether a live graph uses the object, or writes it.
+  // True if a live graph uses the object, or writes it.
   bool is_used(bool writes) const;
 
  private:
@@ -73,7 +71,6 @@ class SharedOrder {
   std::vector<Entry> entries_;
 };
 
-// An object that replays share, such as a synapse.
 class SharedObject : public Child {
  public:
   SharedObject* shared() noexcept final { return this; }

@@ -30,8 +30,7 @@ struct Reading {
   int64_t ns, count, uncertain_ns;
 };
 
-// Reads both clocks at one moment: of a few readings, takes the one that took least time, so that an interruption does
-// no harm.
+// Reads both clocks at one moment: keeps the fastest of a few readings, so that an interruption does no harm.
 Reading read_both() noexcept {
   Reading best = {0, 0, INT64_MAX};
   for (int i = 0; i < 8; ++i) {
@@ -48,8 +47,8 @@ constexpr double agreement = 1e-3;  // a reading is uncertain by 50 ns, 1/4000 o
 
 }  // namespace
 
-// The counter's rate is one on which two windows agree. If they do not agree, because the thread was interrupted in
-// every reading or the counter is not constant as it claims, the steady clock is used.
+// Accepts a rate on which two windows agree. If none do, because of interruptions or a counter that is not constant
+// after all, the steady clock is used.
 StampClock StampClock::find() noexcept {
   StampClock clock;
   if (!has_invariant_counter()) return clock;
@@ -89,8 +88,7 @@ constinit StampClock the_clock;
 
 }  // namespace
 
-// No thread waits for another one, which might not exist after a fork: two threads that get here at once both
-// calibrate.
+// No thread waits for another one, which might not exist after a fork: two threads at once both calibrate.
 StampClock StampClock::of_this_machine() noexcept {
   if (found_state.load(std::memory_order_acquire) == known) return the_clock;
   const StampClock clock = find();

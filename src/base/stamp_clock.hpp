@@ -1,5 +1,4 @@
-// Two clocks: the steady clock, and stamps for the path of a launch. Stamps come from the processor's counter, which
-// takes 9 ns to read instead of 22 (AMD EPYC).
+// Two clocks: the steady clock, and cheaper stamps from the processor's counter for the path of a launch.
 #ifndef SYNFIRE_BASE_STAMP_CLOCK_HPP
 #define SYNFIRE_BASE_STAMP_CLOCK_HPP
 
@@ -10,13 +9,13 @@ namespace synfire::core {
 // Nanoseconds of a steady clock.
 int64_t now_ns() noexcept;
 
-// Stamps have the unit of their clock. Stamps of two threads may differ by the offset between their processors'
+// Stamps have the unit of their clock. Those of two threads may differ by the offset between their processors'
 // counters.
 class StampClock {
  public:
   // Stamps are nanoseconds of the steady clock.
   StampClock() = default;
-  // The cheapest clock of this machine. It is determined once per process, in less than a millisecond.
+  // The cheapest clock of this machine, determined once per process in less than a millisecond.
   static StampClock of_this_machine() noexcept;
 
   int64_t now() const noexcept {
@@ -26,7 +25,6 @@ class StampClock {
 #endif
     return now_ns();
   }
-  // How long ago a stamp was taken; never negative.
   int64_t ns_since(int64_t stamp) const noexcept {
     const int64_t passed = now() - stamp;
     return passed <= 0 ? 0 : static_cast<int64_t>(static_cast<double>(passed) * ns_per_count_);

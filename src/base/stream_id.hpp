@@ -19,7 +19,7 @@ inline bool is_of_each_thread(synfire_stream stream) noexcept {
   return reinterpret_cast<uintptr_t>(stream) == 2;
 }
 inline StreamId stream_of_this_thread() noexcept {
-  // Threads are numbered, because the address of a thread-local object may be reused after the thread has ended.
+  // Threads are numbered, because the address of a thread-local object may be used again.
   static constinit std::atomic<uintptr_t> n_threads{0};
   static constinit thread_local uintptr_t number = 0;
   if (number == 0) number = n_threads.fetch_add(1, std::memory_order_relaxed) + 1;

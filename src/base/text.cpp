@@ -41,7 +41,6 @@ size_t character(std::string_view text) noexcept {
   return control ? 0 : length;
 }
 
-// Calls put(piece) for each piece of the printable text, until it returns false.
 template <class Put>
 void for_each_piece(std::string_view text, Put put) {
   constexpr char digits[] = "0123456789abcdef";

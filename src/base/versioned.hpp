@@ -1,5 +1,5 @@
-// An object whose contents have a version, which grows with every write that the library makes or is told of. What was
-// made from them, such as a tape, is stale when the version has changed.
+// An object whose contents have a version, which grows with every write that the library makes or is told of. Results
+// made from an older version, such as a tape, are stale.
 #ifndef SYNFIRE_BASE_VERSIONED_HPP
 #define SYNFIRE_BASE_VERSIONED_HPP
 
@@ -14,7 +14,7 @@ class Versioned {
   void mark_written() noexcept { writes_.add(); }
   // The part of a writer that writes repeatedly.
   WriteCount& writes() noexcept { return writes_; }
-  // Whether a write of this memory of the object is a new version.
+  // True if a write of this memory of the object is a new version.
   virtual bool counts(const View& memory) const noexcept = 0;
 
  protected:

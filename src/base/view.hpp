@@ -1,5 +1,5 @@
-// A view: a range of memory of a known kind, and the layout of its elements. Operations see memory as views. Whoever
-// makes a view checks it and keeps the memory alive.
+// A view: a range of memory of a known kind, and the layout of its elements, as operations see it. Whoever makes a view
+// checks it and keeps the memory alive.
 #ifndef SYNFIRE_BASE_VIEW_HPP
 #define SYNFIRE_BASE_VIEW_HPP
 
@@ -22,11 +22,11 @@ struct View {
   int32_t memory = SYNFIRE_MEMORY_DEVICE;
   uint64_t bytes = 0;       // up to the end of the last element
   Object* owner = nullptr;  // the buffer or layer that owns the memory; null: the replay does
-  // Lengths, in elements or packed words. With rank 0, only the number of bytes is known. All dimensions but the first
-  // are contiguous.
+  // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All dimensions but the first are
+  // contiguous.
   int32_t rank = 0;
-  // From 1 on: the entries of an operation that have this number see the same memory here. If nobody owns it, it is
-  // scratch memory that keeps its contents from entry to entry. 0: the view is of one entry.
+  // From 1 on: entries of an operation with this number see the same memory. Without an owner it is scratch memory that
+  // keeps its contents from entry to entry. 0: the view is of one entry.
   int32_t shared = 0;
   int64_t shape[max_rank] = {};
 
@@ -45,10 +45,8 @@ struct View {
     for (int32_t i = dimension + 1; i < rank; ++i) elements *= shape[i];
     return elements;
   }
-  // Whether there are gaps between the steps.
   bool is_padded() const noexcept { return rank > 0 && shape[0] > 1 && pitch != row(); }
 
-  // The same view with these lengths and the same pitch.
   View shaped(std::initializer_list<int64_t> lengths) const noexcept {
     View view = *this;
     view.rank = 0;

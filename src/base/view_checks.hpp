@@ -1,6 +1,5 @@
-// Checks that every operation makes of its lengths and buffers: lengths that can be addressed, a kind of memory that
-// the device can compute on, the right type and shape, and room for the rows at the buffer's pitch. Checks of overlap
-// are in operands.hpp.
+// Checks that every operation makes of its lengths and buffers: addressable lengths, memory that the device can compute
+// on, the right type and shape, and room for the rows at the buffer's pitch. operands.hpp checks overlap.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -16,11 +15,10 @@ namespace synfire::core {
 enum class Zero { refused, means_one };
 void check_length(const char* rule, const char* name, int64_t value, Zero zero = Zero::refused);
 
-// Whether an array of these lengths, each at least 1, has less than 2^62 bytes in every type, also when its steps or
-// elements are rounded up to whole words.
+// True if an array of these lengths, each at least 1, has less than 2^62 bytes in every type, also with its steps or
+// elements rounded up to whole words.
 bool is_addressable(std::initializer_list<int64_t> lengths);
 
-// Refuses memory that the device cannot compute on.
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
 
 // Refuses a buffer whose elements are of none of these types: "desc.rates holds f64; f32, f16 or bf16 is needed".
@@ -30,7 +28,7 @@ void check_type(const Buffer& buffer, const char* name, std::initializer_list<in
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
 // The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
-// steps, or 1 if there are none. `shape` is for the error text.
+// steps, or 1. `shape` is for the error text.
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
              bool host_device);
 

@@ -1,5 +1,5 @@
-// Waits for the device in a call that may block: yields to other threads, and checks now and then whether the device is
-// alive. Waits for a ticket, with their policies, are in graph_replay.cpp.
+// Waits for the device in a call that may block: yields to other threads, and checks now and then that the device is
+// alive. Waits for a ticket are in graph_replay.cpp.
 #ifndef SYNFIRE_BASE_WAIT_UNTIL_HPP
 #define SYNFIRE_BASE_WAIT_UNTIL_HPP
 

@@ -1,5 +1,5 @@
-// Counts how often something was written, as far as the library knows. Any thread may count, and the sum never falls.
-// One writer may own a part of the sum, in which it counts without a locked instruction.
+// Counts writes, as far as the library knows. Any thread may count, and the sum never falls. One writer may own a part
+// of the sum, in which it counts without a locked instruction.
 #ifndef SYNFIRE_BASE_WRITE_COUNT_HPP
 #define SYNFIRE_BASE_WRITE_COUNT_HPP
 

@@ -1,4 +1,4 @@
-// The element types of safetensors: their names in the format, their sizes, and the one NaN that Synfire writes.
+// The element types of safetensors: names, sizes, and the one NaN that Synfire writes.
 #ifndef SYNFIRE_FILES_DTYPE_HPP
 #define SYNFIRE_FILES_DTYPE_HPP
 
@@ -13,11 +13,11 @@ enum class Dtype : int32_t { unknown, boolean, u8, i8, u16, i16, f16, bf16, u32,
 
 const char* name_of(Dtype dtype) noexcept;  // "F32"
 Dtype dtype_named(std::string_view name) noexcept;
-// Of one element; 0 for Dtype::unknown.
+// Bytes of one element; 0 for Dtype::unknown.
 uint64_t bytes_of(Dtype dtype) noexcept;
 
 // Replaces every NaN by the positive quiet one without a payload, because the bits of a computed NaN depend on the
-// machine. Types without NaNs are left as they are.
+// machine.
 void canonicalize_nans(Dtype dtype, std::span<std::byte> elements) noexcept;
 
 }  // namespace synfire::files

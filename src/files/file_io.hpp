@@ -1,5 +1,5 @@
-// What reading and writing whole files needs of an operating system. file_io_posix.cpp has it for POSIX and
-// file_io_windows.cpp for Windows; nothing else in this room calls a system.
+// The operating system's part of reading and writing whole files: file_io_posix.cpp and file_io_windows.cpp. Nothing
+// else in this room calls a system.
 #ifndef SYNFIRE_FILES_FILE_IO_HPP
 #define SYNFIRE_FILES_FILE_IO_HPP
 
@@ -10,7 +10,7 @@
 
 namespace synfire::files {
 
-// A file that is read from its start. Paths are UTF-8. Throws a Failure: SYN-FILE-OPEN, SYN-FILE-READ.
+// A file that is read from its start. Paths are UTF-8. Throws SYN-FILE-OPEN or SYN-FILE-READ.
 class InputFile {
  public:
   explicit InputFile(const char* path);
@@ -19,7 +19,6 @@ class InputFile {
   ~InputFile();
 
   uint64_t size() const noexcept { return size_; }  // when it was opened
-  // The next bytes, all of them.
   void read(std::span<std::byte> to);
 
  private:
@@ -28,9 +27,8 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// A file that takes the place of the one at `path`, or of none, with commit(). Until then its bytes are in a temporary
-// file in the same folder, named ".synfire-PROCESS-NUMBER.tmp", which the destructor removes. Throws a Failure:
-// SYN-FILE-WRITE.
+// A file that replaces the one at `path`, if any, with commit(). Until then its bytes are in a temporary file in the
+// same folder, ".synfire-PROCESS-NUMBER.tmp", which the destructor removes. Throws SYN-FILE-WRITE.
 class ReplacementFile {
  public:
   explicit ReplacementFile(const char* path);
@@ -39,7 +37,7 @@ class ReplacementFile {
   ~ReplacementFile();
 
   void write(std::span<const std::byte> bytes);
-  // On the disk before it takes the place, so that a loss of power leaves the old file or the new one.
+  // Flushes the new file before renaming it, so a power loss leaves either the old file or the new one.
   void commit();
 
  private:

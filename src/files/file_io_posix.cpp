@@ -35,7 +35,6 @@ std::string shown_path(const std::string& path) {
   core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown_path(path).c_str());
 }
 
-// Calls a function of the system again if a signal interrupted it.
 template <class Call>
 auto repeated(Call call) {
   auto result = call();
@@ -47,7 +46,7 @@ void close_file(intptr_t file) noexcept {
   if (file >= 0) ::close(static_cast<int>(file));
 }
 
-// Follows all symbolic links in the path. The file at the end of them need not exist yet.
+// Follows all symbolic links in the path. The file at their end need not exist yet.
 std::string without_links(const std::string& path) {
   std::string at = path;
   constexpr int most_links = 40;  // as Linux follows
@@ -64,8 +63,8 @@ std::string without_links(const std::string& path) {
   fail_system("SYN-FILE-WRITE", path, "written", ELOOP);
 }
 
-// A write beyond the size that files may have (RLIMIT_FSIZE) raises SIGXFSZ, which ends a process that does not expect
-// it. While this object lives, the calling thread does not get that signal, and the write fails with EFBIG.
+// Writing beyond the largest size of files (RLIMIT_FSIZE) raises SIGXFSZ, which ends an unprepared process. While this
+// object lives, the calling thread does not get the signal, and the write fails with EFBIG.
 class WithoutSizeSignal {
  public:
   WithoutSizeSignal() noexcept {
@@ -85,7 +84,7 @@ class WithoutSizeSignal {
     sigset_t pending;
     ::sigemptyset(&pending);
     ::sigpending(&pending);
-    // The write may have raised the signal, which is then discarded. A signal that was pending before stays pending.
+    // Discards the signal if the write raised it. One that was pending before stays pending.
     if (!was_pending_ && ::sigismember(&pending, SIGXFSZ) == 1) take();
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;
@@ -109,7 +108,7 @@ class WithoutSizeSignal {
 }  // namespace
 
 InputFile::InputFile(const char* path) : path_(path) {
-  // Without O_NONBLOCK a named pipe that nobody writes to would be waited for.
+  // O_NONBLOCK: does not wait for a writer of a named pipe.
   const int file = repeated([&] { return ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (file < 0) fail_system("SYN-FILE-OPEN", path_, "opened", errno);
   struct stat status = {};
@@ -141,7 +140,7 @@ void InputFile::read(std::span<std::byte> to) {
 }
 
 ReplacementFile::ReplacementFile(const char* path) : path_(path) {
-  target_ = without_links(path_);  // what a symbolic link refers to is replaced or made, not the link
+  target_ = without_links(path_);  // the target of a symbolic link is replaced or made, not the link
   mode_t mode = 0666;
   struct stat status = {};
   if (::stat(target_.c_str(), &status) == 0) {
@@ -149,7 +148,7 @@ ReplacementFile::ReplacementFile(const char* path) : path_(path) {
     // Renaming would replace a file that is protected from writing.
     if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
       fail_system("SYN-FILE-WRITE", path_, "written", errno);
-    mode = status.st_mode & 0777;  // nobody gets access to the new bytes who had none to the old ones
+    mode = status.st_mode & 0777;  // nobody gains access to the file
   }
   const std::string folder = target_.substr(0, target_.rfind('/') + 1);
   constexpr int most_tries = 1000;  // files that earlier processes of this number left when they were killed
@@ -183,7 +182,8 @@ void ReplacementFile::commit() {
     fail_system("SYN-FILE-WRITE", path_, "written", errno);
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_system("SYN-FILE-WRITE", path_, "replaced", errno);
   temporary_.clear();
-  // The new name, too, should outlast a loss of power. Not every file system can be told so, and the file is in place.
+  // The new name should outlast a power loss too. Not every file system supports this, and the file is in place
+  // already.
   const std::string folder = target_.substr(0, target_.rfind('/') + 1);
   const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;

@@ -61,7 +61,7 @@ std::wstring wide(const std::string& text) {
   return result;
 }
 
-// Absolute, in the form that has no limit of 260 characters. Throws under `rule`.
+// An absolute path in the form without the limit of 260 characters. Throws under `rule`.
 std::wstring system_path(const char* rule, const std::string& path, const char* what) {
   SetLastError(ERROR_INVALID_NAME);
   const std::wstring given = wide(path);
@@ -84,7 +84,6 @@ struct Closed {
 };
 using File = std::unique_ptr<std::remove_pointer_t<HANDLE>, Closed>;
 
-// Null, with the system's last error set, if it cannot be opened.
 File opened(const std::wstring& path, DWORD access, DWORD how, DWORD flags) {
   constexpr DWORD shared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
   const HANDLE file = CreateFileW(path.c_str(), access, shared, nullptr, how, flags, nullptr);
@@ -98,7 +97,7 @@ bool is_regular(HANDLE file) {
          (info.FileAttributes & FILE_ATTRIBUTE_DIRECTORY) == 0;
 }
 
-// Whether the path itself, not what it leads to, is a symbolic link or another reparse point.
+// True if the path itself, not its target, is a symbolic link or another reparse point.
 bool is_link(const std::wstring& path) noexcept {
   const DWORD attributes = GetFileAttributesW(path.c_str());
   return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
@@ -112,7 +111,7 @@ void close_file(intptr_t file) noexcept {
   if (file != -1) CloseHandle(handle_of(file));
 }
 
-// These members are UTF-8, so that the class is the same on every system.
+// These members are UTF-8 on every system.
 std::string narrow(const std::wstring& text) {
   const int length = static_cast<int>(text.size());
   const int n = WideCharToMultiByte(CP_UTF8, 0, text.data(), length, nullptr, 0, nullptr, nullptr);
@@ -125,7 +124,7 @@ std::string narrow(const std::wstring& text) {
 
 InputFile::InputFile(const char* path) : path_(path) {
   const std::wstring name = system_path("SYN-FILE-OPEN", path_, "opened");
-  // A folder opens only with this flag, and is then recognised as one.
+  // A folder opens with this flag only, and is then recognised.
   File file = opened(name, GENERIC_READ, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS);
   if (!file) fail_system("SYN-FILE-OPEN", path_, "opened", GetLastError());
   if (!is_regular(file.get())) fail_kind("SYN-FILE-OPEN", path_);
@@ -155,7 +154,7 @@ ReplacementFile::ReplacementFile(const char* path) : path_(path) {
   std::wstring target = system_path("SYN-FILE-WRITE", path_, "written");
   if (const File old = opened(target, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS)) {
     if (!is_regular(old.get())) fail_kind("SYN-FILE-WRITE", path_);
-    // What a symbolic link refers to is replaced, not the link.
+    // The target of a symbolic link is replaced, not the link.
     std::wstring resolved(MAX_PATH, L'\0');
     for (;;) {
       const DWORD n = GetFinalPathNameByHandleW(old.get(), resolved.data(), static_cast<DWORD>(resolved.size()), 0);
@@ -192,7 +191,7 @@ ReplacementFile::~ReplacementFile() {
   try {
     DeleteFileW(wide(temporary_).c_str());
   } catch (...) {
-    // No memory for the name: the file stays, and later ones step around it.
+    // No memory for the name: the file stays, and later ones avoid it.
   }
 }
 
@@ -207,8 +206,8 @@ void ReplacementFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-// The new file has the access rights that its folder passes on. ReplaceFileW() would keep the old file's, but can fail
-// with the old file renamed.
+// The new file gets the access rights of its folder. ReplaceFileW() would keep those of the old file, but can fail
+// after renaming it.
 void ReplacementFile::commit() {
   if (!FlushFileBuffers(handle_of(file_))) fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
   const std::wstring from = wide(temporary_), to = wide(target_);

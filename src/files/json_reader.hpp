@@ -1,5 +1,5 @@
-// Reads JSON from memory, value by value: the caller says what comes next and gets it, or a JsonError. Nothing is
-// built, so what is allocated is what the caller keeps, and one string at a time.
+// Reads JSON from memory, value by value: the caller says what comes next and gets it, or a JsonError. Memory is
+// allocated for one string at a time only.
 #ifndef SYNFIRE_FILES_JSON_READER_HPP
 #define SYNFIRE_FILES_JSON_READER_HPP
 
@@ -19,7 +19,7 @@ struct JsonError {
 
 class JsonReader {
  public:
-  // The text must remain. Every function throws a JsonError if something else follows.
+  // The text must outlive the reader. Every function throws a JsonError if something else follows.
   explicit JsonReader(std::string_view text) noexcept : text_(text) {}
 
   // Calls member(name) for each member; it must read the member's value.
@@ -27,13 +27,13 @@ class JsonReader {
   // Calls element() for each element; it must read it.
   void array(core::FunctionRef<void()> element);
   std::string string();
-  int64_t length();  // a whole number from 0 to 2^63 - 1
+  int64_t length();  // an integer from 0 to 2^63 - 1
   void end();        // only white space follows
 
  private:
   [[noreturn]] void fail(const char* expected) const { throw JsonError{at_, expected}; }
   void skip_space() noexcept;
-  // Whether the next character after white space is this one, which is then read.
+  // Reads the next character after white space if it is this one.
   bool take(char character) noexcept;
   void require(char character, const char* expected);
   void append_escape(std::string& text);

@@ -1,5 +1,5 @@
-// What reader and writer of safetensors agree on: a file is the length of its header (8 bytes, little-endian), the
-// header (JSON), and the bytes of the tensors, little-endian and end to end.
+// The layout of a safetensors file: the length of the header (8 bytes, little-endian), the header (JSON), and the bytes
+// of the tensors, little-endian and end to end.
 #ifndef SYNFIRE_FILES_LAYOUT_HPP
 #define SYNFIRE_FILES_LAYOUT_HPP
 
@@ -15,11 +15,10 @@ inline constexpr uint64_t length_bytes = 8;              // in front of the head
 inline constexpr uint64_t longest_header = 100'000'000;  // readers of other projects have this limit too
 inline constexpr std::string_view metadata_name = "__metadata__";
 
-// The bytes of a tensor, or its elements if the type is unknown. Throws SYN-FILE-OVERFLOW from 2^63 on; lengths of 0 do
-// not hide a product that large.
+// Bytes of a tensor, or elements if the type is unknown. Throws SYN-FILE-OVERFLOW from 2^63 on, even if a length is 0.
 uint64_t checked_size(std::string_view name, Dtype dtype, std::span<const int64_t> shape);
 
-// A name, a shape, as error texts show them: cut if they are long.
+// A name or a shape for error texts, cut if it is long.
 std::string shown(std::string_view name);
 std::string shown(std::span<const int64_t> shape);
 

@@ -27,7 +27,7 @@ void check_size(uint64_t file_size) {
                         number(file_size));
 }
 
-// From the first bytes of a file of this size.
+// Reads it from the first bytes of a file of this size.
 uint64_t header_length(std::span<const std::byte, length_bytes> first, uint64_t file_size) {
   uint64_t length = 0;
   std::memcpy(&length, first.data(), sizeof length);
@@ -40,7 +40,7 @@ uint64_t header_length(std::span<const std::byte, length_bytes> first, uint64_t 
   return length;
 }
 
-// The JSON of a header. Texts of refusals name the tensor that is being read.
+// Reads the JSON of a header. Texts of refusals name the tensor that is being read.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view header) : header_(header), json_(header) {}

@@ -1,5 +1,5 @@
-// Reads safetensors, written by anyone: header keys in any order, any padding, metadata, types that are not known here.
-// Everything that the header says is checked against the size of the file before memory is allocated for it.
+// Reads safetensors from any writer: keys in any order, any padding, metadata, unknown types. The header is checked
+// against the size of the file before memory is allocated.
 #ifndef SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 #define SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 
@@ -28,16 +28,15 @@ class SafetensorsFile {
   };
   using Metadata = std::map<std::string, std::string, std::less<>>;
 
-  // Both throw a Failure unless the file is whole and what the format says. The memory must remain; a file is read
-  // completely and closed.
+  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read completely and
+  // closed.
   static SafetensorsFile from_memory(std::span<const std::byte> file);
   static SafetensorsFile from_file(const char* path);
 
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }  // sorted by name
   const Metadata& metadata() const noexcept { return metadata_; }
-  // Null if there is none.
   const Tensor* find(std::string_view name) const noexcept;
-  // The bytes of a tensor; throws a Failure unless the file has it with this type and shape.
+  // Throws unless the file has the tensor with this type and shape.
   std::span<const std::byte> bytes(std::string_view name, Dtype dtype, std::span<const int64_t> shape) const;
 
  private:
@@ -45,7 +44,6 @@ class SafetensorsFile {
     void operator()(std::byte* data) const noexcept;
   };
   SafetensorsFile() = default;
-  // The header of a file with `data_size` bytes behind it.
   void read_header(std::string_view header, uint64_t data_size);
   void check_offsets(uint64_t data_size) const;
   void attach(std::span<const std::byte> data) noexcept;

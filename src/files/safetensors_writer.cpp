@@ -33,7 +33,7 @@ void append_string(std::string& json, std::string_view text) {
 
 }  // namespace
 
-// The header, with its length in front and its padding behind, and the tensors in the order of their bytes.
+// The header with its length and padding, and the tensors in the order of their bytes.
 struct SafetensorsWriter::Layout {
   std::string header;
   std::vector<const Tensor*> tensors;

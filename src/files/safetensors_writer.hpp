@@ -1,6 +1,6 @@
 // Writes safetensors. The bytes depend on names, types, shapes, values and metadata only, not on the order of the
-// calls: metadata are sorted by key; tensors by the size of their elements, largest first, so that each lies aligned to
-// its elements, then by name. The header is padded with spaces to a multiple of 8 bytes. There are no time stamps.
+// calls: metadata are sorted by key, tensors by decreasing size of their elements, which aligns each, then by name. The
+// header is padded with spaces to a multiple of 8 bytes.
 #ifndef SYNFIRE_FILES_SAFETENSORS_WRITER_HPP
 #define SYNFIRE_FILES_SAFETENSORS_WRITER_HPP
 
@@ -17,25 +17,25 @@
 
 namespace synfire::files {
 
-// Every function throws a Failure and is then without effect, except on memory that it was to write.
+// A function that throws has no effect, except on memory that it was to write.
 class SafetensorsWriter {
  public:
-  // Puts the bytes of a tensor, row-major and little-endian, into memory of their size.
+  // Writes the bytes of a tensor, row-major and little-endian.
   using Fill = std::function<void(std::span<std::byte>)>;
 
-  // The bytes are read whenever the file is written, and must remain. Computed floating-point numbers should have
-  // passed canonicalize_nans().
+  // The bytes are read whenever the file is written, and must remain. Pass computed floating-point numbers through
+  // canonicalize_nans() first.
   void add(std::string_view name, Dtype dtype, std::span<const int64_t> shape, std::span<const std::byte> bytes);
-  // For tensors that lie elsewhere: `fill` is called whenever the file is written. What it throws is passed on.
+  // `fill` is called whenever the file is written. Its exceptions are passed on.
   void add_filled(std::string_view name, Dtype dtype, std::span<const int64_t> shape, Fill fill);
   void set_metadata(std::string_view key, std::string_view value);
 
-  // Of the file, in bytes. Needs no tensor's bytes.
+  // Bytes of the file. Needs no tensor's bytes.
   uint64_t size() const;
-  // Into the first size() bytes of the memory.
+  // Writes to the first size() bytes of the memory.
   void write(std::span<std::byte> memory) const;
   std::vector<std::byte> bytes() const;
-  // Replaces the file as a whole, or not at all. Needs memory for the largest tensor that is filled.
+  // Replaces the file as a whole, or not at all. Needs memory for the largest filled tensor.
   void write_file(const char* path) const;
 
  private:

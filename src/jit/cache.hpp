@@ -1,6 +1,5 @@
-// Compiled code on disk, shared by all processes of a user. An entry appears whole or not at all, carries a sum over
-// its bytes, and is taken only from a folder and a file that belong to this user; whatever else is found there is
-// compiled again.
+// Compiled code on disk, shared by all processes of a user. An entry appears whole or not at all, carries a checksum,
+// and is used only if the folder and the file belong to this user; anything else is compiled again.
 #ifndef SYNFIRE_JIT_CACHE_HPP
 #define SYNFIRE_JIT_CACHE_HPP
 
@@ -13,17 +12,16 @@ namespace synfire::jit {
 
 class Cache {
  public:
-  // No cache.
   Cache() = default;
-  // `wanted` is the caller's folder: one that cannot be used throws SYN-MODEL-CACHE. Null: the folder of the
-  // environment, or no cache if that cannot be used.
+  // Opens the caller's folder `wanted`, or throws SYN-MODEL-CACHE. Null: the folder of the environment, or no cache if
+  // it cannot be used.
   static Cache open(const char* wanted, uint64_t most_bytes);
 
   explicit operator bool() const noexcept { return !folder_.empty(); }
   const std::string& folder() const noexcept { return folder_; }
   std::optional<std::string> find(const Key& key) const;
-  // Removes the entries that were not used for the longest time, until the others fit. Throws SYN-MODEL-CACHE if the
-  // caller named the folder and it does not take the entry.
+  // Then removes the entries that were used least recently until the others fit. Throws SYN-MODEL-CACHE if the caller
+  // named the folder and it does not take the entry.
   void store(const Key& key, const std::string& bytes) const;
 
  private:

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t default_bytes = uint64_t{256} << 20;
-// A larger file in the place of an entry is none: compiled texts have some hundred KiB.
+// A larger file is no entry: compiled texts have some hundred KiB.
 constexpr int64_t most_entry_bytes = int64_t{64} << 20;
 // Temporary files of processes that were killed while they wrote.
 constexpr time_t forgotten_seconds = 3600;
@@ -32,7 +32,7 @@ constexpr time_t forgotten_seconds = 3600;
 struct Header {
   char magic[8];
   uint64_t low, high;  // the key
-  uint64_t bytes;      // behind the header
+  uint64_t bytes;      // after the header
   uint64_t sum_low, sum_high;
 };
 constexpr char magic[8] = {'S', 'Y', 'N', 'F', 'J', 'I', 'T', '1'};
@@ -43,7 +43,7 @@ Key sum_of(std::string_view bytes) {
   return sum;
 }
 
-// Makes a folder with those above it, for this user alone. Returns what is wrong with it, or nothing.
+// Makes a folder and its parents, for this user alone. Returns what is wrong with it, or nothing.
 std::string made(const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -67,14 +67,14 @@ std::string folder_of_environment() {
   return {};
 }
 
-// The system's own times of files advance by some milliseconds at once, in which several entries can be used.
+// The system's own file times advance in steps of milliseconds, in which several entries can be used.
 struct timespec now_exactly() {
   struct timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return now;
 }
 
-// The bytes of a file of this user's that is no link; empty if there is none, or it cannot be read.
+// The bytes of a regular file of this user, not a link; empty if there is none, or it cannot be read.
 std::string own_file(const std::string& path) {
   std::string bytes;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -136,8 +136,8 @@ void Cache::store(const Key& key, const std::string& bytes) const {
   std::memcpy(header.magic, magic, sizeof magic);
   const std::string path = path_of(key);
   try {
-    // What another user, or a link, has put in the place is removed, not written through. A folder that is not empty
-    // stays, and the entry has no place.
+    // An object of another user, or a link, is removed, not written through. A folder that is not empty stays, and the
+    // entry has no place.
     struct stat status = {};
     if (::lstat(path.c_str(), &status) == 0) {
       if (S_ISDIR(status.st_mode)) {
@@ -185,7 +185,6 @@ void Cache::make_room() const noexcept {
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec : a.used.tv_nsec < b.used.tv_nsec;
     });
-    // The newest stays, whatever its size.
     for (size_t i = 0; i + 1 < entries.size() && total > most_bytes_; ++i) {
       ::unlink(entries[i].path.c_str());
       total -= entries[i].bytes;

@@ -1,5 +1,5 @@
-// A thread for a compiler that is a library (NVRTC), with a stack of its own: the calling thread may have a small one.
-// compiler_thread_posix.cpp has it for POSIX, compiler_thread_windows.cpp for Windows.
+// A thread for a compiler that is a library (NVRTC), with a stack of its own: that of the calling thread may be small.
+// See compiler_thread_posix.cpp and compiler_thread_windows.cpp.
 #ifndef SYNFIRE_JIT_COMPILER_THREAD_HPP
 #define SYNFIRE_JIT_COMPILER_THREAD_HPP
 
@@ -11,17 +11,16 @@ namespace synfire::jit {
 
 class CompilerThread {
  public:
-  // `main` must not throw. Throws std::bad_alloc if the system has no thread to give.
+  // `main` must not throw. Throws std::bad_alloc if the system has no thread.
   explicit CompilerThread(std::function<void()> main);
-  // After join() or detach().
+  // Requires join() or detach() before.
   ~CompilerThread();
   CompilerThread(const CompilerThread&) = delete;
   CompilerThread& operator=(const CompilerThread&) = delete;
 
   void join() noexcept;
   void detach() noexcept;
-  // Its processor time so far, and the time in which it had nothing to do, as far as look() has seen. All its time
-  // where the system does not say.
+  // Its processor and idle time so far, as look() has seen. If the system does not tell, all its time.
   struct Used {
     std::chrono::nanoseconds processor{0}, idle{0};
     bool is_idle = true;  // now

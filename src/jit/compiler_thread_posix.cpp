@@ -16,7 +16,7 @@
 namespace synfire::jit {
 namespace {
 
-// The usual size of a main thread. It is address space: only pages that are touched take memory.
+// The usual size of a main thread. Only touched pages take memory.
 constexpr size_t stack_bytes = size_t{16} << 20;
 
 using Clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
-// The library's own text that models loaded at run time are compiled with: the headers of the mathematics and the
-// kernels, as they were when the library was built. embed.cmake writes their definition.
+// The library's own headers of the mathematics and the kernels, as text, with which loaded models are compiled.
+// embed.cmake writes their definition.
 #ifndef SYNFIRE_JIT_EMBEDDED_HPP
 #define SYNFIRE_JIT_EMBEDDED_HPP
 

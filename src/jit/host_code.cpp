@@ -53,7 +53,7 @@ std::string compiler() {
        "SYNFIRE_CXX");
 }
 
-// As src/operations/CMakeLists.txt compiles the kernels of this level.
+// As in src/operations/CMakeLists.txt for the kernels of this level.
 std::vector<std::string> options(HostParts parts) {
   std::vector<std::string> all = {"-std=c++20",
                                   parts == HostParts::formula ? "-O1" : "-O3",
@@ -82,7 +82,7 @@ Source source_of(const ModelText& text, HostParts parts) {
   return source;
 }
 
-// A compiler that was replaced compiles again.
+// Includes the compiler, so that replacing it compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
   key.add("host, with counts of loops");
@@ -97,7 +97,7 @@ Key key_of(const std::string& compiler_path, const std::string& source, HostPart
   return key;
 }
 
-// What every run of the compiler has in common. Throws unless it ends by itself.
+// Runs the compiler in the folder. Throws unless it ends by itself.
 ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::string>& arguments, Progress& progress) {
   ProcessResult result = run_process(arguments, {"LC_ALL=C", "TMPDIR=" + folder.path()}, progress.left(),
                                      [&] { return progress.is_cancelled(); });
@@ -111,19 +111,19 @@ ProcessResult run_in(const TemporaryFolder& folder, const std::vector<std::strin
   return result;
 }
 
-// Whether it is clang, which has other options; `c++` may be either.
+// True for clang, which has other options; `c++` may be either.
 bool is_clang(const std::string& path, const TemporaryFolder& folder, Progress& progress) {
   return run_in(folder, {path, "--version"}, progress).output.find("clang") != std::string::npos;
 }
 
-// Runs the compiler in the folder; returns what it says. Throws unless it succeeds.
+// Compiles in the folder and returns the compiler's output. Throws unless it succeeds.
 std::string run_compiler(const std::string& path, HostParts parts, const TemporaryFolder& folder, const ModelText& text,
                          Progress& progress) {
   std::vector<std::string> arguments = {path};
   for (std::string& option : options(parts)) arguments.push_back(std::move(option));
   if (parts == HostParts::formula_and_kernels) {
-    // Both say which loops they vectorise. Without the other options, gcc leaves loops of several variables as they are
-    // (src/operations/CMakeLists.txt); without its warnings, clang would leave out its remarks.
+    // Both report which loops they vectorise. gcc needs the other options for loops of several variables
+    // (src/operations/CMakeLists.txt), clang its warnings to print remarks.
     if (is_clang(path, folder, progress)) {
       std::erase(arguments, "-w");
       arguments.insert(arguments.end(), {"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"});
@@ -135,7 +135,7 @@ std::string run_compiler(const std::string& path, HostParts parts, const Tempora
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
   if (result.end != ProcessResult::End::signalled && result.code == 0) return result.output;
-  // A program that is no compiler, or one that is not installed completely, may fail without a word.
+  // A program that is no compiler, or an incomplete one, may fail without output.
   const bool is_silent = result.output.find_first_not_of(" \t\r\n") == std::string::npos;
   const std::string errors = is_silent ? "it printed nothing" : errors_in(result.output, text.known_as);
   if (result.end == ProcessResult::End::signalled)
@@ -162,8 +162,7 @@ HostCode::~HostCode() = default;
 
 namespace {
 
-// A file that has no name on any disk, so that a disk on which nothing may be executed does not matter; where there is
-// none, one in a private folder.
+// A file in memory, so that it can be loaded even if no disk may execute programs; else one in a private folder.
 int file_in_memory(const std::string& bytes) {
   const int file = ::memfd_create("synfire-model", MFD_CLOEXEC);
   if (file < 0) return -1;
@@ -239,7 +238,7 @@ constexpr Loop known_loops[] = {
     {backward_path, "void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},
     {backward_path, "void surrogate_row_of(", "surrogate", 4, TextKind::surrogate}};
 
-// The line of the first `for` behind the function's name, in the file that the library contains.
+// The line of the first `for` after the function's name in the embedded file.
 int line_of(std::string_view file, std::string_view function) {
   const size_t at = file.find(function);
   if (at == std::string_view::npos) return 0;
@@ -250,9 +249,9 @@ int line_of(std::string_view file, std::string_view function) {
   return 1 + static_cast<int>(std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(loop), '\n'));
 }
 
-// How many remarks say that the loop at this place, "file:line:", was vectorised. clang puts a remark at the loop's
-// function where it cannot find the loop's line again, and names the line in a note after the remark. gcc has a remark
-// of its own for the loop over what is left, which has shorter vectors: only those of the longest count.
+// Counts the remarks that the loop at this place, "file:line:", was vectorised. If clang cannot find the line of a
+// loop, it puts the remark at the function and the line into a note after it. gcc has a remark of its own for the
+// remainder loop with shorter vectors: only those of the longest count.
 int count_vectorized(const std::string& output, const std::string& place) {
   constexpr std::string_view unknown_place = "could not determine the original source location for ",
                              of_gcc = ": optimized: loop vectorized using ";
@@ -282,7 +281,6 @@ int count_vectorized(const std::string& output, const std::string& place) {
 
 using LoopCounts = std::array<int32_t, std::size(known_loops)>;
 
-// How many instances of each loop the compiler says that it has vectorised.
 LoopCounts count_loops(const std::string& output) {
   LoopCounts counts = {};
   for (size_t i = 0; i < counts.size(); ++i) {
@@ -316,7 +314,6 @@ Vectorized described(const LoopCounts& counts, TextKind kind) {
   return result;
 }
 
-// The entry of a text in the cache: these counts, then the shared object.
 std::string with_counts(const LoopCounts& counts, const std::string& object) {
   std::string entry(sizeof counts, 0);
   std::memcpy(entry.data(), counts.data(), sizeof counts);

@@ -1,4 +1,4 @@
-// Compiles a text for the host, with the C++ compiler that is found, and loads what comes out.
+// Compiles a text for the host with the C++ compiler of the system, and loads the result.
 #ifndef SYNFIRE_JIT_HOST_CODE_HPP
 #define SYNFIRE_JIT_HOST_CODE_HPP
 
@@ -14,7 +14,6 @@ namespace synfire::jit {
 class HostCode {
  public:
   HostCode() = default;
-  // From the bytes of a shared object. Throws SYN-MODEL-LOADED.
   explicit HostCode(const std::string& object);
   HostCode(HostCode&& other) noexcept;
   HostCode& operator=(HostCode&& other) noexcept;
@@ -28,11 +27,11 @@ class HostCode {
   const operations::LoadedTable* table_ = nullptr;
 };
 
-// What of a text the host needs: everything for layers on the host; for layers on a GPU only its description and the
-// formula of its parameters, which take a fraction of the time to compile.
+// The parts of a text that are compiled for the host: everything for layers on the host. Layers on a GPU need only its
+// description and the formula of its parameters, which compile much faster.
 enum class HostParts { formula, formula_and_kernels };
 
-// How many loops over neurons the compiler vectorised; none where there are no kernels.
+// How many loops over neurons the compiler vectorised.
 struct Vectorized {
   int n_loops = 0, n_vectorized = 0;
   std::string text;  // which are not
@@ -44,7 +43,7 @@ struct CompiledHostCode {
   Vectorized loops;  // the compiler's remarks are in the cache beside the code
 };
 
-// Throws a Failure with the rules SYN-MODEL-*.
+// Throws a Failure with a rule SYN-MODEL-*.
 CompiledHostCode compile_for_host(const ModelText& text, HostParts parts, const Cache& cache, Progress& progress);
 
 }  // namespace synfire::jit

@@ -3,8 +3,8 @@
 namespace synfire::jit {
 namespace {
 
-// Integers without a standard header, and the library's text as that of one file: what it hides from other files has
-// names that a kernel's expression can say.
+// Integers without a standard header, and the library's text as one file, in which names hidden from other files can be
+// used by a kernel's expression.
 constexpr const char* beginning = R"(#define SYNFIRE_LOADED 1
 #define SYNFIRE_MODEL_LEVEL cuda
 #if defined(__CUDACC_RTC__)

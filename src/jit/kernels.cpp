@@ -36,7 +36,6 @@ const void* Kernels::find(const core::KernelRequest& request) {
 
 namespace {
 
-// The cache holds the kernel's name and its code.
 std::string packed(const DeviceCode& code) {
   return code.names.at(0) + '\n' + code.code;
 }

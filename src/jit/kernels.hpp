@@ -1,5 +1,5 @@
-// The kernels of a loaded model or surrogate on a GPU: compiled one by one when they are first asked for, kept in the
-// cache on disk, and loaded into the driver as long as the object lives.
+// The GPU kernels of a loaded model or surrogate: each is compiled when it is first asked for, kept in the cache on
+// disk, and loaded into the driver while the object lives.
 #ifndef SYNFIRE_JIT_KERNELS_HPP
 #define SYNFIRE_JIT_KERNELS_HPP
 
@@ -15,14 +15,13 @@
 
 namespace synfire::jit {
 
-// How kernels are compiled.
 struct KernelRules {
   Cache cache;
   uint64_t time_out = 0;  // of each of them
   int compute_major = 0, compute_minor = 0;
 };
 
-// The text of a loaded row, or null if it is one of the lists.
+// Null if the row is one of the lists.
 const ModelText* text_of(const core::ModelRow& row) noexcept;
 const ModelText* text_of(const core::SurrogateRow& row) noexcept;
 

@@ -8,7 +8,7 @@
 
 namespace synfire::jit {
 
-// FNV-1a in one half; in the other a multiplication and a rotation, so that the two do not collide together.
+// FNV-1a in one half; a multiplication and a rotation in the other, so that both do not collide together.
 void Key::add_byte(unsigned char byte) noexcept {
   low_ = (low_ ^ byte) * 0x100000001B3u;
   high_ = (high_ ^ byte) * 0xFF51AFD7ED558CCDu;

@@ -1,4 +1,4 @@
-// The key of compiled code in the cache: 128 bits of everything that it depends on.
+// The key of compiled code in the cache: a 128-bit hash of everything that the code depends on.
 #ifndef SYNFIRE_JIT_KEY_HPP
 #define SYNFIRE_JIT_KEY_HPP
 
@@ -10,7 +10,7 @@ namespace synfire::jit {
 
 class Key {
  public:
-  // Two texts never run into one another.
+  // Marks the end of each text: two never run into one another.
   void add(std::string_view text) noexcept;
   void add(uint64_t number) noexcept;
   std::string text() const;  // 32 hexadecimal digits
@@ -22,7 +22,7 @@ class Key {
   uint64_t low_ = 0xCBF29CE484222325u, high_ = 0x9AE16A3B2F90404Fu;
 };
 
-// That of the library: its version and the text that it contains.
+// The key of the library: its version and the text that it contains.
 const Key& key_of_library() noexcept;
 
 }  // namespace synfire::jit

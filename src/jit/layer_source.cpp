@@ -35,7 +35,7 @@ const char* storage_of(const LayerSpec& spec) {
   }
 }
 
-// What a reader must know, before anything else.
+// The comment at the head of the text.
 std::string introduction(const LayerSpec& spec) {
   std::string text = "// The forward and the backward pass of a layer of Synfire, as one file for nvcc:\n//\n";
   text.append("//     model ").append(spec.model->name);
@@ -165,7 +165,7 @@ std::string launches(core::Layer& layer) {
         "  synfire::cuda::linear_backward<Model, " +
         any + ", synfire::cuda::OneNeuron><<<blocks, threads, 0, stream>>>(launch);\n");
   text.append("  return cudaGetLastError();\n}\n\n");
-  // The instances that the library takes where all sequences have the layer's type.
+  // The instances for sequences that all have the layer's type.
   text.append("// The same for sequences that are all stored as " + std::string(core::name_of_dtype(spec.dtype)) +
               ", and one output: the library takes these where it can, and accesses\n"
               "// of several neurons at once where there are many. launch as above.\n");

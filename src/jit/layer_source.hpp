@@ -1,5 +1,4 @@
-// The CUDA C++ of a layer's kernels as one text that needs nothing but nvcc: for reading, and for programs without the
-// library.
+// The CUDA C++ of a layer's kernels as one text that needs nothing but nvcc, to be read or used without the library.
 #ifndef SYNFIRE_JIT_LAYER_SOURCE_HPP
 #define SYNFIRE_JIT_LAYER_SOURCE_HPP
 
@@ -9,7 +8,7 @@
 
 namespace synfire::jit {
 
-// With the layer's shape, rules and constants as they are now. Throws UNSUPPORTED for models of synfire_add_model().
+// With the current shape, rules and constants of the layer. Throws UNSUPPORTED for models of synfire_add_model().
 std::string layer_source(core::Layer& layer);
 
 }  // namespace synfire::jit

@@ -52,7 +52,6 @@ void add_text(synfire_check_report& answer, const std::string& text) {
 
 // ---- what was loaded ------------------------------------------------------------------------------------------------
 
-// As constants_fit() of the listed models.
 bool constants_fit(const core::ModelRow& row, const std::vector<double>* values, int64_t n_neurons,
                    bool undecayed_input, double largest) {
   const int n_parameters = static_cast<int>(row.parameters.size());
@@ -66,7 +65,7 @@ bool constants_fit(const core::ModelRow& row, const std::vector<double>* values,
   return true;
 }
 
-// What both have. On a GPU, too, the formula of parameters is compiled for the host.
+// The parts of models and surrogates. The formula of parameters is compiled for the host even for a GPU.
 struct LoadedPart {
   ModelText text;
   HostCode code;
@@ -85,7 +84,6 @@ struct LoadedPart {
     answer.n_vectorized = of_host.n_vectorized;
     add_text(answer, of_host.text);
   }
-  // For layers on the host, which a GPU's context does not need otherwise.
   CompiledHostCode compiled_kernels() const {
     Progress progress(nullptr, nullptr, time_out);
     return compile_for_host(text, HostParts::formula_and_kernels, cache, progress);

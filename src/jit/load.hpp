@@ -10,7 +10,7 @@
 
 namespace synfire::jit {
 
-// What the ABI tells about a loaded text, beside its row.
+// Properties of a loaded text in the ABI, besides its row.
 struct LoadFacts {
   bool from_cache = false;
   uint64_t nanoseconds = 0;
@@ -18,7 +18,7 @@ struct LoadFacts {
 
 struct ModelText;
 
-// What was loaded from text: of core::LoadedModel or core::LoadedSurrogate.
+// A text loaded as core::LoadedModel or core::LoadedSurrogate.
 template <class Base>
 class FromText : public Base {
  public:
@@ -33,7 +33,7 @@ class FromText : public Base {
 using Model = FromText<core::LoadedModel>;
 using Surrogate = FromText<core::LoadedSurrogate>;
 
-// Both throw a Failure with the rules SYN-MODEL-*; the caller owns the reference.
+// Both throw a Failure with a rule SYN-MODEL-*; the caller owns the reference.
 Model* load_model(core::Context& context, const synfire_load_desc& desc);
 Surrogate* load_surrogate(core::Context& context, const synfire_load_desc& desc);
 

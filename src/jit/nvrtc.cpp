@@ -23,7 +23,7 @@ namespace {
 
 using core::fail;
 
-// As in nvrtc.h, which a build does not need.
+// Declared as in nvrtc.h, which a build does not need.
 using Program = struct ProgramS*;
 struct Nvrtc {
   int (*version)(int* major, int* minor) = nullptr;
@@ -97,7 +97,7 @@ Nvrtc found_nvrtc() {
 
 #endif
 
-// On a thread of its own, like the compilations: loading a library runs its code.
+// Runs on its own thread, as compilations do: loading a library runs its code.
 std::unique_ptr<Nvrtc> found_on_own_thread() {
   std::unique_ptr<Nvrtc> found;
   CompilerThread thread([&found] {
@@ -111,7 +111,7 @@ std::unique_ptr<Nvrtc> found_on_own_thread() {
   return found;
 }
 
-// Loaded once and never unloaded. A failure is tried again, because the library may be installed meanwhile.
+// Loaded once and never unloaded. A failure is tried again: the library may be installed meanwhile.
 const Nvrtc& nvrtc() {
   static std::mutex mutex;
   static const Nvrtc* loaded = nullptr;
@@ -130,7 +130,7 @@ const Nvrtc& nvrtc() {
   return *loaded;
 }
 
-// The newest architecture that the compiler knows and the GPU runs; code for exactly the GPU if it knows that.
+// The GPU's own architecture, or the newest one that the compiler knows and the GPU runs.
 struct Target {
   std::string option;
   bool exact;
@@ -151,7 +151,7 @@ Target target_of(const Nvrtc& n, int compute_major, int compute_minor) {
   return {(exact ? "--gpu-architecture=sm_" : "--gpu-architecture=compute_") + std::to_string(best), exact};
 }
 
-// One compilation, on a thread of its own, which outlives a caller that no longer waits.
+// A compilation on its own thread, which outlives a caller that no longer waits.
 struct Job {
   Job(const Nvrtc& compiler, std::string text, std::vector<std::string> names, Target wanted)
       : n(compiler), source(std::move(text)), expressions(std::move(names)), target(std::move(wanted)) {}
@@ -242,7 +242,7 @@ DeviceCode compile_for_gpu(const std::string& source, const std::vector<std::str
   }
   if (late || cancelled) {
     job->cancelled.store(true);
-    // A compiler that hears of it and is at work ends soon; the late result of another is dropped.
+    // A working compiler with the callback ends soon; the late result of another is dropped.
     if (n.set_flow_callback && !used.is_idle)
       thread.join();
     else

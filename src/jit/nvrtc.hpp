@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, loaded at its first use: libnvrtc and, by it, its builtins. Nothing else of a CUDA
-// toolkit is needed: the texts include no header that they do not bring along.
+// NVIDIA's run-time compiler, libnvrtc, loaded at its first use. Nothing else of a CUDA toolkit is needed: the texts
+// bring all their headers.
 #ifndef SYNFIRE_JIT_NVRTC_HPP
 #define SYNFIRE_JIT_NVRTC_HPP
 
@@ -15,12 +15,10 @@ struct DeviceCode {
   std::vector<std::string> names;  // of the kernels in it, in the order of the expressions
 };
 
-// Throws SYN-MODEL-COMPILER unless the compiler can be loaded.
 void require_nvrtc();
-// Its version and the architecture that a GPU's code is made for, as part of a cache's key.
+// The compiler's version and the architecture for a GPU, as part of a cache key.
 std::string nvrtc_target(int compute_major, int compute_minor);
-// Compiles kernels, each named by an expression of C++. Throws a Failure: SYN-MODEL-COMPILE, -COMPILER, -TIME,
-// -CANCELLED.
+// Compiles kernels, each named by a C++ expression. Throws SYN-MODEL-COMPILE, -COMPILER, -TIME or -CANCELLED.
 DeviceCode compile_for_gpu(const std::string& source, const std::vector<std::string>& expressions, int compute_major,
                            int compute_minor, const std::string& known_as, Progress& progress);
 

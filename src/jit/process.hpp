@@ -1,6 +1,6 @@
-// Runs another program, without a shell, until it ends or its time is over. That is processor time, of the program and
-// of those that it starts, and time in which none of them has anything to do; not time in which they wait for a
-// processor. process_posix.cpp has it for POSIX; process_windows.cpp says that there is none.
+// Runs another program, without a shell, until it ends or its time is over: processor time of the program and its
+// children, and time in which all are idle, but not time in which they wait for a processor. process_posix.cpp
+// implements it; Windows has none.
 #ifndef SYNFIRE_JIT_PROCESS_HPP
 #define SYNFIRE_JIT_PROCESS_HPP
 
@@ -21,14 +21,13 @@ struct ProcessResult {
   bool idle = false;                   // most of it was idle time
 };
 
-// The first argument is the program's path. `environment` entries ("NAME=value") replace or add to those of this
-// process. The program has a process group of its own, all of which is killed when its time is over or `cancelled`,
-// which is asked a few times a second, returns true. Throws OUT_OF_MEMORY only.
+// The first argument is the program's path. `environment` entries ("NAME=value") replace or extend those of this
+// process. The program has its own process group, which is killed when its time is over or `cancelled`, called a few
+// times a second, returns true. Throws OUT_OF_MEMORY only.
 ProcessResult run_process(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                           std::chrono::nanoseconds limit, core::FunctionRef<bool()> cancelled);
 
-// The path of a program that this process may execute: `name` itself if it has a slash, else the first found in PATH.
-// Empty if there is none.
+// The path of an executable program: `name` itself if it has a slash, else the first in PATH; empty if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace synfire::jit

@@ -22,7 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr size_t most_output = size_t{256} << 10;
-// How often `cancelled` is asked.
 constexpr int poll_milliseconds = 100;
 
 // Both ends of a pipe, not inherited by other programs that this process starts.
@@ -46,7 +45,7 @@ class Pipe {
   int ends_[2];
 };
 
-// Pointers to the strings, with a null at the end.
+// Null-terminated array of pointers to the strings.
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -68,7 +67,7 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& entr
   return merged;
 }
 
-// Starts the program in a process group of its own, with all signals at their defaults. Returns 0 or an errno.
+// Starts the program in its own process group, with default signal handling. Returns 0 or an errno.
 int start(const std::vector<std::string>& arguments, const std::vector<std::string>& environment, int output,
           pid_t& process) {
   posix_spawn_file_actions_t actions;
@@ -99,7 +98,7 @@ int start(const std::vector<std::string>& arguments, const std::vector<std::stri
   return error;
 }
 
-// Reads what there is. Returns false at the end of the output.
+// Reads the available output. Returns false at its end.
 bool read_output(int from, std::string& output) {
   char bytes[4096];
   const ssize_t n = ::read(from, bytes, sizeof bytes);
@@ -117,7 +116,7 @@ std::optional<ProcessStat> stat_of(pid_t process) {
   return stat_at(path);
 }
 
-// The children of a process's main thread, which are all that a compiler has.
+// The children of a process's main thread; a compiler has no others.
 std::vector<pid_t> children_of(pid_t process) {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", static_cast<int>(process), static_cast<int>(process));
@@ -139,7 +138,6 @@ class UsedTime {
  public:
   explicit UsedTime(pid_t process) noexcept : process_(process) {}
 
-  // Called a few times a second.
   void look() {
     const Clock::time_point now = Clock::now();
     bool busy = false;
@@ -156,8 +154,8 @@ class UsedTime {
   bool is_mostly_idle() const { return idle_ > processor_time(); }
 
  private:
-  // Adds the processor time of a process and of its children. Sets `busy` if one of them is. Returns false if the
-  // system does not say.
+  // Adds the processor time of a process and its children. Sets `busy` if one of them is. Returns false if the system
+  // does not tell.
   static bool add(pid_t process, bool& busy, uint64_t& ticks, int depth) {
     const std::optional<ProcessStat> stat = stat_of(process);
     if (!stat) return false;
@@ -193,7 +191,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   UsedTime used(process);
   Clock::time_point next_look = Clock::now();
-  // Until the program has closed its output and ended; grandchildren that keep the output open do not matter then.
+  // Waits until the program has closed its output and ended; grandchildren may keep the output open.
   bool open = true;
   int status = 0;
   for (;;) {

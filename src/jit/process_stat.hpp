@@ -1,4 +1,4 @@
-// What Linux says of a process or a thread in its file "stat". Elsewhere there is no such file.
+// Linux's file "stat" of a process or a thread. Other systems have none.
 #ifndef SYNFIRE_JIT_PROCESS_STAT_HPP
 #define SYNFIRE_JIT_PROCESS_STAT_HPP
 
@@ -16,11 +16,11 @@ struct ProcessStat {
   char state = 0;
   uint64_t ticks = 0;  // of processor time, with that of children that have ended
 
-  // It runs, wants to run, waits for a disk, or was stopped.
+  // True if it runs, wants to run, waits for a disk, or was stopped.
   bool is_busy() const noexcept { return std::strchr("RDTt", state) != nullptr; }
 };
 
-// Nothing if there is no such file, or none that can be read.
+// Empty if there is no such file, or it cannot be read.
 inline std::optional<ProcessStat> stat_at(const char* path) noexcept {
   char text[1024];
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -29,7 +29,7 @@ inline std::optional<ProcessStat> stat_at(const char* path) noexcept {
   ::close(file);
   if (n <= 0) return std::nullopt;
   text[n] = 0;
-  // The second field is the program's name in parentheses, which may have any characters.
+  // The second field, the program's name in parentheses, may have any characters.
   const char* const rest = std::strrchr(text, ')');
   ProcessStat stat;
   unsigned long long user = 0, system = 0;

@@ -1,5 +1,5 @@
-// Models are not compiled on Windows: no compiler is part of the system, and what the library would load is bound to
-// the compiler that built it. host_compiler.cpp says so before it gets here.
+// Models are not compiled on Windows: it has no compiler of its own, and code would have to match the compiler that
+// built the library. host_compiler.cpp reports this before it gets here.
 #include "process.hpp"
 
 namespace synfire::jit {

@@ -1,4 +1,4 @@
-// How loading a text goes on: tells the caller, and knows when it must end.
+// Reports the progress of a load to the caller, and decides when it must end.
 #ifndef SYNFIRE_JIT_PROGRESS_HPP
 #define SYNFIRE_JIT_PROGRESS_HPP
 
@@ -12,12 +12,10 @@ class Progress {
  public:
   Progress(synfire_load_progress callback, void* user, uint64_t time_out) noexcept;
 
-  // Throws CALLBACK if the caller ends the load.
   void enter(int32_t stage);
-  // While a compiler is at work: whether the caller ends it.
+  // Returns true if the caller ends a load during a compilation.
   bool is_cancelled() noexcept;
-  // The rest of the time-out. It counts the processor time of compilers, so that a text does not fail because the
-  // machine is busy.
+  // The rest of the time-out, which counts the compilers' processor time: a busy machine fails no text.
   std::chrono::nanoseconds left() const noexcept { return time_out_ - used_; }
   void use(std::chrono::nanoseconds time) noexcept { used_ += time; }
   // Since the load began.

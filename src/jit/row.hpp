@@ -1,4 +1,4 @@
-// The rows of what was loaded, made of its description.
+// The rows of loaded models and surrogates, made from their descriptions.
 #ifndef SYNFIRE_JIT_ROW_HPP
 #define SYNFIRE_JIT_ROW_HPP
 
@@ -13,7 +13,7 @@ namespace synfire::jit {
 
 using ParameterSpecs = std::array<model::ParameterSpec, model::max_slope_rows>;
 
-// The texts and tables of the description, in the library's form; it points into both arguments.
+// Converts the texts and tables of the description; the results point into both arguments.
 inline void fill(ParameterSpecs& specs, const model::Description& of) {
   const auto given = [](const char* text) { return *text ? text : nullptr; };
   for (int i = 0; i < of.n_parameters; ++i) {
@@ -46,7 +46,6 @@ inline void fill(core::SurrogateRow& row, const ParameterSpecs& specs, const mod
   row.parameters = {specs.data(), static_cast<size_t>(of.n_parameters)};
 }
 
-// Writes what a check found.
 void report(const model::Description& of, const model::CheckResult& result, synfire_check_report& answer);
 
 }  // namespace synfire::jit

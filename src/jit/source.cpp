@@ -35,7 +35,6 @@ std::string normalized(std::string path) {
   return path;
 }
 
-// As a string literal of C.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -64,7 +63,7 @@ bool Source::find(const std::string& path, Found& found) const {
   return false;
 }
 
-// Beside the file that includes it first, as a compiler does.
+// Beside the including file first, as a compiler does.
 bool Source::resolve(std::string_view name, std::string_view from, Found& found) const {
   const size_t folder = from.rfind('/');
   if (folder != std::string_view::npos && find(normalized(std::string(from.substr(0, folder + 1)).append(name)), found))

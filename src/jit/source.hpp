@@ -1,5 +1,5 @@
-// One self-contained text out of the embedded files, files that are made at run time, and a user's model: what a
-// compiler gets, and what a user may read. Includes of embedded and given files are replaced by their text, once each.
+// One self-contained text made of embedded files, generated files and a user's model, for a compiler or a reader.
+// Includes of embedded and given files are replaced by their text, once each.
 #ifndef SYNFIRE_JIT_SOURCE_HPP
 #define SYNFIRE_JIT_SOURCE_HPP
 
@@ -12,17 +12,16 @@ namespace synfire::jit {
 
 class Source {
  public:
-  // How the text is marked where it goes on in another file: by #line, so that messages name file and line, or by a
-  // comment for a reader.
+  // Marks of a change of file in the text: #line for messages, or a comment for a reader.
   enum class Marks { lines, comments };
-  // Whether other includes, which are those of a standard library, stay in the text.
+  // Other includes, those of a standard library, stay in the text or are dropped.
   enum class Standard { kept, dropped };
 
   Source(Marks marks, Standard standard) noexcept : marks_(marks), standard_(standard) {}
 
-  // A file beside the embedded ones, or in the place of one. Messages call it `known_as`.
+  // Adds a file to the embedded ones, or replaces one. Messages call it `known_as`.
   void give(std::string path, std::string text, std::string known_as);
-  // Appends a file with everything that it includes, or a text as it is.
+  // Appends a file with all that it includes, or a text as it is.
   void add(std::string_view path);
   void add_text(std::string_view text) { text_.append(text); }
 

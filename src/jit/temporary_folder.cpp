@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same failure as one of this room.
+// Turns a failure into one of this room.
 template <class Body>
 void as_own_failure(Body body) {
   try {

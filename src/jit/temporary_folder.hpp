@@ -1,4 +1,4 @@
-// A private folder for a compiler, with everything that it leaves there; gone with the object.
+// A private folder for a compiler, removed with all its contents when the object is destroyed.
 #ifndef SYNFIRE_JIT_TEMPORARY_FOLDER_HPP
 #define SYNFIRE_JIT_TEMPORARY_FOLDER_HPP
 
@@ -8,7 +8,7 @@ namespace synfire::jit {
 
 class TemporaryFolder {
  public:
-  // In TMPDIR, else /tmp; mode 0700. Throws a Failure: SYN-MODEL-FILES.
+  // Made in TMPDIR, else /tmp, with mode 0700. Throws SYN-MODEL-FILES.
   TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -16,7 +16,7 @@ class TemporaryFolder {
 
   const std::string& path() const noexcept { return path_; }
   std::string operator/(const char* name) const { return path_ + "/" + name; }
-  // Both throw a Failure: SYN-MODEL-FILES.
+  // Both throw SYN-MODEL-FILES.
   void write(const char* name, const std::string& bytes) const;
   std::string read(const char* name) const;
 

@@ -25,7 +25,7 @@ bool is_of_word(char c) {
   return is_small(c) || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// As in cmake/AddModel.cmake: small letters, digits and single underscores, which name the struct.
+// As in cmake/AddModel.cmake: small letters, digits and single underscores.
 bool is_stem(std::string_view name) {
   if (name.empty() || name.size() > 63 || !(name[0] >= 'a' && name[0] <= 'z') || name.back() == '_') return false;
   for (size_t i = 0; i < name.size(); ++i)
@@ -57,7 +57,7 @@ std::string text_of(const synfire_load_desc& desc) {
                   static_cast<unsigned long long>(desc.text_bytes));
   std::string text;
   if (desc.text) {
-    // A text without an end is not read beyond what is allowed.
+    // A text without an end is not read beyond the limit.
     const uint64_t bytes = desc.text_bytes != 0 ? desc.text_bytes : ::strnlen(desc.text, most_bytes + 1);
     if (bytes <= most_bytes) text.assign(desc.text, bytes);
     if (bytes > most_bytes)
@@ -79,7 +79,7 @@ std::string text_of(const synfire_load_desc& desc) {
   return text;
 }
 
-// Without comments and literals, in which a struct is not defined.
+// The text without comments and literals, which define no struct.
 std::string code_of(const std::string& text) {
   std::string code;
   for (size_t i = 0; i < text.size();) {
@@ -118,7 +118,6 @@ bool defines(const std::string& code, const std::string& type) {
   return false;
 }
 
-// The kernels' part of synfire.h.
 void give_constants(Source& source) {
   std::string text = "enum {\n";
   const auto add = [&](const char* name, int value) {
@@ -255,7 +254,7 @@ std::string errors_in(const std::string& output, const std::string& known_as) {
     at = end + 1;
     const size_t error = line.find("error");
     if (error == std::string::npos) continue;
-    // Only lines that begin with the error's place, not the source that is quoted below it.
+    // Lines that begin with the error's place, not the source quoted below.
     if (line.find(": error") == std::string::npos && line.find("): error") == std::string::npos &&
         line.find("fatal error") == std::string::npos && line.find("internal compiler error") == std::string::npos)
       continue;
@@ -266,7 +265,7 @@ std::string errors_in(const std::string& output, const std::string& known_as) {
     }
     (line.starts_with(known_as) ? own : others).push_back(std::move(line));
   }
-  // The assertions' first one helps; the later ones may follow from it.
+  // The first assertion helps; later ones may follow from it.
   own.insert(own.end(), asserted_ones.begin(), asserted_ones.end());
   own.insert(own.end(), others.begin(), others.end());
   std::string text;

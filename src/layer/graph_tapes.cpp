@@ -49,7 +49,7 @@ Tape* GraphTapes::leaves(const Recorder& recorder, Layer& layer, const TapeShape
   return tape.get();
 }
 
-// The newest forward of the layer, or the one that is this operation; null if there is none.
+// The newest forward of the layer, or the one with this operation; null if there is none.
 const GraphTapes::Forward* GraphTapes::find_forward(const Layer& layer,
                                                     std::optional<uint32_t> operation) const noexcept {
   const uint32_t number = layers_at_.find(&layer);
@@ -58,7 +58,7 @@ const GraphTapes::Forward* GraphTapes::find_forward(const Layer& layer,
   return at == AddressIndex::none ? nullptr : &forwards_[at];
 }
 
-// The first update of the layer after a forward, or at all; null if there is none.
+// The first update of the layer after a forward, or of all; null if there is none.
 const GraphTapes::Update* GraphTapes::find_update(const Layer& layer, const Forward* after) const noexcept {
   const uint32_t number = layers_at_.find(&layer);
   uint32_t at = number == AddressIndex::none ? number : of_layers_[number].update;
@@ -68,7 +68,7 @@ const GraphTapes::Update* GraphTapes::find_update(const Layer& layer, const Forw
   return found;
 }
 
-// Whether an operation after the forward writes X or n_active.
+// True if an operation after the forward writes X or n_active.
 bool GraphTapes::is_overwritten(const Forward& forward) const noexcept {
   const RecordedWrites& writes = graph_.writes();
   return writes.any_after(forward.left.x, forward.operation) ||
@@ -147,7 +147,6 @@ void GraphTapes::drop() noexcept {
 
 namespace {
 
-// A later replay may use another slot, which holds another X.
 bool is_pinned(const TapeShape& shape) {
   return (shape.x && shape.x->view().memory == SYNFIRE_MEMORY_PINNED) ||
          (shape.n_active && shape.n_active->view().memory == SYNFIRE_MEMORY_PINNED);
@@ -170,7 +169,7 @@ void GraphTapes::instantiate() {
   observed_ = graph_.is_observed();
 }
 
-// Changes of X and n_active that are counted when a replay has been launched, less those that the forward has not seen.
+// Changes of X and n_active that count once a replay has been launched, less those that the forward has not seen.
 uint64_t GraphTapes::x_changes_of(const Forward& forward) const noexcept {
   const TapeShape& left = forward.left;
   const RecordedWrites& writes = graph_.writes();
@@ -181,7 +180,6 @@ uint64_t GraphTapes::x_changes_of(const Forward& forward) const noexcept {
   return seen(left.x) + (left.n_active != left.x ? seen(left.n_active) : 0) - (moved ? 1 : 0);
 }
 
-// Stays within the capacity that instantiate() reserved.
 void GraphTapes::plan(std::span<const uint8_t> enabled) noexcept {
   const RecordedWrites& writes = graph_.writes();
   needs_.clear();
@@ -225,7 +223,7 @@ void GraphTapes::plan(std::span<const uint8_t> enabled) noexcept {
     OfLayer& layer = of_layers_[forward.layer_number];
     if (layer.left != AddressIndex::none) leaves_[layer.left].last = false;
     layer.left = static_cast<uint32_t>(leaves_.size());
-    // A replay counts as one change, which the forward has seen unless an operation after it makes it.
+    // A replay counts as one change. The forward has seen it unless an operation after it makes the change.
     const auto seen = [&](const OperationSpan& changes) -> uint64_t {
       return changes.any && !changes.after(forward.operation) ? 1 : 0;
     };
@@ -303,7 +301,7 @@ void GraphTapes::before(uint32_t operation) {
   for (const Updated& updated : updated_) updated.layer->note_updated(updated.parameters, captured);
   for (const Left& left : leaves_) {
     TapeStamp stamp = left.stamp;
-    // Only now count what this replay itself writes and updates.
+    // The replay's own writes and updates count only now.
     stamp.x += left.x_changes;
     stamp.weights += left.weight_changes;
     stamp.parameters += left.parameter_changes;

@@ -1,5 +1,5 @@
-// What a graph must know of the layers whose passes it replays: the tapes that its forwards leave and its backwards
-// read, and which parameters it updates.
+// The layers whose passes a graph replays: the tapes that its forwards leave and its backwards read, and the parameters
+// that it updates.
 #ifndef SYNFIRE_LAYER_GRAPH_TAPES_HPP
 #define SYNFIRE_LAYER_GRAPH_TAPES_HPP
 
@@ -14,19 +14,18 @@ namespace synfire::core {
 
 class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
  public:
-  // The keeper of the graph that records the operation.
   static GraphTapes& of(Recorder& recorder) { return recorder.keeper<GraphTapes>(); }
 
   explicit GraphTapes(const Graph& graph) noexcept : graph_(graph) {}
   ~GraphTapes() override;
 
-  // ---- what an operation tells while it is made
-  // Under Layer::lock_parameters(): it updates this parameter of a layer, which counts such operations.
+  // ---- called while an operation is made
+  // The operation updates this parameter of a layer. Called under Layer::lock_parameters().
   void updates(const Recorder& recorder, Layer& layer, uint32_t parameter);
-  // It is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
+  // The operation is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
   Tape* leaves(const Recorder& recorder, Layer& layer, const TapeShape& shape);
-  // It is a backward of the forward with this number, or of the newest. Returns the tape that it reads. Throws
-  // STALE_TAPE if there is none, and INVALID_ARGUMENT if the number is not that of a forward of this layer in this
+  // The operation is a backward of the forward with this number, or of the newest; returns the tape that it reads.
+  // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is not that of a forward of this layer in this
   // graph.
   Tape& reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use);
 
@@ -43,7 +42,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   void spoil() noexcept;
 
  private:
-  // A recorded forward, with or without a tape. The graph keeps its buffers alive.
+  // A recorded forward. The graph keeps its buffers alive.
   struct Forward {
     Layer* layer;
     uint32_t operation;
@@ -51,9 +50,9 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     TapeShape left;
     uint32_t layer_number = 0;
     uint32_t previous = AddressIndex::none;  // the forward of the layer before it
-    TapeStamp stamp = {};                    // in the launch that runs its list on this thread now
+    TapeStamp stamp = {};                    // in the current launch on this thread
   };
-  // A recorded backward, and the recorded forward whose tape it reads: none if that forward runs outside the graph.
+  // A recorded backward, and the recorded forward whose tape it reads; none if that forward runs outside the graph.
   struct Backward {
     Layer* layer;
     uint32_t operation;
@@ -65,7 +64,6 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     bool from_before = false;  // its forward is disabled now
     TapeStamp stamp = {};      // of a tape from before the replay, as the forward's
   };
-  // An update of a parameter.
   struct Update {
     Layer* layer;
     uint32_t operation;
@@ -73,7 +71,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     uint32_t layer_number = 0;
     uint32_t previous = AddressIndex::none;  // the update of the layer before it
   };
-  // By the number of a layer: its newest forward and update. And what plan() knows of it.
+  // The newest forward and update of a layer, and what plan() knows of it.
   struct OfLayer {
     uint32_t forward = AddressIndex::none, update = AddressIndex::none;
     uint32_t left = AddressIndex::none;     // its last entry of leaves_
@@ -81,14 +79,14 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     OperationSpan updates = {};
   };
 
-  // What must hold when a replay begins, and what it leaves, given the operations that are enabled.
+  // The conditions at the start of a replay and its results, for the operations that are enabled.
   struct Need {
     Layer* layer;
     Tape* tape;
     TapeShape shape;
     bool reads_input;
-    // Why the replay itself makes the tape stale before it is read: its forward is disabled and a parameter or the
-    // weights are updated; or it was rebound to an X that an operation in between writes.
+    // The replay itself makes the tape stale before it is read: its forward is disabled and a parameter or the weights
+    // are updated, or it was rebound to an X that an operation in between writes.
     enum class Stale { no, updated, overwritten } stale;
   };
   struct Left {
@@ -97,9 +95,9 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     TapeShape shape;
     size_t forward;  // that leaves it
     bool last;       // of the replay's forwards of the layer
-    // What to add to a stamp from before the replay to make it that of what the forward read: the changes that are
-    // counted when the replay has been launched, less those made after the forward. X may be moved by the choice of a
-    // slot too, so that x_changes may be negative (modulo 2^64).
+    // Turns a stamp from before the replay into that of the data that the forward read: the changes that count once the
+    // replay has been launched, less those made after the forward. A slot may move X, so x_changes may be negative
+    // (modulo 2^64).
     uint64_t x_changes, weight_changes, parameter_changes;
     TapeStamp stamp = {};
   };
@@ -119,7 +117,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   }
   void stamp_operations() noexcept;
 
-  // What every launch reads, in one cache line.
+  // Members that every launch reads, in one cache line.
   bool observed_ = false;  // callbacks run during launches, and may change what a tape depends on
   std::vector<Updated> updated_;
   std::vector<Left> leaves_;
@@ -131,7 +129,6 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   std::vector<Update> updates_;
   AddressIndex layers_at_;  // where of_layers_ has a layer
   std::vector<OfLayer> of_layers_;
-  // Notes about the operation that is being made.
   std::optional<Forward> new_forward_;
   std::optional<Backward> new_backward_;
   std::vector<Update> new_updates_;

@@ -1,5 +1,5 @@
-// A layer: a neuron model with a fixed shape, its parameters, its state and its tape. The operations on layers are in
-// operations/neuron, operations/state and operations/parameters.
+// A layer: a neuron model with a fixed shape, its parameters, state and tape. Its operations are in operations/neuron,
+// operations/state and operations/parameters.
 #ifndef SYNFIRE_LAYER_LAYER_HPP
 #define SYNFIRE_LAYER_LAYER_HPP
 
@@ -21,7 +21,6 @@
 
 namespace synfire::core {
 
-// Values for one parameter.
 struct ParameterValues {
   ParameterName name;
   std::span<const double> values;
@@ -29,11 +28,10 @@ struct ParameterValues {
 
 class Layer;
 
-// Brings parameter values that the host has set to the device. An operation does it, of which a layer knows no more.
+// Sends parameter values that the host has set to the device. A layer knows no more of the operation that does it.
 struct ValueSender {
-  // Loads what sending needs, so that nothing is loaded during a capture.
+  // Loads everything that sending needs, so that no capture has to.
   void (*load)(Layer& layer);
-  // In stream order, under Layer::lock_parameters().
   void (*send)(Layer& layer, synfire_stream stream);
 };
 
@@ -46,7 +44,7 @@ class Layer final : public Replayed {
   std::string short_name() const override { return spec_.model->name; }
   std::string shape_text() const override { return spec_.shape_text(true, spec_.dtype); }
   const void* block() const noexcept { return block_; }
-  // The state variables, each [B, N]: 0 is V, 1 is W. Null for those that the model does not have.
+  // State variable 0 is V, 1 is W; each [B, N]. Null if the model does not have it.
   void* state(int variable) const noexcept;
   // Memory of the layer as an operand: a number of bytes, or a contiguous array of these lengths.
   View own(void* data, uint64_t bytes, int32_t dtype) noexcept {
@@ -75,16 +73,15 @@ class Layer final : public Replayed {
   void set_parameters(std::span<const ParameterValues> list);
   // Waits for replays that update the parameter.
   void get_parameter(ParameterName name, const char* known_as, std::span<double> values);
-  // 1, or one for each neuron.
   size_t n_values(ParameterName name) const;
-  // Grows with every change, by the host or by a replay. Tapes compare it.
+  // Grows with every change, by the host or by a replay.
   uint64_t parameter_version() const noexcept { return version() + updates_.load(std::memory_order_acquire); }
-  // The version of the parameters that work enqueued from here on uses: that of the last refresh, plus the updates of
-  // replays launched so far.
+  // The parameter version that work enqueued from now on uses: that of the last refresh, plus the updates of replays
+  // launched so far.
   uint64_t computing_version() const noexcept { return uploaded_version() + updates_.load(std::memory_order_acquire); }
 
   // ---- updates of parameters inside replays
-  // Under lock_parameters(): counts an operation that updates the parameter.
+  // Counts an operation that updates the parameter. Called under lock_parameters().
   void add_update(uint32_t parameter) {
     begin_updates();
     ++updaters_[parameter];
@@ -100,51 +97,49 @@ class Layer final : public Replayed {
   // Sets how many batch rows, from the first on, passes compute. Takes effect like a parameter.
   void set_n_active(int64_t n_rows);
   bool has_neuron_constants() const noexcept { return parameters_.per_neuron(); }
-  // Arguments of the operations on parameters. Called under lock_parameters(), or while a replay is launched.
+  // Called under lock_parameters(), or while a replay is launched.
   ParameterTarget target() const noexcept;
   ParameterUpload upload() const;
 
   // ---- gradients of parameters
-  // From the first gradient on, the slopes of the constants are stored beside the constants.
+  // The slopes of the constants are stored from the first gradient on.
   void prepare_gradients();
   // f64 [n_gradients(), B, N], then the sums of the chunks of each.
   double* gradient_sums() const noexcept { return gradient_partials_; }
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
 
   // ---- tapes
-  // Forwards that have run, eagerly or in replays, including those for inference.
+  // Forwards that have run, eagerly or in replays, inference included.
   uint32_t n_forwards() const noexcept { return n_forwards_.load(std::memory_order_relaxed); }
-  // The last forward left this tape, or none. An eager backward reads it. Lock-free as long as the tape is the same.
+  // The last forward left this tape, or none. Lock-free as long as the tape is the same.
   void leave_tape(Tape* tape) {
     n_forwards_.store(n_forwards() + 1, std::memory_order_relaxed);
     if (left_now_.load(std::memory_order_relaxed) != tape ||
         (tape && latest_now_.load(std::memory_order_relaxed) != tape)) [[unlikely]]
       replace_tape(tape);
   }
-  // A forward that leaves this tape was recorded or run: backwards recorded from here on belong to it.
+  // A forward that leaves this tape was recorded or run: backwards recorded from now on belong to it.
   void expect_tape(Tape& tape) noexcept;
-  // The tape of the last forward; throws STALE_TAPE if there is none.
+  // The tape of the last forward, and the latest one, recorded or run. Both throw STALE_TAPE if there is none.
   Ref<Tape> left_tape() const;
-  // The latest tape, recorded or run; throws STALE_TAPE if there is none or it is gone.
   Ref<Tape> latest_tape() const;
-  // The tape of eager forwards, each of which overwrites it. Valid until another forward of the layer runs.
+  // The tape of eager forwards, each of which overwrites it.
   Tape& eager_tape();
-  // Whether a backward of this tape reads X again.
+  // True if a backward of this tape reads X again.
   bool reads_x(const TapeShape& tape, bool with_gradients) const noexcept {
     return with_gradients ||
            (!spec_.model->never_fires && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
   }
-  // Whether the tape keeps X of a synapse: if every backward reads it.
+  // The tape keeps X of a synapse if every backward reads it.
   bool keeps_x(const TapeShape& tape) const noexcept { return tape.synapse && tape.x && reads_x(tape, false); }
-  // Whether a backward computes X of a synapse again.
+  // True if a backward computes X of a synapse again.
   bool repeats_product(const TapeShape& tape, const TapeUse& use) const noexcept {
     return tape.synapse && reads_x(tape, use.parameter_gradients) && !keeps_x(tape);
   }
-  // Whether it computes gradients of weights.
   bool trains_synapse(const TapeShape& tape, const TapeUse& use) const noexcept {
     return tape.synapse && use.synapse_gradients && !tape.synapse->is_frozen();
   }
-  // Whether it reads the input again that the forward read: X, or that of the synapse.
+  // True if a backward reads the forward's input again: X, or the input of the synapse.
   bool reads_input(const TapeShape& tape, const TapeUse& use) const noexcept {
     if (tape.synapse) return trains_synapse(tape, use) || repeats_product(tape, use);
     return reads_x(tape, use.parameter_gradients) || tape.in_place;
@@ -157,7 +152,6 @@ class Layer final : public Replayed {
  private:
   ~Layer() override;
   void release_memory() noexcept;
-  // Updates the device's parameter block.
   void upload_changes(synfire_stream stream) override;
   template <class R>
   void fill_block(void* bytes) const;
@@ -170,7 +164,7 @@ class Layer final : public Replayed {
   void replace_tape(Tape* tape);
   void* find_state(const char* name, const void* values, uint64_t bytes) const;
 
-  // What every launch reads or writes follows that of Replayed in one cache line.
+  // Members that every launch reads or writes follow those of Replayed in one cache line.
   std::atomic<uint64_t> updates_{0};        // replays launched that update a parameter
   std::atomic<Tape*> left_now_{nullptr};    // left_ and latest_, to look at without a lock
   std::atomic<Tape*> latest_now_{nullptr};  // compared, never read
@@ -183,7 +177,7 @@ class Layer final : public Replayed {
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
-  // Used from the first value per neuron, or the first update in a replay, on: values on the device, behind the block,
+  // Used from the first value per neuron, or the first update in a replay, on: values on the device, after the block,
   // and those that the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
   uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in live graphs
@@ -202,8 +196,8 @@ class Layer final : public Replayed {
 
   Ref<Tape> eager_;  // null until the first eager forward
   Ref<Tape> left_;   // by the forward that ran last
-  // The tape of the taped forward that was recorded or run last. A weak reference: a recorded forward's tape is useless
-  // without its graph.
+  // The tape of the taped forward that was recorded or run last. Weak, because the tape of a recorded forward is
+  // useless without its graph.
   WeakRef<Tape> latest_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t max_bytes = int64_t{1} << 62;
 
-// Sizes in bytes that a layer may ask for: the widest array has T + 1 rows of 8 bytes.
+// Limits sizes in bytes: the widest array has T + 1 rows of 8 bytes.
 void check_representable(const synfire_layer_desc& desc, int64_t batch) {
   int64_t row = 0, sequence = 0, bytes = 0;
   if (desc.n_steps > max_bytes - 32 || __builtin_mul_overflow(batch, desc.n_neurons, &row) || row > max_bytes - 32 ||
@@ -28,7 +28,6 @@ void check_flag(int32_t value, const char* name) {
   if (value != 0 && value != 1) fail_argument("SYN-LAYER-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
 }
 
-// A model that never fires has no rules of firing.
 void check_fires(const ModelRow& model, int32_t value, const char* name) {
   if (model.never_fires && value != 0)
     fail_argument("SYN-LAYER-NO-SPIKES", "desc.%s is %d; model \"%s\" never fires, 0 is needed", name, value,

@@ -1,4 +1,4 @@
-// The specification of a layer: its model, shape, types and rules, and the sizes derived from them.
+// The specification of a layer, and the sizes derived from it.
 #ifndef SYNFIRE_LAYER_LAYER_SPEC_HPP
 #define SYNFIRE_LAYER_LAYER_SPEC_HPP
 
@@ -24,17 +24,16 @@ struct LayerSpec {
   int32_t dtype;
   bool undecayed_input;
   int threads_per_block;  // of CUDA kernels, 0 for automatic
-  // What keeps the two rows alive if they were loaded at run time.
+  // Keep the two rows alive if they were loaded at run time.
   Ref<LoadedModel> loaded_model;
   Ref<LoadedSurrogate> loaded_surrogate;
 
   explicit LayerSpec(const synfire_layer_desc& desc);
 
-  // The one that has the kernels of what was loaded; null if nothing was.
+  // The code with the kernels of a loaded model or surrogate; null if nothing was loaded.
   LoadedCode* loaded() const noexcept {
     return loaded_model ? static_cast<LoadedCode*>(loaded_model.get()) : loaded_surrogate.get();
   }
-  // Throws INVALID_HANDLE if the model or the surrogate was loaded into another context.
   void check_context(const Context& context) const;
 
   // The type of state, arithmetic, parameters and their gradients; `dtype` is that of stored sequences.
@@ -54,13 +53,12 @@ struct LayerSpec {
     return is_narrow() && !model->never_fires ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
   uint64_t block_bytes() const;    // the parameter block
-  uint64_t master_offset() const;  // of the ParameterMaster behind the block, in the same allocation
+  uint64_t master_offset() const;  // of the ParameterMaster after the block, in the same allocation
   uint64_t parameter_bytes() const { return master_offset() + sizeof(ParameterMaster); }
   uint64_t per_neuron_bytes() const;  // constants, once any parameter is per neuron
   uint64_t value_bytes() const { return static_cast<uint64_t>(extents.n_neurons) * sizeof(double); }  // of one of them
   uint64_t gradient_bytes() const;  // partial sums of gradients of parameters
   uint64_t slope_bytes() const;     // slopes of the constants, once both
-  // "f32 [16, 1, 128]", for error texts.
   std::string shape_text(bool sequence, int32_t element) const;
 };
 

@@ -34,7 +34,6 @@ class Registry {
     for (Member& member : members_)
       if (member.loaded == &loaded) member.named = false;
   }
-  // predicate(loaded, named).
   template <class Predicate>
   Ref<Loaded> find(Predicate predicate) {
     const std::lock_guard lock(mutex_);
@@ -54,7 +53,7 @@ class Registry {
   int32_t next_ = first_loaded_id;
 };
 
-// Never destroyed, so that nothing runs at the end of the process.
+// Never destroyed, so that nothing runs when the process ends.
 Registry<LoadedModel>& model_registry() {
   static auto* const registry = new Registry<LoadedModel>;
   return *registry;

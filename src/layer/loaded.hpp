@@ -1,6 +1,6 @@
 // Models and surrogates that were loaded at run time, as layers see them: a row like those of the lists, and the code
-// that stands in for what the library was compiled with. src/jit makes them. Ids are unique in the process and never
-// used again; a name is unique in its context.
+// that replaces the library's. src/jit makes them. Ids are never used again in the process; a name is unique in its
+// context.
 #ifndef SYNFIRE_LAYER_LOADED_HPP
 #define SYNFIRE_LAYER_LOADED_HPP
 
@@ -14,7 +14,7 @@
 
 namespace synfire::core {
 
-// A kernel for a GPU, of a layer of which the model, the surrogate or both were loaded.
+// A GPU kernel of a layer whose model or surrogate was loaded.
 struct KernelRequest {
   uint32_t key;                           // different for different kernels of one layer; less than most_kernels
   const char* header;                     // of the library's text that has its template
@@ -25,13 +25,13 @@ struct KernelRequest {
   static constexpr uint32_t most_kernels = 2048;
 };
 
-// What both have in common.
+// The base of both.
 class LoadedCode : public Child {
  public:
-  // The table of the functions that were compiled for the host (operations/neuron/loaded_code.hpp); null on a GPU.
+  // The table of functions compiled for the host (operations/neuron/loaded_code.hpp); null on a GPU.
   const void* host_table() const noexcept { return host_table_; }
-  // On a GPU: what a launch takes. The first request for a kernel compiles it, or finds it in the cache; later ones
-  // take no lock. Throws a Failure: SYN-MODEL-*, SYN-CUDA.
+  // A GPU kernel for a launch. The first request compiles it or finds it in the cache; later ones take no lock. Throws
+  // SYN-MODEL-* or SYN-CUDA.
   virtual const void* kernel(const KernelRequest& request) = 0;
 
  protected:
@@ -45,7 +45,6 @@ class LoadedCode : public Child {
 class LoadedModel : public LoadedCode {
  public:
   const ModelRow& row() const noexcept { return row_; }
-  // On the host; null on a GPU.
   const LoadedModelFormula* formula() const noexcept { return formula_; }
 
  protected:
@@ -65,7 +64,7 @@ class LoadedSurrogate : public LoadedCode {
   const LoadedSurrogateFormula* formula_ = nullptr;
 };
 
-// The row of an id, and what keeps it alive if it was loaded. A row of null: there is none.
+// The row of an id, null if there is none, and the object that keeps it alive if it was loaded.
 template <class Row, class Loaded>
 struct FoundRow {
   const Row* row = nullptr;
@@ -78,21 +77,21 @@ using FoundModel = FoundRow<ModelRow, LoadedModel>;
 using FoundSurrogate = FoundRow<SurrogateRow, LoadedSurrogate>;
 FoundModel find_model(int32_t id);
 FoundSurrogate find_surrogate(int32_t id);
-// By name: those of the lists, then those that were loaded into the context.
+// Looks in the lists, then among those loaded into the context.
 FoundModel find_model(std::string_view name, const Context& context);
 FoundSurrogate find_surrogate(std::string_view name, const Context& context);
 
-// Makes one known by an id, which is returned. Throws INVALID_ARGUMENT if another of the context, or of the lists, has
-// its name. Disposing of the object makes it unknown.
+// Registers a model and returns its id, until it is disposed of. Throws INVALID_ARGUMENT if another one of the context,
+// or of the lists, has its name.
 int32_t enroll(LoadedModel& model);
 int32_t enroll(LoadedSurrogate& surrogate);
 void strike_off(const LoadedModel& model) noexcept;
 void strike_off(const LoadedSurrogate& surrogate) noexcept;
-// Its handle is destroyed: another one may have its name. Its id stays valid for what uses it.
+// Its handle is destroyed: another model may take its name. Its id stays valid for its users.
 void free_name(const LoadedModel& model) noexcept;
 void free_name(const LoadedSurrogate& surrogate) noexcept;
 
-// Throws INVALID_ARGUMENT if what was loaded belongs to another context; `field` is the caller's name for it.
+// Throws INVALID_ARGUMENT if the code belongs to another context; `field` is the caller's name for it.
 void check_loaded(const LoadedCode* code, const Context& context, int32_t id, const char* field);
 
 }  // namespace synfire::core

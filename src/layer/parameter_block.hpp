@@ -9,7 +9,7 @@
 
 namespace synfire::core {
 
-// A layer's constants as kernels read them; rewritten between replays without re-recording.
+// A layer's constants, rewritten between replays without re-recording.
 template <class R>
 struct ParameterBlock {
   R shared[model::max_constants];
@@ -20,7 +20,7 @@ struct ParameterBlock {
   const R* slopes_per_neuron;  // [row, constant, N] when constants are per neuron and a gradient was asked for
 };
 
-// The values of a layer's parameters, in device memory: each one number, or an array of one per neuron.
+// The values of a layer's parameters in device memory.
 struct ParameterMaster {
   double shared[model::max_parameters];
   double* rows[model::max_parameters];  // [N], or null
@@ -29,14 +29,14 @@ struct ParameterMaster {
   uint64_t read_number;                 // the highest of those kernels that is done (ValueStaging)
 };
 
-// How the host reaches the formula of a model or a surrogate that was loaded at run time.
+// The formula of a model or a surrogate that was loaded at run time, for the host.
 struct LoadedModelFormula {
   int32_t n_own;                     // parameters, with those of firing
   int32_t first_surrogate_constant;  // among the constants of a neuron
   bool fires;
   void (*derive)(const double* parameters, bool undecayed_input, double* constants);
   void (*derive_along)(const double* parameters, int parameter, bool undecayed_input, double* slopes);
-  // Those of operations/parameters/derive.hpp.
+  // As in operations/parameters/derive.hpp.
   void (*write_f32)(const double* parameters, bool undecayed_input, int64_t i, int64_t n, ParameterBlock<float>* block,
                     float* per_neuron, float* slopes_per_neuron);
   void (*write_f64)(const double* parameters, bool undecayed_input, int64_t i, int64_t n, ParameterBlock<double>* block,
@@ -51,19 +51,19 @@ struct LoadedSurrogateFormula {
   void (*derive)(const double* parameters, double* constants);
 };
 
-// What both kernels need of a layer.
+// The arguments of both kernels about a layer.
 struct ParameterTarget {
   ParameterMaster* master;
   int64_t n_neurons;
   int32_t model;
   int32_t surrogate;
   bool undecayed_input;
-  // On the host, of those that were loaded; else null.
+  // Null on a GPU, or if nothing was loaded.
   const LoadedModelFormula* model_formula;
   const LoadedSurrogateFormula* surrogate_formula;
 };
 
-// What the host has set since the last launch, on its way to the device.
+// Changes that the host has made since the last launch, on their way to the device.
 struct ParameterUpload {
   ParameterTarget target;
   void* block;                           // ParameterBlock

@@ -1,7 +1,7 @@
-// Setting, reading and updating parameters. As long as each parameter is one number and only the host sets it, the
+// Setting, reading and updating parameters. As long as each parameter is one number that only the host sets, the
 // constants go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per
-// neuron, the values live on the device and the constants are derived there; the host keeps the values that it last set
-// or read back. The arithmetic is in model/update.hpp.
+// neuron, the values live on the device, where the constants are derived; the host keeps the values that it last set or
+// read.
 #include "layer.hpp"
 
 #include <base/error.hpp>
@@ -21,7 +21,7 @@ ParameterTarget Layer::target() const noexcept {
           spec_.loaded_surrogate ? spec_.loaded_surrogate->formula() : nullptr};
 }
 
-// Parameters (a bit for each) whose values per neuron have changed: the next refresh takes them from their rows.
+// Parameters (a bit for each) with changed values per neuron: the next refresh takes them from their rows.
 uint32_t Layer::staged() const noexcept {
   uint32_t mask = 0;
   for (uint32_t p = 0; p < parameters_.size(); ++p)
@@ -50,13 +50,12 @@ ParameterUpload Layer::upload() const {
 
 // ---- setting --------------------------------------------------------------------------------------------------------
 
-// Gradients of parameters also need the slopes of the constants.
 void Layer::provide_slopes() {
   if (wants_gradients_ && n_slope_rows(*spec_.model) > 0 && !slopes_per_neuron_)
     slopes_per_neuron_ = device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.slope_bytes());
 }
 
-// Allocates all memory that a parameter with this many values needs and does not have yet.
+// Allocates all memory that a parameter with this many values lacks.
 void Layer::prepare_values(uint32_t index, size_t count) {
   if (count == 1) return;
   begin_updates();
@@ -142,7 +141,7 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
 
 // ---- updates --------------------------------------------------------------------------------------------------------
 
-// From here on the values live on the device. No parameter is per neuron yet; the first one that is leads here.
+// The values move to the device. No parameter is per neuron yet; the first one that is leads here.
 void Layer::begin_updates() {
   if (master_) return;
   staging_ = std::make_unique<ValueStaging>(device(), spec_.extents.n_neurons);
@@ -156,7 +155,6 @@ void Layer::drop_update(uint32_t parameter) noexcept {
   if (const EnteredScope scope(mutex_); scope) --updaters_[parameter];
 }
 
-// From the first gradient on, the slopes of the constants are kept beside the constants.
 void Layer::prepare_gradients() {
   const auto lock = lock_parameters();
   if (wants_gradients_) return;

@@ -14,7 +14,6 @@
 namespace synfire::core {
 namespace {
 
-// One parameter as the variable, the others constant.
 template <class Model>
 void derive_along(const ModelRow&, const double* parameters, int parameter, bool undecayed_input, double* slopes) {
   using Number = model::Dual<double, double>;
@@ -65,7 +64,6 @@ bool constants_fit(const ModelRow&, const std::vector<double>* values, int64_t n
   return !too_large.any();
 }
 
-// Members that only some models have.
 template <class Model>
 constexpr bool has_many_instructions() {
   if constexpr (requires { Model::many_instructions; }) return Model::many_instructions;
@@ -276,7 +274,7 @@ std::vector<double> ParameterSet::checked(ParameterName name, std::span<const do
   std::vector<double> stored(values.begin(), values.end());
   if (name.reciprocal)
     for (double& v : stored) v = 1.0 / v;
-  // First checks without a branch whether any value is refused, so that many values are checked side by side.
+  // First checks all values without a branch, so that many are checked side by side.
   const double lowest = spec.open_range ? std::nextafter(spec.minimum, model::unbounded) : spec.minimum;
   const auto in_range = [&](size_t i) {
     const int finite = std::fabs(values[i]) <= model::unbounded, above = stored[i] >= lowest,
@@ -371,7 +369,6 @@ void ParameterSet::slopes(int64_t neuron, double* slopes) const {
   std::fill_n(slopes, n_slope_rows(model_) * model::max_model_constants, 0.0);
   for (int i = 0; i < n_own; ++i)
     model_.derive_along(model_, own, i, undecayed_input_, slopes + int64_t{i} * model::max_model_constants);
-  // Along 1/p instead of p: d/d(1/p) = −p²·d/dp.
   int row = n_own;
   for (int i = 0; i < n_own; ++i) {
     if (!specs_[static_cast<size_t>(i)].reciprocal_name) continue;

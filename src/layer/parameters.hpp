@@ -1,5 +1,5 @@
-// The parameters of one layer: their names, ranges and values (doubles: one, one per channel or one per neuron), and
-// the constants that kernels use, derived from them in f64.
+// The parameters of a layer: names, ranges, values (doubles: one, or one per channel or neuron), and the constants of
+// kernels, derived from them in f64.
 #ifndef SYNFIRE_LAYER_PARAMETERS_HPP
 #define SYNFIRE_LAYER_PARAMETERS_HPP
 
@@ -34,16 +34,14 @@ struct ModelRow {
   bool never_fires;  // no spikes, v_threshold, v_reset or surrogate; backward needs H for gradients of parameters only
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const ModelRow& model, const double* parameters, bool undecayed_input, double* constants);
-  // The slopes of the constants along one parameter.
   void (*derive_along)(const ModelRow& model, const double* parameters, int parameter, bool undecayed_input,
                        double* slopes);
-  // Whether the constants of every neuron are finite and at most this large in magnitude. Each parameter has one or N
-  // values.
+  // True if the constants of every neuron are finite and at most this large. Each parameter has one or N values.
   bool (*constants_fit)(const ModelRow& model, const std::vector<double>* values, int64_t n_neurons,
                         bool undecayed_input, double largest);
   LoadedModel* loaded;  // null unless it was loaded at run time
 
-  // By which kernels know it.
+  // The id by which kernels know it.
   int32_t kernel_id() const noexcept { return loaded ? model::loaded_id : id; }
 };
 
@@ -59,36 +57,35 @@ struct SurrogateRow {
   int32_t kernel_id() const noexcept { return loaded ? model::loaded_id : id; }
 };
 
-// For models that never fire: without constants or parameters. No surrogate has its id, 0.
+// For models that never fire: no constants, no parameters. No other surrogate has its id, 0.
 extern const SurrogateRow no_surrogate;
 
 // The index of the state variable of this name; the second is also "w". Throws INVALID_ARGUMENT; `argument` is the
 // caller's name for it.
 int find_state(const ModelRow& model, const char* name, const char* argument);
 
-// Of the lists in model/models.hpp, without those that were loaded at run time. Null if there is none.
+// Searches the lists in model/models.hpp, without those that were loaded at run time. Null if there is none.
 const ModelRow* find_listed_model(int32_t id);
 const SurrogateRow* find_listed_surrogate(int32_t id);
 const ModelRow* find_model(std::string_view name);
 const SurrogateRow* find_surrogate(std::string_view name);
-// "if (1), lif (2)": the allowed values, for error texts.
+// The allowed values for error texts: "if (1), lif (2)".
 const char* model_names();
 const char* surrogate_names();
-// " (did you mean \"lif\"?)" for a misspelt name, or nothing.
 std::string suggested_model(std::string_view name);
 std::string suggested_surrogate(std::string_view name);
 
-// Constants a kernel may read for a layer: v_threshold, v_reset, the model's, and as many as any surrogate has, so that
-// one kernel can serve several surrogates.
+// Constants that a kernel may read: v_threshold, v_reset, the model's, and as many as any surrogate has, so that one
+// kernel serves several surrogates.
 int n_constants(const ModelRow& model);
-// Parameters of firing: v_threshold and v_reset, or none.
+// v_threshold and v_reset, or none.
 int n_firing_parameters(const ModelRow& model);
-// Gradients of parameters that one backward may be asked for: one for each row of slopes and parameter of firing.
+// The most gradients of parameters in one backward: one for each row of slopes and parameter of firing.
 int n_gradients(const ModelRow& model);
-// Rows of slopes: one per parameter of the model, then one per second name.
+// One row per parameter of the model, then one per second name.
 int n_slope_rows(const ModelRow& model);
 
-// A parameter as the caller names it: some have a second name, which stands for the reciprocal of the stored value.
+// A parameter as the caller names it. A second name stands for the reciprocal of the stored value.
 struct ParameterName {
   uint32_t index;
   bool reciprocal;
@@ -101,33 +98,29 @@ class ParameterSet {
   uint32_t size() const noexcept { return static_cast<uint32_t>(specs_.size()); }
   const model::ParameterSpec& spec(uint32_t index) const { return specs_[index]; }
   std::span<const double> values(uint32_t index) const { return values_[index]; }
-  // What each of these values holds for.
   Scope scope(uint32_t index) const noexcept { return scope_of(values_[index].size()); }
   // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is the caller's name for it.
   ParameterName find(std::string_view name, const char* argument = "name") const;
 
-  // Converts values that the caller sets under this name to those to store. Throws unless their count is allowed and
-  // all are finite and in range.
+  // Converts the caller's values under this name to stored ones. Throws unless their count is allowed and all are
+  // finite and in range.
   std::vector<double> checked(ParameterName name, std::span<const double> values) const;
-  // Stores values that checked() has returned.
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
   void exchange(uint32_t index, std::vector<double>& values) noexcept { values_[index].swap(values); }
 
-  // Throws unless every constant of the model's formula is finite and at most this large, so that the kernels can
-  // represent it; `changed` is the parameter that was set last.
+  // Throws unless every constant of the model is finite and at most this large, so that the kernels can represent it;
+  // `changed` is the parameter that was set last.
   void check_constants(ParameterName changed, double largest) const;
 
-  // Without the surrogate's.
   int n_own() const noexcept { return static_cast<int>(model_.parameters.size()) + n_firing_parameters(model_); }
 
   bool per_neuron() const noexcept;
   int n_constants() const noexcept { return n_constants_; }
-  // The constants [n_constants] of one neuron.
   void constants(int64_t neuron, double* constants) const;
 
   // ---- gradients
-  // What a parameter's gradient is computed from: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT for
-  // a parameter of the surrogate, which has no gradient.
+  // The source of a parameter's gradient: a row of slopes, or model::gradient_of_*. Throws INVALID_ARGUMENT for a
+  // parameter of the surrogate, which has no gradient.
   int32_t gradient_row(ParameterName name, const char* argument) const;
   // Slopes [n_slope_rows, max_model_constants] of the constants of one neuron.
   void slopes(int64_t neuron, double* slopes) const;

@@ -15,7 +15,7 @@ void fail_no_tape() {
 
 void Tape::provide(const TapeShape& shape, bool keeps_x) {
   const TapeMode mode = shape.mode;
-  // H of a tape lies over X of its synapse in memory of the tape.
+  // The tape stores H in the memory of the synapse's X.
   const bool in_place = shape.in_place && !shape.synapse;
   const auto provide = [&](void*& memory, uint64_t bytes) {
     if (!memory) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);

@@ -1,5 +1,5 @@
-// A tape: what a forward leaves for its backwards, and the versions of its inputs, by which a backward knows whether
-// the tape is still valid. Each recorded forward has its own tape; the eager forwards of a layer share one.
+// A tape: the data that a forward leaves for its backwards, and the versions of its inputs, which tell whether it is
+// still valid. Each recorded forward has its own tape; the eager forwards of a layer share one.
 #ifndef SYNFIRE_LAYER_TAPE_HPP
 #define SYNFIRE_LAYER_TAPE_HPP
 
@@ -20,11 +20,11 @@ enum class TapeMode : int32_t {
   store_narrow = SYNFIRE_TAPE_STORE_NARROW,
 };
 
-// What a backward must know of a tape: its input, and how to obtain H.
+// The inputs of a tape, and how a backward obtains H.
 struct TapeShape {
   Buffer* x = nullptr;  // or the input of the synapse; null: there is no tape
   TapeMode mode = TapeMode::none;
-  bool in_place = false;       // H lies over X
+  bool in_place = false;       // H is stored in the memory of X
   Synapse* synapse = nullptr;  // that makes X of its input, or null
   Buffer* n_active = nullptr;  // of the synapse, or null
 
@@ -39,7 +39,7 @@ struct TapeShape {
   int32_t kind() const noexcept { return static_cast<int32_t>(mode) | (in_place ? 256 : 0); }
 };
 
-// What a backward needs beside dL/dX.
+// The needs of a backward besides dL/dX.
 struct TapeUse {
   bool parameter_gradients = false;
   bool synapse_gradients = false;  // of weights and bias, unless the synapse is frozen
@@ -54,12 +54,11 @@ struct TapeStamp {
   uint32_t n_forwards = 0;  // of the layer before
 };
 
-// Of the contents of a tape's input, and of its n_active.
+// The version of the contents of a tape's input and of its n_active.
 inline uint64_t version_of_input(const Buffer* x, const Buffer* n_active) noexcept {
   return (x ? x->version() : 0) + (n_active ? n_active->version() : 0);
 }
 
-// References to the objects of a tape's shape.
 struct TapeInputs {
   Ref<Buffer> x;
   Ref<Synapse> synapse;
@@ -69,7 +68,6 @@ struct TapeInputs {
   explicit TapeInputs(const TapeShape& shape) noexcept : x(shape.x), synapse(shape.synapse), n_active(shape.n_active) {}
 };
 
-// Throws STALE_TAPE.
 [[noreturn]] void fail_no_tape();
 
 class Tape final : public Child {
@@ -77,13 +75,12 @@ class Tape final : public Child {
   Tape(Context& context, const LayerSpec& spec) noexcept : Child(ObjectType::tape, context), spec_(spec) {}
 
   // ---- memory
-  // Allocates what a mode needs and is not there yet. Throws OUT_OF_MEMORY.
+  // Allocates the memory that a mode needs and that is missing. Throws OUT_OF_MEMORY.
   void provide(const TapeShape& shape, bool keeps_x);
   View checkpoints() noexcept;
-  // H of all steps: memory of the tape, or the caller's X itself; empty in modes that do not store H.
+  // H of all steps: memory of the tape, or the caller's X; empty if the mode does not store H.
   View stored_h(const TapeShape& shape, const View& x) noexcept;
   View spikes(TapeMode mode) noexcept;
-  // X of a synapse, where a tape keeps it.
   View kept_x() noexcept;
 
   // ---- what it was made of
@@ -102,17 +99,16 @@ class Tape final : public Child {
     x_version_.store(made_of.x, std::memory_order_relaxed);
     weights_.store(made_of.weights, std::memory_order_relaxed);
   }
-  // Invalidates the tape, which may be partly written or is no longer needed, and drops the reference to X.
+  // Invalidates the tape, which may be partly written or no longer needed, and drops the reference to X.
   void spoil() noexcept;
   // The shape in which the tape was left, with a reference to X; none if it was never left or is invalidated.
   using Held = std::pair<TapeShape, TapeInputs>;
   Held left() const;
-  // The shape in which the next forward will leave it; if the X of that forward is gone, the shape in which it was
-  // left.
+  // The shape in which the next forward will leave it or, if the X of that forward is gone, in which it was left.
   Held expected() const;
   // Throws STALE_TAPE unless the parameters, and X if it is read again, are unchanged.
   void check(const Layer& layer, bool reads_input) const;
-  // The same for a backward that was recorded for a tape of this shape: no lock, no reference.
+  // As check(), for a backward recorded for a tape of this shape: no lock, no reference.
   void check(const Layer& layer, const TapeShape& wanted, bool reads_input) const;
 
  private:
@@ -122,7 +118,6 @@ class Tape final : public Child {
   void expect_locked(const TapeShape& shape) noexcept;
   View own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept;
 
-  // Read by launches.
   std::atomic<Buffer*> x_{nullptr};  // null: never left, or invalidated
   std::atomic<Synapse*> synapse_{nullptr};
   std::atomic<Buffer*> n_active_{nullptr};

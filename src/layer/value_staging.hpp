@@ -1,6 +1,6 @@
-// Transfers per-neuron values of parameters to the device. The host writes rows in page-locked memory, and a kernel
-// reads them in stream order. Values that the host sets meanwhile go into another row, so setting waits neither for
-// replays in flight nor for a copy.
+// Transfers per-neuron values of parameters to the device. The host writes rows in page-locked memory, which a kernel
+// reads in stream order. Newer values go into another row, so setting waits neither for replays in flight nor for a
+// copy.
 #ifndef SYNFIRE_LAYER_VALUE_STAGING_HPP
 #define SYNFIRE_LAYER_VALUE_STAGING_HPP
 
@@ -14,7 +14,6 @@ namespace synfire::core {
 
 class ValueStaging {
  public:
-  // Rows of one parameter, held by the host or in flight.
   static constexpr size_t most_rows = 8;
 
   ValueStaging(Device& device, int64_t n_neurons);
@@ -22,18 +21,18 @@ class ValueStaging {
   ValueStaging(const ValueStaging&) = delete;
   ValueStaging& operator=(const ValueStaging&) = delete;
 
-  // Provides a row for the next values of a parameter: one that no kernel will read again, or a new one. Waits for the
-  // device if most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
+  // Provides a row for the next values of a parameter, which no kernel will read again. Waits for the device if
+  // most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
   void prepare(uint32_t parameter);
-  // After prepare(): fills the row that the next kernel reads.
+  // Fills the prepared row, which the next kernel reads.
   void write(uint32_t parameter, std::span<const double> values) noexcept;
-  // That row; null if nothing is prepared.
+  // The prepared row, or null.
   const double* row(uint32_t parameter) const noexcept { return rows_[parameter].next; }
 
-  // The number of the next kernel, and the address at which it reports that it has read its rows. Numbers only grow.
+  // The number of the next kernel, and the address where it reports that it has read its rows. Numbers only grow.
   uint64_t number() const noexcept { return n_sent_ + 1; }
   uint64_t* read_number() const noexcept { return read_number_; }
-  // That kernel was launched with the rows of these parameters (a bit for each).
+  // The kernel was launched with the rows of these parameters (a bit for each).
   void sent(uint32_t parameters) noexcept;
 
  private:

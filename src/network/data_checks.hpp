@@ -4,13 +4,54 @@
 
 #include "data_set.hpp"
 
+#include <operations/check_elements/check_elements.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace synfire::network {
+
+// Finds elements that are not allowed, where the arrays are: on a GPU those in its memory, which are not copied; the
+// processor looks at those in host memory of any kind.
+class DataFinder {
+ public:
+  // Arrays have this many rows, with these lengths, or null.
+  DataFinder(core::Context& context, int64_t n_rows, const Buffer* lengths)
+      : context_(context), n_rows_(n_rows), lengths_(lengths) {}
+
+  // The index of the first element that is not allowed, if there is one. Steps beyond a row's length may hold anything.
+  std::optional<int64_t> find(const Buffer& array, const RowShape& row, const operations::AllowedElements& allowed);
+  // "inputs has 0.5 in row 3, step 0, element 17".
+  static std::string found_text(const char* name, const Buffer& array, const RowShape& row, int64_t index);
+
+ private:
+  bool is_of_device(const Buffer& array) const noexcept;
+  std::optional<int64_t> find_on_device(operations::CheckElements op);
+  Ref<Buffer> make_array(int32_t dtype, uint64_t n_elements) const;
+  core::View lengths_for_device();
+  void* lengths_for_processor();
+
+  core::Context& context_;
+  const int64_t n_rows_;
+  const Buffer* const lengths_;
+  Ref<Buffer> result_;  // what is found, and a workspace
+  Ref<Buffer> lengths_copy_;
+  std::vector<uint32_t> downloaded_;
+};
+
+// Arrays of a data set, wherever they are: those that the stages need, and those of the rows, or null.
+struct GivenArrays {
+  std::vector<const Buffer*> arrays;  // one for each of Design::data_needs()
+  const Buffer *lengths, *sample_weights;
+};
 
 // Throws INVALID_ARGUMENT for the first element of an array that cannot be meant, with its row and its value: labels
 // that are no class, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, as
 // far as the stages do not allow them. Steps beyond a row's length may hold anything. The arrays have their types, and
 // rows without gaps.
-void check_elements(core::Context& context, const Design& design, int64_t n_rows, const DataArrays& arrays);
+void check_elements(core::Context& context, const Design& design, int64_t n_rows, const GivenArrays& given);
 
 }  // namespace synfire::network
 

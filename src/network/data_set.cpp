@@ -7,6 +7,7 @@
 #include <graph/eager_calls.hpp>
 #include <operations/elementwise/copy.hpp>
 
+#include <algorithm>
 #include <new>
 
 namespace synfire::network {
@@ -19,28 +20,25 @@ uint64_t RowShape::bytes() const noexcept {
   return static_cast<uint64_t>(stored_steps() * stored_width()) * bytes_of_dtype(dtype);
 }
 
-RowShape input_row(const Design& design) {
-  const Stage& input = design.input();
-  const bool is_one_step = input.choice == SYNFIRE_NETWORK_INPUT_RATES && !input.flag("per_step");
-  return {input.whole("dtype"), is_one_step ? 1 : design.rules().n_steps, input.width, !is_one_step};
+const char* name_of(DataRole role) noexcept {
+  constexpr const char* names[] = {"inputs", "labels", "targets", "lengths", "sample_weights"};
+  return names[static_cast<size_t>(role)];
 }
 
-namespace {
-
-// A row of labels or targets: one entry, or one for each step.
-RowShape loss_row(const Design& design, int32_t dtype, int64_t width) {
-  const bool per_step = design.only(StageKind::loss)->flag("per_step");
-  return {dtype, per_step ? design.rules().n_steps : 1, width, per_step};
+Buffer* DataArrays::of(DataRole role) const noexcept {
+  Buffer* const list[] = {inputs, labels, targets, lengths, sample_weights};
+  return list[static_cast<size_t>(role)];
 }
 
-}  // namespace
-
-RowShape label_row(const Design& design) {
-  return loss_row(design, SYNFIRE_DTYPE_U32, 1);
-}
-
-RowShape target_row(const Design& design) {
-  return loss_row(design, design.rules().dtype, design.only(StageKind::readout)->width);
+uint64_t DataSet::bytes() const noexcept {
+  uint64_t bytes = 0;
+  const auto count = [&](const Ref<Buffer>& array) {
+    if (array) bytes += array->view().bytes;
+  };
+  for (const Ref<Buffer>& array : arrays) count(array);
+  count(lengths);
+  count(sample_weights);
+  return bytes;
 }
 
 RowShape length_row() {
@@ -60,8 +58,8 @@ struct Array {
   const char* name;
   Buffer* source;
   RowShape row;
-  Buffer* DataArrays::*place;
-  const Ref<Buffer>* before;
+  const Buffer** checked;  // what check_elements() looks at
+  Ref<Buffer>* before;     // null: there is none
   Ref<Buffer>* after;
 };
 
@@ -74,18 +72,6 @@ void check_rows(int64_t n_rows, const RowShape& widest) {
   if (__builtin_mul_overflow(static_cast<uint64_t>(n_rows), widest.bytes(), &bytes) || bytes > most_bytes)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-NETWORK-OVERFLOW", "n_rows is %lld; as many rows cannot be addressed",
          static_cast<long long>(n_rows));
-}
-
-void check_given(const Design& design, const DataArrays& arrays) {
-  const Stage* const loss = design.only(StageKind::loss);
-  if (!loss)
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
-         "the network has no loss, without which it has no use for data");
-  const bool wants_targets = loss->flag("targets");
-  if ((arrays.targets != nullptr) != wants_targets || (arrays.labels != nullptr) == wants_targets)
-    fail_argument("SYN-NETWORK-DATA", "labels are %s and targets %s; stage \"%s\" needs %s, by its value \"targets\"",
-                  arrays.labels ? "given" : "null", arrays.targets ? "given" : "null", loss->name.c_str(),
-                  wants_targets ? "targets" : "labels");
 }
 
 // The rows of the caller's array, which must follow each other without gaps.
@@ -124,33 +110,40 @@ void copy_rows(const View& source, Buffer& destination, Context& context) {
 }  // namespace
 
 DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const DataArrays& arrays, DataSet& before) {
-  check_given(design, arrays);
+  for (size_t i = 0; i < design.stages().size(); ++i) design.stages()[i].kind->check_given(design.view(i), arrays);
+  const std::vector<DataNeed> needs = design.data_needs();
   DataSet after;
   after.n_rows = n_rows;
+  after.arrays.resize(needs.size());
+  GivenArrays given = {std::vector<const Buffer*>(needs.size()), arrays.lengths, arrays.sample_weights};
   std::vector<Array> list;
-  const auto add = [&](const char* name, Buffer* DataArrays::*place, const RowShape& row, Ref<Buffer> DataSet::*array) {
-    list.push_back({name, arrays.*place, row, place, &(before.*array), &(after.*array)});
-  };
-  add("inputs", &DataArrays::inputs, input_row(design), &DataSet::inputs);
-  if (arrays.labels) add("labels", &DataArrays::labels, label_row(design), &DataSet::labels);
-  if (arrays.targets) add("targets", &DataArrays::targets, target_row(design), &DataSet::targets);
-  if (arrays.lengths) add("lengths", &DataArrays::lengths, length_row(), &DataSet::lengths);
-  if (arrays.sample_weights) add("sample_weights", &DataArrays::sample_weights, weight_row(), &DataSet::sample_weights);
+  const bool has_before = before.arrays.size() == needs.size();
+  for (size_t i = 0; i < needs.size(); ++i) {
+    given.arrays[i] = arrays.of(needs[i].role);
+    list.push_back({name_of(needs[i].role), arrays.of(needs[i].role), needs[i].row, &given.arrays[i],
+                    has_before ? &before.arrays[i] : nullptr, &after.arrays[i]});
+  }
+  if (arrays.lengths)
+    list.push_back(
+        {name_of(DataRole::lengths), arrays.lengths, length_row(), &given.lengths, &before.lengths, &after.lengths});
+  if (arrays.sample_weights)
+    list.push_back({name_of(DataRole::sample_weights), arrays.sample_weights, weight_row(), &given.sample_weights,
+                    &before.sample_weights, &after.sample_weights});
   for (const Array& array : list) check_rows(n_rows, array.row);
   std::vector<View> sources;
   sources.reserve(list.size());
   for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
-  const auto given = [](const Buffer* array, const Ref<Buffer>& known) {
+  const auto as_before = [](const Buffer* array, const Ref<Buffer>& known) {
     return (array != nullptr) == (known.get() != nullptr);
   };
-  const bool is_same = before.n_rows == n_rows && given(arrays.labels, before.labels) &&
-                       given(arrays.targets, before.targets) && given(arrays.lengths, before.lengths) &&
-                       given(arrays.sample_weights, before.sample_weights);
-  const int32_t memory = design.input().flag("pinned") ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
+  const bool is_same = has_before && before.n_rows == n_rows && as_before(arrays.lengths, before.lengths) &&
+                       as_before(arrays.sample_weights, before.sample_weights);
+  const bool pinned = std::ranges::any_of(needs, &DataNeed::pinned);
+  const int32_t memory = pinned ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
   // A GPU looks at elements at the speed of its memory. So what comes from host memory is copied first, if nobody has
   // the memory that it is copied to yet.
   const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
-  if (!looks_at_copies) check_elements(context, design, n_rows, arrays);
+  if (!looks_at_copies) check_elements(context, design, n_rows, given);
   // Everything is allocated before anything is copied.
   for (const Array& array : list)
     *array.after = is_same ? *array.before : make_rows(context, array.row, n_rows, memory);
@@ -161,10 +154,9 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
   if (!is_same) {
     copy(true);
     if (looks_at_copies) {
-      DataArrays on_device = arrays;
       for (size_t i = 0; i < list.size(); ++i)
-        if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) on_device.*list[i].place = list[i].after->get();
-      check_elements(context, design, n_rows, on_device);
+        if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) *list[i].checked = list[i].after->get();
+      check_elements(context, design, n_rows, given);
     }
     copy(false);
     return after;

@@ -12,15 +12,13 @@ using namespace synfire::core;
 
 KeptState::KeptState(Parts& parts) : parts_(parts) {
   offsets_.reserve(parts.design.stages().size() + 1);  // keep() needs no memory
-  for (const Pair& pair : parts.pairs) {
-    Layer& layer = *pair.layer;
-    const Extents& extents = layer.spec().extents;
-    for (int i = 0; i < layer.spec().model->n_states; ++i) {
-      copies_.push_back(parts.make(layer.spec().arithmetic(), {extents.batch, extents.n_neurons}));
-      const View state = layer.state_memory(i), copy = copies_.back()->view();
-      keep_.emplace_back(operations::Copy{state, copy});
-      put_back_.emplace_back(operations::Copy{copy, state});
-    }
+  std::vector<CarriedState> states;
+  for (const std::unique_ptr<StageParts>& stage : parts.stages) stage->list_state(states);
+  for (const CarriedState& state : states) {
+    copies_.push_back(parts.make(state.dtype, {state.batch, state.width}));
+    const View copy = copies_.back()->view();
+    keep_.emplace_back(operations::Copy{state.memory, copy});
+    put_back_.emplace_back(operations::Copy{copy, state.memory});
   }
 }
 

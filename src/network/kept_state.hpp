@@ -1,4 +1,4 @@
-// A copy of what a call on a network changes although it only computes: the states of all neurons, and where the
+// A copy of what a call on a network changes although it only computes: the states of all stages, and where the
 // inference graph draws its random numbers. It is put back if the call fails.
 #ifndef SYNFIRE_NETWORK_KEPT_STATE_HPP
 #define SYNFIRE_NETWORK_KEPT_STATE_HPP
@@ -28,7 +28,7 @@ class KeptState {
   void run(const core::OperationList& copies) const;
 
   Parts& parts_;
-  std::vector<core::Ref<core::Buffer>> copies_;  // [B, N] for each variable of each layer
+  std::vector<core::Ref<core::Buffer>> copies_;  // one for each
   core::OperationList keep_, put_back_;
   std::vector<uint64_t> offsets_;  // of the inference graph's values
 };

@@ -60,36 +60,10 @@ std::vector<double> parameter_values(const files::SafetensorsFile& file, const s
   return numbers_of<double>(file.bytes(name, files::Dtype::f64, shape));
 }
 
-// The parameters of one layer in the file.
-struct LayerParameters {
-  Layer* layer;
-  std::vector<std::vector<double>> values;  // by the number of the parameter
-
-  void check() const {
-    ParameterSet set = current();
-    for (uint32_t i = 0; i < set.size(); ++i) set.set(i, set.checked({i, false}, values[i]));
-    const double most = layer->spec().dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
-                                                                 : std::numeric_limits<float>::max();
-    for (uint32_t i = 0; i < set.size(); ++i) set.check_constants({i, false}, most);
-  }
-  ParameterSet current() const {
-    const auto lock = layer->lock_parameters();
-    return layer->parameters();
-  }
-  void apply() const {
-    std::vector<ParameterValues> list;
-    for (uint32_t i = 0; i < values.size(); ++i) list.push_back({{i, false}, values[i]});
-    layer->set_parameters(list);
-  }
-};
-
-std::vector<LayerParameters> parameters_of(const StateArrays& state, const files::SafetensorsFile& file) {
-  std::vector<LayerParameters> layers;
-  for (const ParameterArray& one : state.parameters) {
-    if (layers.empty() || layers.back().layer != one.layer) layers.push_back({one.layer, {}});
-    layers.back().values.push_back(parameter_values(file, one.name, one.layer->spec().extents.n_neurons));
-  }
-  return layers;
+ParameterGroup::Values values_of(const ParameterGroup& group, const files::SafetensorsFile& file) {
+  ParameterGroup::Values values;
+  for (const std::string& name : group.names) values.push_back(parameter_values(file, name, group.n_neurons));
+  return values;
 }
 
 }  // namespace
@@ -102,7 +76,7 @@ void Network::check_loadable(const files::SafetensorsFile& file, const SavedNetw
   const bool same_batch = saved.design.rules().batch == design_.rules().batch;
   for (const StateArray& array : state.arrays)
     if (same_batch || !array.of_rows) check_array(array, file);
-  for (const LayerParameters& layer : parameters_of(state, file)) layer.check();
+  for (const ParameterGroup& group : state.parameters) group.check(values_of(group, file));
   position_of(saved);
 }
 
@@ -163,7 +137,7 @@ void Network::apply_position(const HeldGraphs& held, const SavedNetwork& saved) 
 
 void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, const SavedNetwork& saved) {
   const StateArrays state(*parts_);
-  for (const LayerParameters& layer : parameters_of(state, file)) layer.apply();
+  for (const ParameterGroup& group : state.parameters) group.write(values_of(group, file));
   design_.take_changes(saved.design);
   apply_values(held);
   apply_position(held, saved);
@@ -202,7 +176,7 @@ void Network::load(const files::SafetensorsFile& file) {
   }
 }
 
-// What fails now is owed.
+// If it fails now, the next call owes it.
 void Network::take_back(const HeldGraphs& held) noexcept {
   try {
     settle(held);
@@ -234,15 +208,18 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
   desc.drop_last = before.drop_last ? 1 : 0;
   desc.n_slots = rules.n_slots == 0 ? before.n_slots : rules.n_slots;
   Design design{NetworkRules(desc)};
+  std::vector<uint32_t> numbers;  // of the file's stages here
   for (const Stage& stage : saved.design.stages()) {
-    if (rules.inference && stage.kind >= StageKind::loss) break;
-    design.add_copy(stage, stage.seed);
-    const char* const name = stage.name.c_str();
-    if (!stage.mask.empty()) design.set_mask(name, stage.mask.data(), stage.mask.size());
-    if (!stage.class_weights.empty())
-      design.set_class_weights(name, stage.class_weights.data(), stage.class_weights.size());
+    numbers.push_back(static_cast<uint32_t>(design.stages().size()));
+    if (rules.inference && stage.kind->traits.of_training) continue;
+    std::vector<Edge> inputs = stage.inputs;
+    for (Edge& edge : inputs) edge.from = numbers[edge.from];
+    design.add_copy(stage, std::move(inputs), stage.seed);
   }
-  if (rules.replace_nonfinite) design.set_value(design.input().name.c_str(), "replace_nonfinite", 1, false);
+  if (rules.replace_nonfinite)
+    for (size_t i = 0; i < design.stages().size(); ++i)
+      if (design.has_value(i, "replace_nonfinite"))
+        design.set_value(design.stages()[i].name.c_str(), "replace_nonfinite", 1, false);
   const Ref<Network> network = Ref<Network>::adopt(new Network(context, std::move(design)));
   network->build();
   network->load_first(file, saved);

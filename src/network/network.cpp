@@ -1,11 +1,12 @@
 // The object: who may use it, its design, and its building. What it runs is in run.cpp, its texts in text.cpp.
 #include "network.hpp"
 
+#include "stages/kinds.hpp"
+
 #include <base/error.hpp>
 #include <base/make_room.hpp>
 
-#include <cstring>
-#include <string_view>
+#include <string>
 
 namespace synfire::network {
 
@@ -54,7 +55,7 @@ void Network::hold_all(HeldGraphs& held) {
 }
 
 void Network::check_order() const {
-  for (const Pair& pair : parts_->pairs) pair.layer->order_on(nullptr, stream_id(nullptr));
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->check_order();
 }
 
 void Network::check_built() const {
@@ -79,18 +80,7 @@ void Network::change(FunctionRef<void(Design&)> body) {
 
 // Brings a value that has changed to the parts.
 void Network::apply_value(const HeldGraphs& held, size_t stage, const char* name, double value) {
-  if (design_.stages()[stage].kind == StageKind::neurons) {
-    const Pair& pair = *parts_->find_pair(stage);
-    if (!design_.has_value(stage, name)) {
-      const ParameterValues one = {pair.layer->parameters().find(name), {&value, 1}};
-      pair.layer->set_parameters({&one, 1});
-      return;
-    }
-    if (!pair.has_rate)
-      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
-           "\"rate_strength\" of stage \"%s\" was 0 when the network was built, so its rates have no target",
-           design_.stages()[stage].name.c_str());
-  }
+  if (parts_->stages[stage]->take_value(name, value)) return;
   for (const GraphKind kind : {GraphKind::training, GraphKind::evaluation})
     if (const Graph::Hold* const hold = held.find(kind)) parts_->graph(kind).set(*hold, stage, name, value);
 }
@@ -122,27 +112,12 @@ double Network::get_value(const char* stage, const char* name) {
   const double value = design_.get_value(stage, name);
   if (!parts_) return value;
   const size_t index = design_.find(stage);
-  if (design_.stages()[index].kind != StageKind::neurons || design_.has_value(index, name)) return value;
-  // A parameter may have been trained, or set by the layer's own functions.
-  Layer& layer = *parts_->find_pair(index)->layer;
-  const ParameterName parameter = layer.parameters().find(name);
-  if (layer.n_values(parameter) > 1)
-    fail_argument("SYN-NETWORK-PER-NEURON",
-                  "\"%s\" of stage \"%s\" is one number per neuron; the stage's layer has them "
-                  "(synfire_network_get_layer, synfire_layer_get_parameter)",
-                  name, stage);
-  double now = 0;
-  layer.get_parameter(parameter, name, {&now, 1});
-  return now;
+  if (design_.has_value(index, name)) return value;
+  return parts_->stages[index]->further_value(name).value_or(value);
 }
 
 uint64_t Network::data_bytes() const noexcept {
-  uint64_t bytes = 0;
-  for (const DataSet* const set : {&training_, &evaluation_})
-    for (const Ref<Buffer>* const array :
-         {&set->inputs, &set->labels, &set->targets, &set->lengths, &set->sample_weights})
-      if (*array) bytes += (*array)->view().bytes;
-  return bytes;
+  return training_.bytes() + evaluation_.bytes();
 }
 
 void Network::query_memory(synfire_network_memory& memory) {
@@ -171,16 +146,17 @@ void Network::build() {
   auto parts = std::make_unique<Parts>(*context(), design_);
   parts->record_inference();
   parts_ = std::move(parts);
-  design_.keep_rates();
+  design_.built();
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
   const Use use(*this);
   check_built();
   const bool training = kind == DataKind::training;
-  if (!design_.only(training ? StageKind::optimizer : StageKind::loss))
+  const Role role = training ? Role::trains : Role::scores;
+  if (!design_.has(role))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
-         "the network has no %s, without which it has no use for this data", training ? "optimizer" : "loss");
+         "the network has no %s, without which it has no use for this data", kind_with(role).traits.name);
   DataSet& current = training ? training_ : evaluation_;
   // Its graph reads the memory that is written here.
   const GraphKind graph_kind = training ? GraphKind::training : GraphKind::evaluation;
@@ -190,7 +166,7 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
   held.finish();
   DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
   // The graph that is there reads the same memory.
-  if (next.inputs.get() == current.inputs.get()) return;
+  if (next.is_in(current)) return;
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
   make_room(replaced_, 1);
   if (training) {
@@ -206,28 +182,12 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
-const Pair& Network::pair_of(const char* stage, StageKind kind) const {
-  check_built();
-  const Pair* const pair = parts_->find_pair(design_.find(stage, kind));
-  if (!pair) fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no parts", stage);
-  return *pair;
-}
-
-Ref<Synapse> Network::synapse(const char* stage) {
-  const Use use(*this);
-  return pair_of(stage, StageKind::synapse).synapse;
-}
-
-Ref<Layer> Network::layer(const char* stage) {
-  const Use use(*this);
-  return pair_of(stage, StageKind::neurons).layer;
-}
-
-Ref<operations::Optimizer> Network::optimizer(const char* stage) {
+Ref<Object> Network::object(const char* stage, const StageKind& kind) {
   const Use use(*this);
   check_built();
-  design_.find(stage, StageKind::optimizer);
-  return parts_->optimizer;
+  Object* const object = parts_->stages[design_.find(stage, kind)]->object();
+  if (!object) fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no object", stage);
+  return Ref<Object>(object);
 }
 
 const RecordedGraph& Network::checked_graph(GraphKind kind) const {
@@ -253,29 +213,20 @@ Ref<Graph> Network::graph(GraphKind kind) {
 Ref<Buffer> Network::buffer(const char* name) {
   const Use use(*this);
   check_built();
-  const std::string_view wanted = name;
-  if (wanted == "input") return parts_->inference_input;
-  if (wanted == "output") return parts_->inference_output;
-  if (wanted == "n_replaced" && parts_->n_replaced) return parts_->n_replaced;
-  struct Offer {
-    const char* suffix;
-    const Ref<Buffer> Pair::*array;
+  Ref<Buffer> found;
+  std::string known;
+  const auto offer = [&](const std::string& known_as, const Ref<Buffer>& buffer) {
+    if (!buffer) return;
+    if (known_as == name) found = buffer;
+    known.append(known.empty() ? "\"" : ", \"").append(known_as).append("\"");
   };
-  constexpr Offer offers[] = {{".spikes", &Pair::spikes},
-                              {".v", &Pair::v_seq},
-                              {".grad_spikes", &Pair::grad_spikes},
-                              {".grad_v", &Pair::grad_v}};
-  for (const Offer& offer : offers) {
-    if (!wanted.ends_with(offer.suffix)) continue;
-    const std::optional<size_t> stage = design_.find_if(wanted.substr(0, wanted.size() - std::strlen(offer.suffix)));
-    const Pair* const pair = stage ? parts_->find_pair(*stage) : nullptr;
-    if (pair && pair->neurons_stage == *stage && pair->*offer.array) return pair->*offer.array;
-  }
-  std::string known = parts_->n_replaced ? "\"input\", \"output\", \"n_replaced\"" : "\"input\", \"output\"";
-  for (const Pair& pair : parts_->pairs)
-    for (const Offer& offer : offers)
-      if (pair.*offer.array)
-        known.append(", \"").append(design_.stages()[pair.neurons_stage].name).append(offer.suffix).append("\"");
+  if (parts_->inputs.size() == 1) offer("input", parts_->inputs.front().array);
+  if (parts_->outputs.size() == 1) offer("output", parts_->outputs.front().array);
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages)
+    stage->offer([&](const char* own, const Ref<Buffer>& buffer) {
+      offer(own[0] == '.' ? stage->stage()->name + own : std::string(own), buffer);
+    });
+  if (found) return found;
   fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"; the network has %.700s", name, known.c_str());
 }
 

@@ -51,9 +51,8 @@ class Network final : public core::Child {
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
 
   // ---- parts
-  Ref<core::Synapse> synapse(const char* stage);
-  Ref<core::Layer> layer(const char* stage);
-  Ref<operations::Optimizer> optimizer(const char* stage);
+  // The object of a stage, which must be of this kind.
+  Ref<core::Object> object(const char* stage, const StageKind& kind);
   Ref<core::Graph> graph(GraphKind kind);
   Ref<Buffer> buffer(const char* name);
 
@@ -95,24 +94,19 @@ class Network final : public core::Child {
   void check_built() const;
   void check_not_built() const;
   const RecordedGraph& checked_graph(GraphKind kind) const;
-  const Pair& pair_of(const char* stage, StageKind kind) const;
   void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
   int64_t batches_per_epoch() const noexcept;
   // Runs a body that changes the states of neurons and the random numbers of the inference graph. If it throws, both
   // are put back.
   void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
-  // What a call adds up over its batches.
-  struct Counts {
-    uint64_t n_batches = 0;  // that have been launched
-    uint64_t n_counted = 0, n_correct = 0;
-  };
-  void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, Counts& counts) const;
-  void take_counts(Counts& counts) const;
+  // Adds to the number of batches that have been launched. Sums over batches are in the parts' scores.
+  void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const;
+  void take_counts() const;
   void clear_sums() const;
-  void read_sums(const Counts& counts, synfire_network_result& result) const;
+  void read_sums(uint64_t n_batches, synfire_network_result& result) const;
   void read_progress(const HeldGraphs& held, synfire_network_result& result) const;
-  void train_batches(const HeldGraphs& held, int64_t n_batches, Counts& counts);
+  void train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t& n_launched);
   void reset_layers() const;
   void reset_afterwards();
   void settle();
@@ -131,15 +125,15 @@ class Network final : public core::Child {
   std::unique_ptr<Parts> parts_;  // null: not built
   // Graphs that data of another shape have replaced, and that the program may still have.
   std::vector<core::WeakRef<core::Graph>> replaced_;
-  // What calls before have left undone for lack of memory:
+  // Work that calls before have left undone for lack of memory:
   std::unique_ptr<Before> owed_;  // not null: a load has failed, and this is what must be put back
   bool kept_owed_ = false;        // the states of neurons must be put back
   bool reset_owed_ = false;       // the layers' states must be those of new layers
 };
 
-// What a file does not decide.
+// Choices that a file does not make.
 struct FileRules {
-  bool inference;          // without loss and optimiser
+  bool inference;          // without what only training needs
   bool replace_nonfinite;  // also if the file's network does not
   int64_t n_steps, batch;  // 0: those of the file
   uint32_t n_slots;        // likewise

@@ -1,4 +1,4 @@
-// The parts of a network: what its design comes to on a context, and the graphs over them. All parts are objects as a
+// The parts of a network: what its stages come to on a context, and the graphs over them. All parts are objects as a
 // program would make them by hand, and all graphs are recorded with the operations that synfire.h offers (record.cpp).
 #ifndef SYNFIRE_NETWORK_PARTS_HPP
 #define SYNFIRE_NETWORK_PARTS_HPP
@@ -7,10 +7,7 @@
 #include "design.hpp"
 #include "held_graphs.hpp"
 #include "kept_state.hpp"
-
-#include <layer/layer.hpp>
-#include <operations/optimizer/optimizer.hpp>
-#include <synapses/synapse.hpp>
+#include "stage_parts.hpp"
 
 #include <memory>
 #include <optional>
@@ -19,25 +16,6 @@
 namespace synfire::network {
 
 class PlanningDevice;
-
-// A synapse and its neurons, with the arrays around them. Null: nothing reads it, or nothing trains it.
-struct Pair {
-  size_t synapse_stage, neurons_stage;
-  std::optional<size_t> dropout_stage;
-  Ref<core::Synapse> synapse;
-  Ref<core::Layer> layer;
-  Ref<Buffer> mask, scale;             // of dropout
-  Ref<Buffer> x, grad_x;               // with dropout, where the product is an operation of its own
-  Ref<Buffer> spikes, v_seq;           // [T, B, N]
-  Ref<Buffer> grad_spikes, grad_v;     // [T, B, N]
-  std::vector<Ref<Buffer>> gradients;  // of trained parameters
-  bool has_rate = false;               // the rates of the neurons are drawn to a target
-  bool trains_synapse = false;
-  bool has_backward = false;     // it or a pair before is trained
-  bool passes_gradient = false;  // a pair before is trained
-
-  int64_t n_neurons() const noexcept { return layer->spec().extents.n_neurons; }
-};
 
 // A graph, and its operations that the network changes between replays.
 struct RecordedGraph {
@@ -61,8 +39,8 @@ struct RecordedGraph {
   void begin_again(const core::Graph::Hold& hold) const;
 };
 
-// What a stage draws random numbers from in a graph: training continues where it stood, and the others begin again,
-// with numbers of their own.
+// The seed from which a stage draws random numbers in a graph: training continues where it stopped, and the others
+// begin again, with numbers of their own.
 inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
   constexpr uint64_t of_evaluation = uint64_t{1} << 63;
   return stage.seed ^ (kind == GraphKind::training ? 0 : of_evaluation);
@@ -75,6 +53,34 @@ struct PartBytes {
   uint64_t device() const noexcept { return synapses + layers + buffers + optimizer + graphs; }
 };
 
+// How far gradients reach. All members are false where no gradient arrives: without an optimizer, or where no loss
+// follows.
+struct GradientPlan {
+  bool learns;        // something of the stage is trained
+  bool passes;        // something that the stage reads, or before, is trained
+  bool has_backward;  // one of the two
+};
+
+// Arrays that the inference graph reads and writes.
+struct NetworkInput {
+  RowShape row;
+  Ref<Buffer> array;       // page-locked
+  Ref<Buffer> n_replaced;  // u64 [1], page-locked: of a replay, with "replace_nonfinite"
+};
+struct NetworkOutput {
+  RowShape row;
+  Ref<Buffer> array;  // page-locked
+  Edge from;          // the array that is written there
+};
+
+// Sums over the replays of a call, of one loss.
+struct Score {
+  Ref<Buffer> loss, n_correct, n_counted;  // f64, u32, u32; n_correct is null without labels
+  int64_t n_terms;                         // of the loss of one sample
+  int64_t n_samples;                       // of a batch, at most
+  uint64_t counted = 0, correct = 0;       // of the call so far
+};
+
 struct Parts {
   // Makes everything but the graphs, which are recorded below. With a planning device, which must be that of the
   // context, arrays have addresses only.
@@ -85,35 +91,30 @@ struct Parts {
   PlanningDevice* planned;
   PartBytes bytes = {};  // counted by the planning device
 
-  std::vector<Pair> pairs;
-  Ref<Buffer> input_spikes;                // of rates [T, B, K]
-  Ref<Buffer> inference_input;             // page-locked
-  Ref<Buffer> inference_output;            // page-locked
-  Ref<Buffer> finite_input;                // what the inference graph reads, with "replace_nonfinite"
-  Ref<Buffer> n_replaced;                  // u64 [1], page-locked: of a replay of that graph
-  Ref<Buffer> n_replaced_in_batches;       // u64 [1]: a sum over the replays of a call, of the others
-  Ref<Buffer> readout, grad_readout;       // [B, C]
-  Ref<Buffer> class_weights;               // f32 [C]
-  Ref<Buffer> loss, n_correct, n_counted;  // sums over the replays of a call: f64, u32, u32
-  Ref<Buffer> indices, n_active;           // of the batch
-  DataSet batch;                           // one batch, time-major; what the graphs have asked for
-  Ref<operations::Optimizer> optimizer;    // null: nothing is trained
+  const std::vector<DataNeed> data_needs;
+  const std::vector<GradientPlan> gradients;        // of each stage
+  std::vector<std::unique_ptr<StageParts>> stages;  // of each stage
+  std::vector<NetworkInput> inputs;
+  std::vector<NetworkOutput> outputs;
+  std::vector<Score> scores;
+  std::vector<Ref<Buffer>> n_replaced_in_batches;  // u64 [1]: sums over the replays of a call, but those that infer
+  Ref<Buffer> indices, n_active;                   // of the batch
+  DataSet batch;                                   // one batch, time-major; what the graphs have asked for
+  Ref<operations::Optimizer> optimizer;            // null: nothing is trained
   RecordedGraph inference, training, evaluation;
-  core::OperationList resets;  // of the states of all layers, as one operation
+  core::OperationList resets;  // of the states of all stages, as one operation
   std::unique_ptr<KeptState> kept;
   std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
   std::vector<uint64_t> offsets_before;  // Offsets before a call that trains, which needs no memory therefore
   int64_t training_start_rows = 0;       // 0: of any
 
-  // One row of the inference graph's output.
-  RowShape output_row() const;
   const RecordedGraph& graph(GraphKind kind) const noexcept {
     return kind == GraphKind::inference ? inference : kind == GraphKind::training ? training : evaluation;
   }
-  // Where a run stands: the "offset" of each stage that draws random numbers, and, behind the last stage, the number of
-  // the next batch.
+  // The position of a run: the "offset" of each stage that draws random numbers, and, after the last stage, the number
+  // of the next batch.
   using Offsets = std::vector<uint64_t>;
-  // Of the training: what its graph has counted, or where it is to begin.
+  // Those of the training: what its graph has counted, or where it is to begin.
   Offsets offsets(const HeldGraphs& held) const {
     return training.graph ? offsets_of(GraphKind::training, held) : training_start;
   }
@@ -122,7 +123,7 @@ struct Parts {
   // The training goes on from there.
   void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
   uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory
-  // Of the rows that the next batch counts in.
+  // The number of rows among which the next batch is counted.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
   // Each records and instantiates a graph, which takes the place of one that was there.
   void record_inference();
@@ -140,8 +141,40 @@ struct Parts {
   // The type of numbers: f32, or f64.
   int32_t number() const noexcept { return rules().dtype; }
   const Stage& stage(size_t index) const noexcept { return design.stages()[index]; }
-  // The pair of a synapse's stage or of one of neurons, or null.
-  const Pair* find_pair(size_t stage_index) const noexcept;
+};
+
+// Makes the parts of one stage.
+class StageMaker {
+ public:
+  StageMaker(Parts& parts, const StageView& stage) noexcept : parts_(parts), stage_(stage) {}
+
+  Parts& parts() const noexcept { return parts_; }
+  const StageView& stage() const noexcept { return stage_; }
+  core::Context& context() const noexcept { return parts_.context; }
+  bool is_planned() const noexcept { return parts_.planned != nullptr; }
+  int32_t number() const noexcept { return parts_.number(); }
+  const GradientPlan& gradient() const noexcept { return parts_.gradients[stage_.index()]; }
+
+  // Device memory that the body allocates counts as that of synapses, layers or the optimizer; other memory as arrays.
+  template <class Body>
+  void count_as(uint64_t PartBytes::*kind, Body body) const {
+    const uint64_t before = allocated();
+    body();
+    parts_.bytes.*kind += allocated() - before;
+  }
+  // [T, B, width], and one number.
+  Ref<Buffer> sequence(int32_t dtype, int64_t width) const {
+    return parts_.make_sequence(dtype, parts_.rules().n_steps, parts_.rules().batch, width);
+  }
+  Ref<Buffer> one(int32_t dtype, int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
+    return parts_.make(dtype, {1}, memory);
+  }
+
+ private:
+  uint64_t allocated() const noexcept;
+
+  Parts& parts_;
+  const StageView stage_;
 };
 
 // Makes all parts and records all graphs on a device that only counts. Throws what making them would throw.

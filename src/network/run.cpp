@@ -1,6 +1,7 @@
-// What a network runs: training, evaluation and inference by replays of its graphs.
+// Training, evaluation and inference by replays of a network's graphs.
 #include "network.hpp"
 #include "sample_counts.hpp"
+#include "stages/kinds.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
@@ -24,7 +25,7 @@ void Network::reset_layers() const {
   device().synchronize();
 }
 
-// What has been computed counts, also if the reset fails for lack of memory or by the program's job system: the next
+// The results count, also if the reset fails for lack of memory or by the program's job system: the next
 // call on the network makes up for it.
 void Network::reset_afterwards() {
   reset_owed_ = true;
@@ -64,13 +65,20 @@ void Network::reset_state() {
 
 void Network::clear_sums() const {
   constexpr uint64_t zero = 0;
-  for (const Ref<Buffer>* const sum :
-       {&parts_->loss, &parts_->n_correct, &parts_->n_counted, &parts_->n_replaced_in_batches})
-    if (*sum) (*sum)->upload(0, &zero, (*sum)->view().bytes);
+  const auto clear = [&](const Ref<Buffer>& sum) {
+    if (sum) sum->upload(0, &zero, sum->view().bytes);
+  };
+  for (Score& score : parts_->scores) {
+    clear(score.loss);
+    clear(score.n_correct);
+    clear(score.n_counted);
+    score.counted = score.correct = 0;
+  }
+  for (const Ref<Buffer>& sum : parts_->n_replaced_in_batches) clear(sum);
 }
 
-// Moves the device's counts to those of the call. The loss stays on the device, where every batch is added to it.
-void Network::take_counts(Counts& counts) const {
+// Moves the device's counts to those of the call. The losses stay on the device, where every batch is added to them.
+void Network::take_counts() const {
   constexpr uint32_t zero = 0;
   const auto take = [&](Buffer& buffer, uint64_t& sum) {
     uint32_t count = 0;
@@ -78,38 +86,44 @@ void Network::take_counts(Counts& counts) const {
     buffer.upload(0, &zero, sizeof zero);
     sum += count;
   };
-  take(*parts_->n_counted, counts.n_counted);
-  if (parts_->n_correct) take(*parts_->n_correct, counts.n_correct);
+  for (Score& score : parts_->scores) {
+    take(*score.n_counted, score.counted);
+    if (score.n_correct) take(*score.n_correct, score.correct);
+  }
 }
 
-void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, Counts& counts) const {
+void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const {
   const Graph::Hold& hold = *held.find(kind);
   Graph& graph = *parts_->graph(kind).graph;
-  const NetworkRules& rules = design_.rules();
-  const bool is_of_steps = design_.only(StageKind::readout)->choice == SYNFIRE_READOUT_STEPS;
+  int64_t n_samples = 1;
+  for (const Score& score : parts_->scores) n_samples = std::max(n_samples, score.n_samples);
   clear_sums();
   run_counted(
-      n_batches, rules.batch * (is_of_steps ? rules.n_steps : 1),
+      n_batches, n_samples,
       [&](int64_t n) {
         uint64_t ticket = 0;
-        for (int64_t i = 0; i < n; ++i, ++counts.n_batches) ticket = hold.launch().ticket;
+        for (int64_t i = 0; i < n; ++i, ++n_launched) ticket = hold.launch().ticket;
         graph.wait(ticket, WaitPolicy::block, -1);
       },
-      [&] { take_counts(counts); });
+      [&] { take_counts(); });
 }
 
-void Network::read_sums(const Counts& counts, synfire_network_result& result) const {
-  const Stage& loss = *design_.only(StageKind::loss);
-  double sum = 0;
-  parts_->loss->download(0, &sum, sizeof sum);
-  result.n_batches = counts.n_batches;
-  result.n_counted = counts.n_counted;
-  result.n_correct = counts.n_correct;
-  if (const Ref<Buffer>& n_replaced = parts_->n_replaced_in_batches)
-    n_replaced->download(0, &result.n_replaced, sizeof result.n_replaced);
-  const int64_t n_classes = loss.choice == SYNFIRE_LOSS_MEAN_SQUARED_ERROR ? parts_->pairs.back().n_neurons() : 1;
-  result.loss =
-      counts.n_counted == 0 ? sum : sum / (static_cast<double>(counts.n_counted) * static_cast<double>(n_classes));
+// Adds up the results of all losses.
+void Network::read_sums(uint64_t n_batches, synfire_network_result& result) const {
+  result.n_batches = n_batches;
+  for (const Score& score : parts_->scores) {
+    double sum = 0;
+    score.loss->download(0, &sum, sizeof sum);
+    result.n_counted += score.counted;
+    result.n_correct += score.correct;
+    result.loss +=
+        score.counted == 0 ? sum : sum / (static_cast<double>(score.counted) * static_cast<double>(score.n_terms));
+  }
+  for (const Ref<Buffer>& n_replaced : parts_->n_replaced_in_batches) {
+    uint64_t count = 0;
+    n_replaced->download(0, &count, sizeof count);
+    result.n_replaced += count;
+  }
 }
 
 // ---- training and evaluation ----------------------------------------------------------------------------------------
@@ -129,6 +143,12 @@ void Network::read_progress(const HeldGraphs& held, synfire_network_result& resu
 
 namespace {
 
+void check_role(const Design& design, Role role, const char* use) {
+  if (!design.has(role))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no %s, so it cannot be %s",
+         kind_with(role).traits.name, use);
+}
+
 // Steps that an optimiser has begun.
 uint64_t steps_of(operations::Optimizer& optimizer) {
   uint64_t n_taken = 0, n_skipped = 0;
@@ -141,7 +161,7 @@ uint64_t steps_of(operations::Optimizer& optimizer) {
 
 // On the host a batch can fail in the middle. Unless its step has begun, nothing of it has been learnt, and the
 // training goes on with it. The error says how far the call has come.
-void Network::train_batches(const HeldGraphs& held, int64_t n_batches, Counts& counts) {
+void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t& n_launched) {
   const bool on_host = device().is_host();
   Parts::Offsets& offsets = parts_->offsets_before;
   uint64_t steps_before = 0;
@@ -152,17 +172,17 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, Counts& c
   bool in_part = false;
   const auto go_on_from_there = [&] {
     if (!on_host) return;
-    const uint64_t n_done = counts.n_batches;
+    const uint64_t n_done = n_launched;
     in_part = steps_of(*parts_->optimizer) - steps_before > n_done;
     for (const RecordedGraph::Value& one : parts_->training.values)
       if (one.is_offset()) offsets[one.stage] += (n_done + (in_part ? 1 : 0)) * one.per_replay;
     parts_->set_offsets(held, offsets);
   };
   try {
-    run_batches(held, GraphKind::training, n_batches, counts);
+    run_batches(held, GraphKind::training, n_batches, n_launched);
   } catch (Failure& failure) {
     go_on_from_there();
-    failure.text.append("; ").append(std::to_string(counts.n_batches)).append(" of ");
+    failure.text.append("; ").append(std::to_string(n_launched)).append(" of ");
     failure.text.append(std::to_string(n_batches)).append(" batches had been launched before");
     failure.text.append(in_part ? ", and this one has been learnt in part" : "");
     throw;
@@ -175,8 +195,7 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, Counts& c
 void Network::train(int64_t n_batches, synfire_network_result& result) {
   const Use use(*this);
   check_built();
-  if (!design_.is_trainable())
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no optimizer, so it cannot be trained");
+  check_role(design_, Role::trains, "trained");
   checked_graph(GraphKind::training);
   if (n_batches < 0)
     fail_argument("SYN-NETWORK-BATCHES", "n_batches is %lld; at least 0 is needed (0: the rest of the epoch)",
@@ -187,15 +206,15 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
     read_progress(held, result);
     n_batches = batches_per_epoch() - static_cast<int64_t>(result.batch);
   }
-  Counts counts;
+  uint64_t n_launched = 0;
   uint64_t skipped_before = 0, skipped = 0;
   with_state_kept(held, [&] {
     parts_->optimizer->read(-1, "skipped", &skipped_before, sizeof skipped_before);
-    train_batches(held, n_batches, counts);
+    train_batches(held, n_batches, n_launched);
   });
   reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
-  read_sums(counts, result);
+  read_sums(n_launched, result);
   read_progress(held, result);
   result.n_skipped = skipped - skipped_before;
 }
@@ -203,19 +222,18 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
 void Network::evaluate(synfire_network_result& result) {
   const Use use(*this);
   check_built();
-  if (!design_.only(StageKind::loss))
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no loss, so it cannot be evaluated");
+  check_role(design_, Role::scores, "evaluated");
   const RecordedGraph& recorded = checked_graph(GraphKind::evaluation);
   HeldGraphs held;
   hold_all(held);
   const int64_t batch = design_.rules().batch, n_batches = (evaluation_.n_rows + batch - 1) / batch;
-  Counts counts;
+  uint64_t n_launched = 0;
   with_state_kept(held, [&] {
     recorded.begin_again(*held.find(GraphKind::evaluation));
-    run_batches(held, GraphKind::evaluation, n_batches, counts);
+    run_batches(held, GraphKind::evaluation, n_batches, n_launched);
     reset_afterwards();
   });
-  read_sums(counts, result);
+  read_sums(n_launched, result);
   read_progress(held, result);
 }
 
@@ -297,8 +315,10 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
   if (n_rows < 1 || n_rows > most_rows)
     fail_argument("SYN-NETWORK-DATA", "n_rows is %lld; 1 to 2^32 - 1 are allowed", static_cast<long long>(n_rows));
   const int64_t batch = design_.rules().batch;
-  Rows from(inputs, "inputs", input_row(design_), n_rows, batch);
-  Rows to(outputs, "outputs", parts_->output_row(), n_rows, batch);
+  const NetworkInput& input = parts_->inputs.front();
+  const NetworkOutput& output = parts_->outputs.front();
+  Rows from(inputs, "inputs", input.row, n_rows, batch);
+  Rows to(outputs, "outputs", output.row, n_rows, batch);
   if (overlaps(from.view().data, from.view().bytes, to.view().data, to.view().bytes))
     fail_argument("SYN-BUFFER-OVERLAP", "inputs and outputs overlap in memory");
   HeldGraphs held;
@@ -310,17 +330,17 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
   with_state_kept(held, [&] {
     for (int64_t first = 0; first < n_rows; first += batch) {
       const int64_t count = std::min(batch, n_rows - first);
-      from.load(first, count, slot_of(graph, 0, *parts_->inference_input));
-      parts_->inference_input->mark_written();
+      from.load(first, count, slot_of(graph, 0, *input.array));
+      input.array->mark_written();
       reset_layers();
       recorded.begin_again(hold);
       const uint64_t ticket = hold.launch().ticket;
       graph.wait(ticket, WaitPolicy::yield, -1);
-      to.store(first, count, slot_of(graph, ticket, *parts_->inference_output));
-      if (parts_->n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *parts_->n_replaced));
+      to.store(first, count, slot_of(graph, ticket, *output.array));
+      if (input.n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *input.n_replaced));
     }
     // In the memory that is not of a replay, nor of a slot but the first.
-    if (parts_->n_replaced) parts_->n_replaced->upload(0, &n_replaced, sizeof n_replaced);
+    if (input.n_replaced) input.n_replaced->upload(0, &n_replaced, sizeof n_replaced);
     reset_afterwards();
   });
 }

@@ -1,16 +1,13 @@
 #include "saved.hpp"
 
-#include "words.hpp"
+#include "stage_words.hpp"
+#include "stages/kinds.hpp"
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>
 #include <base/text.hpp>
-#include <layer/parameters.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -23,14 +20,9 @@ namespace {
 constexpr std::string_view network_key = "synfire.network", stage_key = "synfire.stage.";
 constexpr uint64_t format_version = 1;
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_word = "seed", surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
-                           parameter_prefix = "parameter.", trained_prefix = "trained.", default_bound = "default";
+constexpr std::string_view seed_word = "seed";
 
 constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
-
-int32_t model_of(const Stage& neurons) {
-  return neurons.choice == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : neurons.choice;
-}
 
 std::string key_of_stage(size_t index) {
   return std::string(stage_key) + std::to_string(index);
@@ -38,49 +30,37 @@ std::string key_of_stage(size_t index) {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-void write_trained(WordWriter& words, const TrainedParameter& trained) {
-  std::string value = trained.per_neuron ? "neuron" : "layer";
-  for (const double number : {trained.rate_factor, trained.decay_factor, trained.lower, trained.upper})
-    value.append(",").append(std::isnan(number) ? std::string(default_bound) : text_of(number));
-  words.add(std::string(trained_prefix) + trained.name, value);
-}
-
 std::string text_of_stage(const Stage& stage) {
+  StageWords own;
+  own.values = stage.values;
+  stage.kind->write(stage, own);
   WordWriter words;
-  words.add("kind", name_of(stage.kind));
+  words.add("kind", stage.kind->traits.name);
   words.add("name", stage.name);
-  if (stage.width != 0) words.add_whole("width", static_cast<uint64_t>(stage.width));
-  if (stage.kind == StageKind::neurons)
-    words.add("model", core::find_model(model_of(stage))->name);
-  else
-    words.add_whole("choice", static_cast<uint64_t>(stage.choice));
-  if (stage.kind == StageKind::readout) words.add_whole("of_spikes", stage.of_spikes ? 1 : 0);
+  if (stage.width() != 0) words.add_whole("width", static_cast<uint64_t>(stage.width()));
+  words.add_all(own.before_seed);
   words.add_whole(seed_word, stage.seed);
-  if (stage.has_rate) words.add_whole("has_rate", 1);
-  if (!stage.mask.empty()) words.add_whole("has_mask", 1);
-  if (!stage.class_weights.empty()) words.add_whole("has_class_weights", 1);
-  const std::span<const ValueSpec> specs = specs_of(stage.kind);
-  // Ids of what was loaded at run time mean nothing to another process.
-  for (size_t i = 0; i < specs.size(); ++i)
-    if (specs[i].name != seed_word)
-      words.add_number(specs[i].name, stage.surrogate && specs[i].name == surrogate_name ? 0 : stage.values[i]);
-  if (stage.surrogate) words.add(loaded_surrogate_name, stage.surrogate->row().name);
-  for (const NamedValue& one : stage.parameters) words.add_number(std::string(parameter_prefix) + one.name, one.value);
-  for (const TrainedParameter& one : stage.trained) write_trained(words, one);
+  words.add_all(own.after_seed);
+  const std::span<const ValueSpec> specs = stage.kind->traits.values;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name == seed_word) continue;
+    if (specs[i].in_files == ValueSpec::InFiles::always || own.values[i] != specs[i].initial)
+      words.add_number(specs[i].name, own.values[i]);
+  }
+  words.add_all(own.after_values);
   return words.text();
 }
 
-}  // namespace
+// The lowest version of the format that can express the design. Version 1 has no edges: each stage reads the one
+// before.
+uint64_t version_of(const Design& design) {
+  if (!design.is_chain())
+    fail_argument("SYN-NETWORK-FILE", "the network is no chain of stages, which version %llu of the format needs",
+                  static_cast<unsigned long long>(format_version));
+  return format_version;
+}
 
-std::string weights_name(const Stage& synapse) {
-  return synapse.name + ".weights";
-}
-std::string mask_name(const Stage& synapse) {
-  return synapse.name + ".mask";
-}
-std::string class_weights_name(const Stage& loss) {
-  return loss.name + ".class_weights";
-}
+}  // namespace
 
 void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position) {
   const NetworkRules& rules = design.rules();
@@ -89,7 +69,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
     fail_argument("SYN-NETWORK-FILE", "the network has %zu stages; a file has at most %zu", stages.size(),
                   static_cast<size_t>(most_stages));
   WordWriter words;
-  words.add_whole("version", format_version);
+  words.add_whole("version", version_of(design));
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
   words.add_whole("batch", static_cast<uint64_t>(rules.batch));
@@ -136,53 +116,15 @@ NetworkRules read_rules(WordReader& words) {
   return NetworkRules(desc);
 }
 
-StageKind read_kind(WordReader& words) {
+const StageKind& read_kind(WordReader& words) {
   const std::string text = words.take("kind");
-  for (int kind = 0; kind < n_stage_kinds; ++kind)
-    if (text == name_of(static_cast<StageKind>(kind))) return static_cast<StageKind>(kind);
+  if (const StageKind* const kind = find_kind(text)) return *kind;
   words.fail("kind", text, "a kind of stage");
-}
-
-TrainedParameter read_trained(const WordReader& words, const WordReader::Word& word) {
-  const std::string key = std::string(trained_prefix) + word.key;
-  std::vector<std::string_view> parts;
-  for (std::string_view rest = word.value; parts.size() < 6;) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    parts.push_back(rest.substr(0, comma));
-    if (comma == rest.size()) break;
-    rest.remove_prefix(comma + 1);
-  }
-  if (parts.size() != 5 || (parts[0] != "neuron" && parts[0] != "layer"))
-    words.fail(key, word.value, "\"neuron\" or \"layer\", two factors and two bounds");
-  const auto number = [&](size_t i) { return words.number(key, parts[i]); };
-  const auto bound = [&](size_t i) {
-    return parts[i] == default_bound ? std::numeric_limits<double>::quiet_NaN() : number(i);
-  };
-  return {word.key, parts[0] == "neuron", number(1), number(2), bound(3), bound(4)};
-}
-
-int32_t read_model(WordReader& words, const core::Context& context) {
-  const std::string text = words.take("model");
-  if (const core::FoundModel model = core::find_model(text, context)) return model->id;
-  fail_argument("SYN-NETWORK-FILE",
-                "the file has neurons of model %s, which this library does not have, nor was it loaded into this "
-                "context; it has %s",
-                core::quoted(text, 64).c_str(), core::model_names());
-}
-
-// 0 if the words name none.
-int32_t read_surrogate(WordReader& words, const core::Context& context) {
-  const std::string text = words.take(loaded_surrogate_name, "");
-  if (text.empty()) return 0;
-  if (const core::FoundSurrogate surrogate = core::find_surrogate(text, context)) return surrogate->id;
-  fail_argument("SYN-NETWORK-FILE", "the file has the surrogate %s, which was not loaded into this context",
-                core::quoted(text, 64).c_str());
 }
 
 struct ReadStage {
   Stage stage;
   std::optional<uint64_t> seed;
-  bool has_mask, has_class_weights;
   uint64_t offset, inference_offset;
 };
 
@@ -191,57 +133,20 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   WordReader words(key, metadata_of(file, key));
   ReadStage read = {};
   Stage& stage = read.stage;
-  stage.kind = read_kind(words);
+  stage.kind = &read_kind(words);
   stage.name = words.take("name");
-  stage.width = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
-  stage.choice = stage.kind == StageKind::neurons ? read_model(words, context)
-                                                  : static_cast<int32_t>(words.take_whole("choice", INT32_MAX));
-  if (stage.kind == StageKind::readout) stage.of_spikes = words.take_whole("of_spikes", 1) == 1;
-  // What a file lacks has its default: it may be of a version that does not know it.
+  stage.output.channels = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
+  if (index > 0) stage.inputs.push_back({static_cast<uint32_t>(index - 1)});
+  // A word that a file lacks has its default: the file may be of a version that does not know it.
   if (words.has(seed_word)) read.seed = words.take_whole(seed_word, any);
-  if (stage.kind == StageKind::neurons) stage.has_rate = words.take_whole("has_rate", 1, 0) == 1;
-  if (stage.kind == StageKind::synapse) read.has_mask = words.take_whole("has_mask", 1, 0) == 1;
-  if (stage.kind == StageKind::loss) read.has_class_weights = words.take_whole("has_class_weights", 1, 0) == 1;
-  for (const ValueSpec& spec : specs_of(stage.kind))
+  for (const ValueSpec& spec : stage.kind->traits.values)
     stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)
                                                                           : absent_value);
-  if (stage.kind == StageKind::neurons) {
-    if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
-      for (size_t i = 0; i < stage.values.size(); ++i)
-        if (specs_of(stage.kind)[i].name == surrogate_name) stage.values[i] = surrogate;
-    for (WordReader::Word word; !(word = words.take_first(parameter_prefix)).key.empty();)
-      stage.parameters.push_back({word.key, words.number(std::string(parameter_prefix) + word.key, word.value)});
-    for (WordReader::Word word; !(word = words.take_first(trained_prefix)).key.empty();)
-      stage.trained.push_back(read_trained(words, word));
-  }
+  stage.kind->read(stage, words, context);
   read.offset = words.take_whole("offset", any, 0);
   read.inference_offset = words.take_whole("inference_offset", any, 0);
   words.end();
   return read;
-}
-
-// So that a width is at most what the file has weights for.
-void check_weights(const files::SafetensorsFile& file, const Design& design) {
-  const Stage& synapse = design.stages().back();
-  const int64_t shape[] = {synapse.width, design.before(design.stages().size() - 1).width};
-  const bool f64 = design.rules().dtype == SYNFIRE_DTYPE_F64;
-  file.bytes(weights_name(synapse), f64 ? files::Dtype::f64 : files::Dtype::f32, shape);
-}
-
-void read_mask(const files::SafetensorsFile& file, Design& design, const std::string& name) {
-  const size_t index = design.find(name.c_str(), StageKind::synapse);
-  const int64_t shape[] = {design.stages()[index].width, design.before(index).width};
-  const auto bytes = file.bytes(mask_name(design.stages()[index]), files::Dtype::u8, shape);
-  design.set_mask(name.c_str(), reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-}
-
-void read_class_weights(const files::SafetensorsFile& file, Design& design, const std::string& name) {
-  const size_t index = design.find(name.c_str(), StageKind::loss);
-  const int64_t shape[] = {design.before(index).width};
-  const auto bytes = file.bytes(class_weights_name(design.stages()[index]), files::Dtype::f32, shape);
-  std::vector<float> weights(bytes.size() / sizeof(float));
-  std::memcpy(weights.data(), bytes.data(), bytes.size());
-  design.set_class_weights(name.c_str(), weights.data(), weights.size());
 }
 
 // In a file, stages in a wrong order are wrong data.
@@ -269,11 +174,9 @@ void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
 }
 
 void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index, const core::Context& context) {
-  const ReadStage read = read_stage(file, index, context);
-  as_argument([&] { saved.design.add_copy(read.stage, read.seed); });
-  if (read.stage.kind == StageKind::synapse) check_weights(file, saved.design);
-  if (read.has_mask) read_mask(file, saved.design, read.stage.name);
-  if (read.has_class_weights) read_class_weights(file, saved.design, read.stage.name);
+  ReadStage read = read_stage(file, index, context);
+  as_argument([&] { saved.design.add_copy(read.stage, std::vector<Edge>(read.stage.inputs), read.seed); });
+  read.stage.kind->read_tensors(saved.design, index, read.stage, file);
   saved.position.training.push_back(read.offset);
   saved.position.inference.push_back(read.inference_offset);
 }
@@ -301,6 +204,15 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Conte
 
 // ---- comparing ------------------------------------------------------------------------------------------------------
 
+void fail_other(const Stage& stage, std::string_view what, const std::string& here, const std::string& there) {
+  fail_argument("SYN-NETWORK-OTHER", "%.*s of stage \"%s\" is %s in the network and %s in the file",
+                static_cast<int>(what.size()), what.data(), stage.name.c_str(), here.c_str(), there.c_str());
+}
+
+void compare_number(const Stage& stage, std::string_view what, double here, double there) {
+  if (here != there) fail_other(stage, what, text_of(here), text_of(there));
+}
+
 namespace {
 
 class Comparison {
@@ -310,12 +222,12 @@ class Comparison {
   void run() const {
     const size_t n_here = network_.stages().size(), n_there = file_.stages().size();
     for (size_t i = 0; i < std::max(n_here, n_there); ++i) {
-      if (i == n_here && file_.stages()[i].kind >= StageKind::loss) break;
+      if (i == n_here && file_.stages()[i].kind->traits.of_training) break;
       if (i == n_here || i == n_there) {
         const bool here = i < n_here;
         fail_argument("SYN-NETWORK-OTHER", "%s has no stage \"%s\" of kind %s, which the %s has",
                       here ? "the file" : "the network", (here ? network_ : file_).stages()[i].name.c_str(),
-                      name_of((here ? network_ : file_).stages()[i].kind), here ? "network" : "file");
+                      (here ? network_ : file_).stages()[i].kind->traits.name, here ? "network" : "file");
       }
       compare(network_.stages()[i], file_.stages()[i], i);
     }
@@ -323,74 +235,30 @@ class Comparison {
   }
 
  private:
-  [[noreturn]] static void fail(const Stage& stage, std::string_view what, const std::string& here,
-                                const std::string& there) {
-    fail_argument("SYN-NETWORK-OTHER", "%.*s of stage \"%s\" is %s in the network and %s in the file",
-                  static_cast<int>(what.size()), what.data(), stage.name.c_str(), here.c_str(), there.c_str());
-  }
-  template <class Number>
-  static void compare_whole(const Stage& stage, std::string_view what, Number here, Number there) {
-    if (here != there) fail(stage, what, std::to_string(here), std::to_string(there));
-  }
-  static void compare_number(const Stage& stage, std::string_view what, double here, double there) {
-    if (here != there) fail(stage, what, text_of(here), text_of(there));
-  }
-
-  // A default says what the parameter's kind allows, not what this network needs.
-  static void compare_bound(const Stage& stage, std::string_view what, double here, double there) {
-    if (!std::isnan(here) && !std::isnan(there)) compare_number(stage, what, here, there);
-  }
-
   void compare(const Stage& here, const Stage& there, size_t index) const {
+    const StageKind& kind = *here.kind;
     if (here.name != there.name || here.kind != there.kind)
       fail_argument("SYN-NETWORK-OTHER",
                     "stage %zu is \"%s\" of kind %s in the network and \"%s\" of kind %s in the file", index,
-                    here.name.c_str(), name_of(here.kind), there.name.c_str(), name_of(there.kind));
-    compare_whole(here, "the width", here.width, there.width);
-    if (here.kind == StageKind::neurons) {
-      const core::FoundModel model = core::find_model(model_of(here)), other = core::find_model(model_of(there));
-      if (std::strcmp(model->name, other->name) != 0) fail(here, "the model", model->name, other->name);
-    } else {
-      compare_whole(here, here.kind == StageKind::readout ? "the reduction" : "the kind", here.choice, there.choice);
-    }
-    compare_whole(here, "of_spikes", here.of_spikes ? 1 : 0, there.of_spikes ? 1 : 0);
+                    here.name.c_str(), kind.traits.name, there.name.c_str(), there.kind->traits.name);
+    compare_whole(here, "the width", here.width(), there.width());
+    kind.compare_choice(here, there);
+    if (here.inputs != there.inputs)
+      fail_argument("SYN-NETWORK-OTHER", "stage \"%s\" reads other stages in the network than in the file",
+                    here.name.c_str());
     // Otherwise it becomes that of the file.
-    if (here.seed_is_set && Design::draws(here) && (here.kind == StageKind::input || network_.is_trainable()))
+    const Draws draws = kind.draws(here);
+    if (here.seed_is_set && (draws == Draws::always || (draws == Draws::in_training && network_.is_trainable())))
       compare_whole(here, "\"seed\"", here.seed, there.seed);
     compare_values(here, there);
-    if (here.mask != there.mask)
-      fail_argument("SYN-NETWORK-OTHER", "the mask of stage \"%s\" is not that of the file", here.name.c_str());
-    if (here.class_weights != there.class_weights)
-      fail_argument("SYN-NETWORK-OTHER", "the class weights of stage \"%s\" are not those of the file",
-                    here.name.c_str());
-    if (network_.is_trainable()) compare_training(here, there);
+    kind.compare_rest(here, there, network_.is_trainable());
   }
 
   void compare_values(const Stage& here, const Stage& there) const {
-    const std::span<const ValueSpec> specs = specs_of(here.kind);
-    for (size_t i = 0; i < specs.size(); ++i) {
-      const ValueSpec& spec = specs[i];
+    for (const ValueSpec& spec : here.kind->traits.values) {
       if (spec.changes || spec.name == seed_word || spec.effect == ValueSpec::Effect::on_none) continue;
       if (spec.effect == ValueSpec::Effect::on_training && !network_.is_trainable()) continue;
-      compare_number(here, std::string("\"").append(spec.name).append("\""), here.values[i], there.values[i]);
-    }
-  }
-
-  static void compare_training(const Stage& here, const Stage& there) {
-    if (there.has_rate && !here.has_rate)
-      fail_argument("SYN-NETWORK-OTHER",
-                    "\"rate_strength\" of stage \"%s\" was 0 when the network was built, and not in the file",
-                    here.name.c_str());
-    compare_whole(here, "the number of trained parameters", here.trained.size(), there.trained.size());
-    for (size_t i = 0; i < here.trained.size(); ++i) {
-      const TrainedParameter &one = here.trained[i], &other = there.trained[i];
-      const std::string of = "trained parameter \"" + one.name + "\"";
-      if (one.name != other.name) fail(here, "trained parameter " + std::to_string(i), one.name, other.name);
-      compare_whole(here, "per_neuron of " + of, one.per_neuron ? 1 : 0, other.per_neuron ? 1 : 0);
-      compare_number(here, "the learning_rate_factor of " + of, one.rate_factor, other.rate_factor);
-      compare_number(here, "the weight_decay_factor of " + of, one.decay_factor, other.decay_factor);
-      compare_bound(here, "the lower bound of " + of, one.lower, other.lower);
-      compare_bound(here, "the upper bound of " + of, one.upper, other.upper);
+      compare_number(here, std::string("\"").append(spec.name).append("\""), here.at(spec), there.at(spec));
     }
   }
 

@@ -1,5 +1,5 @@
-// What the file of a network says of it in its metadata: the design, and where its runs stand. One text for the whole
-// and one for each stage, made of words "key=value".
+// The metadata of a network's file: the design, and the positions of its runs. One text for the whole and one for each
+// stage, made of words "key=value".
 #ifndef SYNFIRE_NETWORK_SAVED_HPP
 #define SYNFIRE_NETWORK_SAVED_HPP
 
@@ -10,7 +10,7 @@
 
 namespace synfire::network {
 
-// Of every stage the next random number that training and inference draw; 0 for those that draw none.
+// The next random number of every stage in training and in inference; 0 for those that draw none.
 struct Position {
   std::vector<uint64_t> training, inference;
   uint64_t next_batch = 0;
@@ -23,15 +23,10 @@ struct SavedNetwork {
 };
 
 void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position);
-// Reads the metadata, and the tensors that belong to the design: masks and class weights. Throws INVALID_ARGUMENT
+// Reads the metadata, and the tensors that belong to the design, such as masks. Throws INVALID_ARGUMENT
 // unless all of it is there and a design that can be built.
 // Models and surrogates that were loaded at run time are found by their names in the context.
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context);
-
-// Names of tensors.
-std::string weights_name(const Stage& synapse);
-std::string mask_name(const Stage& synapse);
-std::string class_weights_name(const Stage& loss);
 
 // Throws INVALID_ARGUMENT, with the first difference, unless the network has the stages of the file, but for numbers of
 // steps and batch rows and values that can change. Loss and optimiser of the file need not be there.

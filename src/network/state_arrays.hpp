@@ -27,20 +27,28 @@ struct StateArray {
   uint64_t bytes() const noexcept;
 };
 
-// A parameter of neurons is one number, of shape [], or one for each neuron, of shape [N]. The parameters of a layer
-// are set together, so they cannot be written one by one.
-struct ParameterArray {
-  std::string name;
-  core::Layer* layer;
-  uint32_t index;  // of the parameter
+// Parameters of neurons are set together, so they cannot be written one by one. Each is one number, of shape [], or one
+// for each neuron, of shape [N].
+struct ParameterGroup {
+  using Values = std::vector<std::vector<double>>;  // one list for each name
+
+  std::vector<std::string> names;  // of tensors
+  int64_t n_neurons;
+  std::function<std::vector<double>(uint32_t)> read;
+  // Throws INVALID_ARGUMENT for values that cannot be set.
+  std::function<void(const Values&)> check;
+  std::function<void(const Values&)> write;
 };
 
 struct StateArrays {
   std::vector<StateArray> arrays;
-  std::vector<ParameterArray> parameters;  // those of a layer follow each other
+  std::vector<ParameterGroup> parameters;
 
-  explicit StateArrays(Parts& parts);
+  explicit StateArrays(const Parts& parts);
 };
+
+// The type of numbers in f64, or in f32.
+files::Dtype file_type_of(int32_t dtype) noexcept;
 
 }  // namespace synfire::network
 

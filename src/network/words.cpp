@@ -30,6 +30,12 @@ void WordWriter::add(std::string_view key, std::string_view value) {
   text_.append(key).append("=").append(value);
 }
 
+void WordWriter::add_all(const WordWriter& other) {
+  if (other.text_.empty()) return;
+  if (!text_.empty()) text_.push_back(' ');
+  text_.append(other.text_);
+}
+
 WordReader::WordReader(std::string_view text_name, std::string_view text) : name_(text_name) {
   while (true) {
     const size_t begin = text.find_first_not_of(spaces);

@@ -20,6 +20,7 @@ class WordWriter {
   void add(std::string_view key, std::string_view value);
   void add_number(std::string_view key, double value) { add(key, text_of(value)); }
   void add_whole(std::string_view key, uint64_t value) { add(key, text_of(value)); }
+  void add_all(const WordWriter& other);
   const std::string& text() const noexcept { return text_; }
 
  private:

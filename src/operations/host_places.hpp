@@ -1,4 +1,4 @@
-// Scratch memory of an operation on the host, divided into places: one for each range of its work that may run at the
+// Scratch memory of an operation on the host, divided into places, one for each range of its work that may run at the
 // same time as others (host/places.hpp).
 #ifndef SYNFIRE_OPERATIONS_HOST_PLACES_HPP
 #define SYNFIRE_OPERATIONS_HOST_PLACES_HPP
@@ -10,7 +10,7 @@
 
 namespace synfire::operations {
 
-// So that no cache line belongs to two places.
+// Keeps cache lines from being shared by two places.
 inline uint64_t place_stride(uint64_t bytes) {
   constexpr uint64_t alignment = 256;
   return (bytes + alignment - 1) / alignment * alignment;

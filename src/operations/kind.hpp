@@ -31,7 +31,7 @@ using core::OperationLabel;
 using core::Transfer;
 using core::View;
 
-// Throws for a capture that went wrong: launches of a library kind never cause this.
+// Throws for a capture that went wrong, which launches of a library kind never cause.
 [[noreturn]] void fail_own_capture(const char* name, core::CaptureFault fault, const char* detail);
 
 template <class Op>

@@ -12,7 +12,8 @@ import unittest
 
 import check_rooms
 
-MAY_USE = {"base": set(), "graph": {"base"}, "operations": {"base", "graph"}, "network": {"graph", "operations"}}
+MAY_USE = {"base": set(), "graph": {"base"}, "operations": {"base", "graph", "synapses/kinds"},
+           "synapses": {"base"}, "synapses/kinds": {"base", "synapses", "operations"}, "network": {"graph", "operations"}}
 SOUND = {
     "base/clock.hpp": "namespace core { long now(); }\n",
     "base/clock.cpp": "#include <base/clock.hpp>\nlong core::now() { return 7; }\n",
@@ -25,6 +26,12 @@ SOUND = {
     "operations/fill.cpp": "#include <operations/fill.hpp>\n#include <graph/graph.hpp>\nnamespace operations {\n"
                            "template <> int zero<int>() { return 0; }\n"
                            "void fill(core::Graph& graph) { graph.launch(); } }\n",
+    "synapses/synapse.hpp": "namespace core { struct Synapse { void find(); }; }\n",
+    "synapses/synapse.cpp": "#include <synapses/synapse.hpp>\n#include <base/clock.hpp>\nvoid core::Synapse::find() { now(); }\n",
+    "synapses/dense/dense.hpp": "namespace operations { void multiply(); }\n",
+    "synapses/dense/dense.cpp": "#include <synapses/dense/dense.hpp>\n#include <synapses/synapse.hpp>\n"
+                                "void operations::multiply() { core::Synapse().find(); }\n",
+    "operations/stack.cpp": "#include <synapses/dense/dense.hpp>\nvoid stack() { operations::multiply(); }\n",
     "network/run.cpp": "#include <graph/graph.hpp>\n#include <operations/fill.hpp>\n"
                        "int run() { core::Graph g; operations::fill(g); core::start(); return operations::zero<int>(); }\n",
 }
@@ -65,6 +72,16 @@ class Rooms(unittest.TestCase):
         includes, symbols = self.problems({"base/clock.cpp": SOUND["base/clock.cpp"] + "#include <graph/graph.hpp>\n"})
         self.assertEqual(includes, ["src/base/clock.cpp includes <graph/graph.hpp>: base may not use graph"])
         self.assertEqual(symbols, [])
+
+    # A folder of synapses is a room of its own, above what all synapses have.
+    def test_what_all_synapses_have_uses_no_kind(self):
+        includes, symbols = self.problems({
+            "synapses/synapse.hpp": "#include <synapses/dense/dense.hpp>\n" + SOUND["synapses/synapse.hpp"],
+            "synapses/synapse.cpp": SOUND["synapses/synapse.cpp"].replace("now();", "operations::multiply();")})
+        self.assertEqual(includes, ["src/synapses/synapse.hpp includes <synapses/dense/dense.hpp>: synapses may not use "
+                                    "synapses/kinds"])
+        self.assertRegex("\n".join(symbols), r"uses operations::multiply\(\), which is defined in synapses/kinds: synapses may "
+                                             r"not use it")
 
     # The mistake that no include shows.
     def test_declared_in_a_room_and_defined_above(self):

@@ -103,6 +103,8 @@ def check(path, text):
             if at >= begin + len(piece):
                 break
             first, last = at - begin, at - begin + len(word)
+            if piece[first - 1:last + 1] == f"`{word}`":  # a name of the code
+                continue
             if not proper or not any(match.start() <= first and last <= match.end() for match in proper.finditer(piece)):
                 found.append((at, f'"{" ".join(word.split())}": write {instead}'))
         if comment and any(word in piece for word in FRAGMENTS):

@@ -38,7 +38,7 @@ PLANTED = [
      "// Leaves nothing behind. Written behind the library's back. The object behind a handle. The loop is behind.\n"
      "// null stands for a default, and a stand-in for a device. The answers of the tests. A number from the whole.\n"
      "// The file is kept. What it throws is passed on. Of several, the first is taken.\n"
-     "// Whether it fits depends on the device. Overlies; understands; outstanding; bits to the bitmap.\n"
+     "// Whether it fits depends on the device. Overlies; understands; outstanding; bits to the bitmap; `behind`.\n"
      "bool answers = behind(stands, 'a');  // the number, of which what is known tells whether it fits\n"
      "auto text = \"Whether\";  // what? Of course not.\n// What?\n", []),
     ("docs/pages/good.md", "# What it costs\n\nWhat a page says of a thing is read. Whether it fits depends on it.\n", []),

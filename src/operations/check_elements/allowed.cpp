@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t all_ones = ~uint64_t{0};
 
-// Below the most significant bit of the type's elements, which bytes have no sign in.
+// All bits below the sign; bytes have none.
 uint64_t magnitude_of(int32_t dtype) {
   const uint64_t n_bits = 8 * bytes_of_dtype(dtype);
   return all_ones >> (n_bits == 8 ? 56 : 64 - n_bits + 1);
@@ -40,7 +40,7 @@ AllowedElements allowed_spikes(int32_t dtype, bool or_not_finite) {
   return with_numbers(dtype, or_not_finite, 0, element_bits(dtype, 1));
 }
 
-// Those from 0 to 1 are in the order of their bits.
+// Numbers from 0 to 1 are in the order of their bits.
 AllowedElements allowed_rates(int32_t dtype, bool or_not_finite) {
   return with_numbers(dtype, or_not_finite, element_bits(dtype, 1), 0);
 }

@@ -1,5 +1,5 @@
-// Which elements an array may have, for host code, kernel and twin. Elements are compared by their bits: comparing
-// numbers could trap on a NaN.
+// Rules for the elements of an array, for host code, kernel and twin. Elements are compared by their bits, because
+// comparing numbers could trap on a NaN.
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_ALLOWED_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_ALLOWED_HPP
 
@@ -16,19 +16,17 @@ struct AllowedElements {
   uint64_t magnitude, most_finite;  // (bits & magnitude) > most_finite: the number is not finite
 };
 
-// Whole numbers below n_classes, which is at least 1, and `ignored` where it is not null. Elements are u32.
+// Integers below n_classes, which is at least 1, and `ignored` if it is not null. Elements are u32.
 AllowedElements allowed_labels(uint64_t n_classes, const uint32_t* ignored);
-// 0 and 1, in any type of numbers or in u8. A zero may be negative. With or_not_finite, numbers that are not finite
-// too.
+// 0 and 1, in any type of numbers or in u8; a zero may be negative. or_not_finite: also numbers that are not finite.
 AllowedElements allowed_spikes(int32_t dtype, bool or_not_finite);
 // Numbers from 0 to 1, likewise.
 AllowedElements allowed_rates(int32_t dtype, bool or_not_finite);
-// Numbers that are finite.
 AllowedElements allowed_finite(int32_t dtype);
 
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// The rule for words of one size. Without a branch, so that a loop over elements can be vectorised.
+// The rule for words of one size, without a branch, so that loops over elements can be vectorised.
 template <class Word>
 struct AllowedWords {
   Word mask, most, also0, also1, magnitude, most_finite;
@@ -48,7 +46,7 @@ struct AllowedWords {
   SYNFIRE_MODEL_FN bool has(Word bits) const {
     return (static_cast<int>(is_within(bits)) | static_cast<int>(is_other(bits))) != 0;
   }
-  // Whether only the first test allows anything.
+  // True if only the first test allows anything.
   SYNFIRE_MODEL_FN bool has_no_others() const {
     return is_within(also0) && is_within(also1) && most_finite == static_cast<Word>(~Word{0});
   }

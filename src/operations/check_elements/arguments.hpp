@@ -6,7 +6,7 @@
 
 namespace synfire::operations {
 
-// What is found where every element is allowed.
+// The result if every element is allowed.
 inline constexpr uint64_t nothing_refused = ~uint64_t{0};
 
 struct CheckElementsArguments {
@@ -20,7 +20,7 @@ struct CheckElementsArguments {
 
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Whether the step of this element is one that its row has.
+// True if the step of this element is within the length of its row.
 SYNFIRE_MODEL_FN bool is_within_length(const CheckElementsArguments& a, int64_t element) {
   if (!a.lengths) return true;
   const int64_t row = element / a.per_row;

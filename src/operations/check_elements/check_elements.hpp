@@ -1,5 +1,5 @@
-// Finds the first element of an array that is not allowed: the check of a data set before a network takes it. No graph
-// has it: it is run when a data set is set.
+// Finds the first element of an array that is not allowed: the check of a data set before a network takes it. It runs
+// when the data set is set, never in a graph.
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 
@@ -9,8 +9,7 @@
 
 namespace synfire::operations {
 
-// What a GPU needs of memory for it, besides `found`: the minimum of each block. A GPU with 150 multiprocessors uses
-// 50 KB.
+// A GPU's memory for it besides `found`: the minimum of each block. 150 multiprocessors use 50 KB.
 inline constexpr uint64_t check_elements_workspace_bytes = uint64_t{1} << 18;
 
 struct CheckElements {
@@ -35,8 +34,8 @@ cuda::Hints hints(const CheckElements& op, const cuda::GpuShape& gpu);
 void enqueue(const CheckElements& op, cuda::Launcher& launcher);
 
 CheckElementsArguments arguments_of(const CheckElements& op);
-// The same on the calling thread, of memory that the processor can access: the first refused element from `begin` on,
-// or `end`.
+// Searches on the calling thread, in memory that the processor can access: returns the first refused element from
+// `begin` on, or `end`.
 int64_t first_refused(const CheckElementsArguments& arguments, int64_t begin, int64_t end);
 
 }  // namespace synfire::operations

@@ -1,4 +1,4 @@
-// What a GPU reads at once: a chunk of 16 bytes, and the first refused element in it. The same text in kernel and twin.
+// A chunk of 16 bytes, which a GPU reads at once, and the first refused element in it. Shared by kernel and twin.
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHUNKS_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHUNKS_HPP
 
@@ -8,7 +8,6 @@
 
 namespace synfire::operations {
 
-// Chunks begin at addresses that are multiples of this.
 inline constexpr int64_t chunk_bytes = 16;
 
 inline namespace SYNFIRE_MODEL_LEVEL {
@@ -21,7 +20,7 @@ SYNFIRE_MODEL_FN int64_t chunks_of(const CheckElementsArguments& a) {
   return (bytes_before(a) + a.n_elements * a.element_bytes + chunk_bytes - 1) / chunk_bytes;
 }
 
-// The first and the last chunk may be the array's in part only: nothing beyond the array is read.
+// The first and the last chunk may be partly outside the array; nothing beyond the array is read.
 template <class Word>
 SYNFIRE_MODEL_FN uint64_t first_in_chunk(const CheckElementsArguments& a, int64_t chunk) {
   constexpr int n = static_cast<int>(chunk_bytes / static_cast<int64_t>(sizeof(Word)));

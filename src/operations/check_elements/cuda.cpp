@@ -13,7 +13,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// 256 MiB in one search: long beside its two launches, about 80 us at the bandwidth of an H100.
+// 256 MiB in one search, which takes much longer than its two launches.
 constexpr int64_t chunks_at_once = int64_t{1} << 24;
 
 }  // namespace

@@ -12,10 +12,10 @@ using namespace synfire::core;
 
 namespace {
 
-// Elements below which the calling thread works alone; a processor looks at some billions a second.
+// Below this many elements the calling thread works alone.
 constexpr int64_t check_parallel_elements = 1 << 20;
 
-// Whole blocks are tested without a branch, in lanes of one width, so that the compiler can vectorise it.
+// Tests whole blocks without a branch, in lanes of one width, so that the compiler can vectorise it.
 template <class Word, class Fits>
 int64_t find_in(const CheckElementsArguments& a, int64_t begin, int64_t end, Fits fits) {
   constexpr int64_t block = 1024;
@@ -43,7 +43,6 @@ int64_t find_in(const CheckElementsArguments& a, int64_t begin, int64_t end) {
   return find_in<Word>(a, begin, end, [=](Word bits) { return allowed.has(bits); });
 }
 
-// All steps count.
 int64_t find_in_steps(const CheckElementsArguments& a, int64_t begin, int64_t end) {
   switch (a.element_bytes) {
     case 1:

@@ -1,6 +1,6 @@
-// The minimum, by CUB, over the indices of refused elements. An item of the reduction is a chunk of 16 bytes, read at
-// once, whose value is the first index in it: so one instance serves elements of any size, and a count of items fits
-// into the 32 bits that every version of CUB takes.
+// The minimum, by CUB, over the indices of refused elements. An item of the reduction is a chunk of 16 bytes, whose
+// value is the first such index in it: one instance serves elements of any size, and the count fits the 32 bits of all
+// versions of CUB.
 #define CCCL_DISABLE_NVTX  // the operation has a range of its own
 
 #include "chunks.hpp"

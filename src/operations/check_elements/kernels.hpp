@@ -18,8 +18,8 @@ struct CheckElementsLaunch {
   uint64_t* found;  // the smallest index of a refused element in the chunks, or nothing_refused
 };
 
-// Enqueues the search. The workspace is device memory; one that is too small is cudaErrorInvalidValue. It makes calls
-// of the CUDA runtime that are not in the table (cuda/api.hpp): see Launcher::call_library().
+// Enqueues the search. A workspace in device memory that is too small is cudaErrorInvalidValue. Calls functions of the
+// CUDA runtime that are not in the table (cuda/api.hpp): see Launcher::call_library().
 cudaError_t find_refused(const CheckElementsLaunch& launch, void* workspace, size_t workspace_bytes,
                          cudaStream_t stream);
 

@@ -20,7 +20,7 @@ cudaError_t find_refused(const CheckElementsLaunch& launch, void* workspace, siz
   CheckElementsLaunch argument = launch;
   void* parameters[] = {&argument};
   const cudaError_t error = api().launch_kernel(search, dim3(1), dim3(1), parameters, 0, stream);
-  // As CUB does, which takes an error that was pending for its own.
+  // As CUB, which returns an error that was pending as its own.
   const cudaError_t pending = api().get_last_error();
   return error != cudaSuccess ? error : pending;
 }

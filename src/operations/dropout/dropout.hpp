@@ -1,4 +1,4 @@
-// Draws which neurons of each batch row dropout keeps, and the factor on what is kept.
+// Draws the neurons that dropout keeps in each batch row, and their factor.
 #ifndef SYNFIRE_OPERATIONS_DROPOUT_DROPOUT_HPP
 #define SYNFIRE_OPERATIONS_DROPOUT_DROPOUT_HPP
 
@@ -40,8 +40,8 @@ struct DropoutRequest {
   uint64_t seed;
   uint64_t offset;
 };
-// Both throw INVALID_ARGUMENT, UNSUPPORTED, or OUT_OF_MEMORY for a shape that cannot be addressed. In a graph
-// "probability", "seed" and "offset" may change between replays.
+// Both throw INVALID_ARGUMENT, UNSUPPORTED, or OUT_OF_MEMORY for a shape that cannot be addressed. "probability",
+// "seed" and "offset" of a graph may change between replays.
 core::OperationList dropout(const DropoutRequest& request, bool on_host);
 void record_dropout(core::Graph& graph, const DropoutRequest& request);
 

@@ -18,7 +18,6 @@ __global__ void __launch_bounds__(threads_per_block) dropout(const __grid_consta
   const uint32_t below = operations::dropped_below(probability);
   const int64_t n_words = launch.extents.words_per_row();
   const int lane = static_cast<int>(threadIdx.x % 32), group = lane % dropout_groups;
-  // The lanes of a word reach the same number of words.
   const uint32_t lanes = 0xFFu << (lane - group);
   for (int64_t i = first_element(); i < launch.extents.batch * n_words * dropout_groups; i += stride()) {
     const int64_t index = i / dropout_groups, row = index / n_words, word = index - row * n_words;
@@ -37,7 +36,7 @@ __global__ void __launch_bounds__(threads_per_block) dropout(const __grid_consta
       *static_cast<float*>(launch.scale) = static_cast<float>(scale);
   }
   if (!launch.offset_set) return;
-  // The last block to arrive advances the offset for the next replay, because nobody reads it any more.
+  // The last block to arrive advances the offset, because nobody reads it any more.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();

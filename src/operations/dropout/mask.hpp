@@ -1,5 +1,5 @@
-// Which neurons are dropped, and the factor on the others; the same on every backend. The random numbers are those of
-// an encoding (encode/philox.hpp): `offset` is the number of the step.
+// The dropped neurons, and the factor of the others; the same on every backend. The random numbers are those of an
+// encoding (encode/philox.hpp): `offset` is the number of the step.
 #ifndef SYNFIRE_OPERATIONS_DROPOUT_MASK_HPP
 #define SYNFIRE_OPERATIONS_DROPOUT_MASK_HPP
 
@@ -23,7 +23,7 @@ SYNFIRE_MODEL_FN uint32_t kept_of_group(Words4 drawn, uint32_t below) {
   return kept;
 }
 
-// Of a row of n neurons, the bits of a word that stand for a neuron.
+// The bits of a word that stand for a neuron, in a row of n_neurons.
 SYNFIRE_MODEL_FN uint32_t bits_in_use(int64_t word, int64_t n_neurons) {
   const int64_t left = n_neurons - 32 * word;
   return left >= 32 ? 0xFFFFFFFFu : 0xFFFFFFFFu >> (32 - left);

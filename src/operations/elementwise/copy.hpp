@@ -22,7 +22,7 @@ void run(const Copy& op, host::Launcher& launcher);
 cuda::Hints hints(const Copy& op, const cuda::GpuShape& gpu);
 void enqueue(const Copy& op, cuda::Launcher& launcher);
 
-// A caller's request. 0 bytes means all from the offset on.
+// A request; 0 bytes means all from the offset on.
 struct CopyRequest {
   core::Buffer* source;
   uint64_t source_offset;
@@ -30,7 +30,6 @@ struct CopyRequest {
   uint64_t destination_offset;
   uint64_t bytes;
 };
-// Throws INVALID_ARGUMENT.
 core::OperationList copy(const CopyRequest& request, bool on_host);
 
 }  // namespace synfire::operations

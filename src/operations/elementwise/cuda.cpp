@@ -16,7 +16,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// The bytes of one access: the largest unit of which both addresses and the size are multiples.
+// The largest access of which both addresses and the size are multiples.
 int copy_unit(const Copy& op) {
   const auto aligned = [](const void* data, uint64_t bytes) { return reinterpret_cast<uintptr_t>(data) % bytes == 0; };
   for (const uint64_t unit : {uint64_t{16}, uint64_t{4}})
@@ -26,8 +26,8 @@ int copy_unit(const Copy& op) {
 }
 
 // Within the GPU, a kernel with wide accesses copies faster than a copy node. Up to this size a kernel is also faster
-// with narrow accesses and across the bus, because the copy engine takes time to start: 29.8 us from launch to done
-// instead of 34 with 1 MiB in, the same with 2 MiB (H200, docs/pages/measurements.md, "Frames in and out").
+// with narrow accesses and across the bus, because the copy engine takes time to start (docs/pages/measurements.md,
+// "Frames in and out").
 constexpr uint64_t kernel_copy_bytes = uint64_t{1} << 20;
 
 bool copies_by_kernel(const Copy& op) {

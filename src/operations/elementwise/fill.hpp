@@ -23,7 +23,6 @@ void run(const Fill& op, host::Launcher& launcher);
 cuda::Hints hints(const Fill& op, const cuda::GpuShape& gpu);
 void enqueue(const Fill& op, cuda::Launcher& launcher);
 
-// Fills memory that this thread can access.
 void fill_memory(const Fill& op);
 // Appends a fill whose "value" may change between replays. Throws INVALID_ARGUMENT.
 void record_fill(core::Graph& graph, const core::Buffer& buffer, double value);

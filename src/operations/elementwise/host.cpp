@@ -50,7 +50,7 @@ void run(const Fill& op, host::Launcher&) {
 
 namespace {
 
-// Elements below which the calling thread works alone; a processor does about a billion a second.
+// Below this many elements the calling thread works alone.
 constexpr int64_t elementwise_parallel_threshold = 1 << 18;
 
 double load(double stored) {

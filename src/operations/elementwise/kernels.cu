@@ -9,8 +9,7 @@ namespace {
 
 using namespace synfire::model;
 
-// One access per thread, with streaming hints: 4.20 TB/s on an H200, like cudaMemcpyAsync, while loops with several
-// accesses in flight reach 4.06. A captured copy node runs at two thirds of this.
+// One access per thread, with streaming hints, is faster than loops and copy nodes (docs/pages/tuning.md).
 template <class Unit>
 __global__ void __launch_bounds__(copy_threads) copy(const __grid_constant__ CopyLaunch launch) {
   wait_for_previous();

@@ -31,7 +31,7 @@ struct ScaleAddRequest {
   double scale;
   double keep;
 };
-// Both throw INVALID_ARGUMENT. In a graph "scale" and "keep" may change between replays.
+// Both throw INVALID_ARGUMENT. "scale" and "keep" of a graph may change between replays.
 core::OperationList scale_add(const ScaleAddRequest& request, bool on_host);
 void record_scale_add(core::Graph& graph, const ScaleAddRequest& request);
 

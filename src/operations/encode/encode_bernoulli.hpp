@@ -43,7 +43,7 @@ struct EncodeBernoulliRequest {
   uint64_t seed;
   uint64_t offset;
 };
-// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. In a graph "seed" and "offset"
+// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "seed" and "offset" of a graph
 // may change between replays.
 core::OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host);
 void record_encode_bernoulli(core::Graph& graph, const EncodeBernoulliRequest& request);

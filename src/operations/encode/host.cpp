@@ -13,7 +13,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Draws below which the calling thread works alone: one takes about a nanosecond.
+// Below this many draws the calling thread works alone: one takes about a nanosecond.
 constexpr int64_t encode_parallel_threshold = 1 << 18;
 
 }  // namespace

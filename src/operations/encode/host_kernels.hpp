@@ -1,4 +1,4 @@
-// The host kernel of the encoding: spikes of 32 neurons over up to 32 steps at a time.
+// Draws spikes of 32 neurons over up to 32 steps at a time.
 #ifndef SYNFIRE_OPERATIONS_ENCODE_HOST_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_HOST_KERNELS_HPP
 

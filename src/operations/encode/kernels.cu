@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(spike_threads)
     Format<To>::write(word, launch.spikes, e, at, tile);
   }
   if (!launch.offset_set) return;
-  // The last block to arrive advances the offset for the next replay, because nobody reads it any more.
+  // The last block to arrive advances the offset, because nobody reads it any more.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();

@@ -13,7 +13,7 @@ using namespace synfire::core;
 
 namespace {
 
-// The largest numbers that a counter's words for the neuron and the batch row can hold.
+// Limits: the counter's words for the neuron and the batch row.
 void check_counted(const Extents& e) {
   constexpr int64_t most_neurons = int64_t{1} << 34, most_rows = int64_t{1} << 32;
   if (e.n_neurons > most_neurons || e.batch > most_rows)

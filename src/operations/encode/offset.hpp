@@ -9,8 +9,8 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// `set` holds the host's value, and how often it was set. `state` holds how many steps replays have taken since, and
-// for which setting. Both as in core::CountedValue.
+// `set` holds the host's value and how often it was set; `state` holds the steps that replays have taken since, and for
+// which setting, as in core::CountedValue.
 SYNFIRE_MODEL_FN uint64_t current_offset(const uint64_t* set, const uint64_t* state) {
   return set[0] + (state[0] == set[1] ? state[1] : 0);
 }

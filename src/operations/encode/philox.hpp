@@ -1,6 +1,6 @@
 // Philox4x32-10, the counter-based generator of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3", SC '11: four words for each counter of 128 bits under a key of 64. And which of its
-// words decides whether a neuron spikes. The same text on every backend.
+// numbers: as easy as 1, 2, 3", SC '11: four words for each counter of 128 bits under a key of 64; and the word that
+// decides whether a neuron spikes. The same on every backend.
 #ifndef SYNFIRE_OPERATIONS_ENCODE_PHILOX_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_PHILOX_HPP
 
@@ -28,8 +28,7 @@ SYNFIRE_MODEL_FN Words4 philox(Words4 counter, uint64_t seed) {
   return counter;
 }
 
-// The words of neurons 4·group to 4·group + 3 of a batch row, in the step of this number since the seed. They depend on
-// nothing else, neither on the lengths of the array nor on other draws.
+// The words of neurons 4·group to 4·group + 3 of a batch row, in this step since the seed. They depend on nothing else.
 SYNFIRE_MODEL_FN Words4 draw(uint64_t seed, uint64_t step, uint32_t row, uint32_t group) {
   return philox({{group, row, static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32)}}, seed);
 }

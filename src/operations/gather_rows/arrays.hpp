@@ -9,7 +9,7 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// A piece is what one step of one row holds: contiguous in the source and in the destination.
+// A piece is one step of one row, contiguous in the source and in the destination.
 struct GatherArrays {
   const char* source;
   char* destination;
@@ -23,14 +23,14 @@ struct GatherArrays {
   int64_t steps_in_piece;     // 32 of time-packed spikes, whose pieces are words, else 1
 
   SYNFIRE_MODEL_FN int64_t n_pieces() const { return n_steps * batch; }
-  // Where the piece comes from; null: it is zero.
+  // The source of the piece; null: it is zero.
   SYNFIRE_MODEL_FN const char* from(int64_t step, int64_t row) const {
     const auto index = static_cast<int64_t>(indices[row]);  // before the test of n_active, so that the loads overlap
     if (n_active && row >= static_cast<int64_t>(*n_active)) return nullptr;
     if (lengths && step * steps_in_piece >= static_cast<int64_t>(lengths[row])) return nullptr;
     return index < n_rows ? source + index * source_pitch + step * piece : nullptr;
   }
-  // The bits of each word of a piece that belong to steps of the row, where it comes from somewhere.
+  // The bits of each word of a piece that belong to steps of the row, given that it has a source.
   SYNFIRE_MODEL_FN uint32_t mask(int64_t step, int64_t row) const {
     if (!lengths || steps_in_piece == 1) return ~uint32_t{0};
     const int64_t n_steps_here = static_cast<int64_t>(lengths[row]) - step * steps_in_piece;

@@ -10,9 +10,8 @@ using namespace synfire::core;
 
 namespace {
 
-// Bytes below which the calling thread works alone: 0.1 ms at 10 GB/s.
+// Below this many bytes and pieces the calling thread works alone.
 constexpr int64_t parallel_bytes = int64_t{1} << 20;
-// And pieces: each takes a few nanoseconds of its own.
 constexpr int64_t parallel_pieces = int64_t{1} << 15;
 
 // With the size as a constant, the copy of a short piece needs no call.

@@ -1,4 +1,4 @@
-// A few neighbouring threads, at most a warp, copy a part of a piece: what one step of one row holds.
+// A few neighbouring threads, at most a warp, copy a part of a piece.
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
@@ -48,7 +48,7 @@ __device__ __forceinline__ void copy_units(const GatherRowsLaunch& launch, const
   }
 }
 
-// Four bytes from any address inside a piece, by the aligned words around them if the piece contains these, too.
+// Four bytes from any address in a piece, by the aligned words around them if the piece contains these.
 __device__ __forceinline__ uint32_t word_at(const char* at, const char* begin, const char* end) {
   const auto shift = static_cast<unsigned>(reinterpret_cast<uintptr_t>(at) & 3);
   const char* const low = at - shift;
@@ -64,7 +64,7 @@ __device__ __forceinline__ uint32_t word_at(const char* at, const char* begin, c
 
 __device__ __forceinline__ void copy_bytes(const GatherRowsLaunch& launch, const Task& task) {
   const int64_t piece = launch.arrays.piece;
-  // The position in the piece of the first word of the destination, of which the piece may begin later.
+  // The position of the destination's first word in the piece, which may begin later.
   const int64_t first = -static_cast<int64_t>(reinterpret_cast<uintptr_t>(task.to) & 3);
   uint32_t words[gather_accesses];
 #pragma unroll

@@ -7,7 +7,7 @@
 namespace synfire::cuda {
 
 inline constexpr int gather_rows_threads = 256;
-// Accesses that a thread has in flight: with one, a thread would wait for its row's index before each.
+// Accesses that a thread has in flight: with one, it would wait for its row's index before each.
 inline constexpr int gather_accesses = 4;
 
 struct GatherRowsLaunch {
@@ -19,7 +19,7 @@ struct GatherRowsLaunch {
   int64_t n_tasks;
 };
 
-// Copies units of 16 or 4 bytes, of which all addresses and lengths are multiples. Or, as unit 1, bytes at any address:
+// Copies units of 16 or 4 bytes, of which all addresses and lengths are multiples; or, as unit 1, bytes at any address:
 // then a unit of the launch is a word of the destination, of which a piece may have a part.
 const void* gather_rows_kernel(int unit_bytes);
 

@@ -52,7 +52,7 @@ OperationList gather_rows(const GatherRowsRequest& request, bool on_host) {
   if (request.destination->dtype() != dtype)
     fail_argument("SYN-GATHER-TYPE", "desc.source holds %s and desc.destination %s; both must be the same",
                   name_of_dtype(dtype), name_of_dtype(request.destination->dtype()));
-  // Packed spikes have words in the place of elements or steps.
+  // Packed spikes have words in place of elements or steps.
   if (dtype == SYNFIRE_DTYPE_BITS) n_elements = (n_elements + 31) / 32;
   if (dtype == SYNFIRE_DTYPE_TIME_BITS) n_steps = (n_steps + 31) / 32;
   OperationList operations = {

@@ -9,7 +9,7 @@ namespace {
 
 using namespace synfire::model;
 
-// The sum of a block's lanes by a binary tree, returned in lane 0.
+// Sums a block's lanes by a binary tree; returned in lane 0.
 __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
   lanes[threadIdx.x] = lane;
   for (int half = reduction_lanes / 2; half > 0; half /= 2) {

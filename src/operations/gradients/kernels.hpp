@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-// One block of threads_per_block lanes per chunk (chunks, total), or one thread per neuron (batch); see
+// A block of threads_per_block lanes per chunk (chunks, total), or a thread per neuron (batch); see
 // model/reduction.hpp.
 template <class R>
 struct ReduceLaunch {

@@ -15,7 +15,7 @@ struct LossTotals {
   uint32_t n_arrived;  // chunks
 };
 
-// What the parts of a loss leave for each other, for n samples in chunks of model::reduction_chunk.
+// Results that the parts of a loss leave for each other, for n samples in chunks of model::reduction_chunk.
 struct LossScratch {
   LossTotals* totals;
   double* weights;      // of each chunk
@@ -78,7 +78,7 @@ inline LossScratch loss_scratch(void* memory, int64_t n_samples, uint64_t elemen
           reinterpret_cast<uint32_t*>(losses + static_cast<uint64_t>(n_samples) * element)};
 }
 
-// Small losses are computed in one go, without scratch memory: on a GPU by one block.
+// Small losses need no scratch memory: on a GPU one block computes them.
 inline bool loss_fits_one_block(int64_t n_samples, int64_t n_classes) {
   constexpr int64_t most_elements = 16384;
   return n_samples <= model::reduction_chunk && n_classes <= most_elements / n_samples;

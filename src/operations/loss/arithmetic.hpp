@@ -1,6 +1,6 @@
-// The arithmetic of a loss, the same on every backend: which samples count and with which weight, what a class
-// contributes to the loss of its sample, and what is made of the sums. Sums are in the order of model/reduction.hpp:
-// over the classes of a sample in the type of the arithmetic, over samples in f64.
+// The arithmetic of a loss, the same on every backend: which samples count and their weights, the share of a class in
+// the loss of its sample, and the results. Sums are in the order of model/reduction.hpp: over the classes of a sample
+// in the type of the arithmetic, over samples in f64.
 #ifndef SYNFIRE_OPERATIONS_LOSS_ARITHMETIC_HPP
 #define SYNFIRE_OPERATIONS_LOSS_ARITHMETIC_HPP
 
@@ -42,12 +42,12 @@ SYNFIRE_MODEL_FN float class_weight(const LossArguments& a, uint32_t c) {
   return a.class_weights ? a.class_weights[c] : 1.0f;
 }
 
-// Whether samples weigh differently in the mean.
+// True if samples weigh differently in the mean.
 SYNFIRE_MODEL_FN bool is_weighted(const LossArguments& a) {
   return a.sample_weights || (a.class_weights && a.labels && !a.squared);
 }
 
-// What a sample adds to the divisor of the mean.
+// The share of a sample in the divisor of the mean.
 SYNFIRE_MODEL_FN double divisor_share(const LossArguments& a, const LossSample& s) {
   if (!s.counts) return 0;
   const double weight = sample_weight(a, s);
@@ -56,7 +56,6 @@ SYNFIRE_MODEL_FN double divisor_share(const LossArguments& a, const LossSample& 
 
 // ---- one sample -----------------------------------------------------------------------------------------------------
 
-// Numbers that are the same for all samples.
 template <class R>
 struct LossConstants {
   bool smooths;
@@ -78,14 +77,14 @@ SYNFIRE_MODEL_FN R target_of(const LossArguments& a, const LossSample& s, uint32
   return static_cast<const R*>(a.targets)[s.step * a.target_pitch + s.row * static_cast<int64_t>(a.n_classes) + c];
 }
 
-// The factor of class c in a cross-entropy: its smoothed target, times its weight. A target of 0 takes no part.
+// The factor of class c in a cross-entropy: its smoothed target times its weight. A target of 0 takes no part.
 template <class R>
 SYNFIRE_MODEL_FN R share_of(const LossArguments& a, const LossConstants<R>& k, const LossSample& s, uint32_t c) {
   const R smoothed = model::fma(target_of<R>(a, s, c), k.keep, k.spread);
   return smoothed == R(0) ? R(0) : smoothed * static_cast<R>(class_weight(a, c));
 }
 
-// How the sum of all shares is found without summing: 1, the weight of the label, or not at all.
+// The sum of all shares: 1, the weight of the label, or a real sum.
 enum class LossMass { one, label, summed };
 template <class R>
 SYNFIRE_MODEL_FN LossMass mass_of(const LossArguments& a, const LossConstants<R>& k) {
@@ -94,7 +93,7 @@ SYNFIRE_MODEL_FN LossMass mass_of(const LossArguments& a, const LossConstants<R>
   return k.smooths ? LossMass::summed : LossMass::label;
 }
 
-// log of a softmax's divisor: 1 or more, or NaN.
+// The log of a softmax's divisor: 1 or more, or NaN.
 template <class R>
 SYNFIRE_MODEL_FN R log_of_sum(R sum) {
   return sum >= R(1) ? model::logarithm(sum) : sum;
@@ -104,7 +103,7 @@ SYNFIRE_MODEL_FN R reciprocal_of_sum(R sum) {
   return sum >= R(1) ? model::reciprocal(sum) : sum;
 }
 
-// -log of the probability of a class, `above` = its prediction minus the largest one, times the share of the class.
+// -log of the probability of a class, times its share; `above` is its prediction minus the largest one.
 template <class R>
 SYNFIRE_MODEL_FN R entropy_term(R share, R log_sum, R above) {
   return share == R(0) ? R(0) : share * (log_sum - above);
@@ -114,7 +113,7 @@ SYNFIRE_MODEL_FN R squared_term(R weight, R difference) {
   return weight * (difference * difference);
 }
 
-// The loss of a sample that does not count: one with a label that is no class makes itself known.
+// The loss of a sample that does not count: NaN if its label is no class.
 template <class R>
 SYNFIRE_MODEL_FN R uncounted_loss(const LossSample& s) {
   return s.invalid ? R(__builtin_nan("")) : R(0);
@@ -124,7 +123,6 @@ template <class R>
 SYNFIRE_MODEL_FN R weighted_loss(float weight, R loss) {
   return weight == 0.0f ? R(0) : static_cast<R>(weight) * loss;
 }
-// The factor of the sample's gradients.
 template <class R>
 SYNFIRE_MODEL_FN R gradient_factor(const LossArguments& a, const LossConstants<R>& k, float weight) {
   const double factor = k.factor * static_cast<double>(weight);
@@ -161,8 +159,8 @@ SYNFIRE_MODEL_FN Largest<R> larger(const Largest<R>& a, const Largest<R>& b) {
 
 // ---- the results ----------------------------------------------------------------------------------------------------
 
-// What the sum of the losses is divided by. `count` are the samples that count, and `weight` their shares; the weights
-// of all classes matter to squared errors only.
+// The divisor of the sum of the losses. `count` samples count, with shares that add up to `weight`; `all_classes`, the
+// sum of the classes' weights, matters to squared errors only.
 SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, double weight, double count, double all_classes) {
   const double samples = is_weighted(a) ? weight : count;
   return a.squared ? samples * all_classes : samples;

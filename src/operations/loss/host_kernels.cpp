@@ -1,5 +1,4 @@
-// Classes are processed in pieces, in loops that the compiler vectorises. A piece is short, so that what is computed of
-// it lies on the thread's stack.
+// Classes are processed in pieces, in loops that the compiler vectorises. A piece fits on the thread's stack.
 #include "host_kernels.hpp"
 
 #include "arithmetic.hpp"
@@ -25,15 +24,15 @@ R tree(R* lane, int count) {
   return lane[0];
 }
 
-// The sum of pieces that arrive one after the other: of the sums of their chunks.
+// Sums pieces that arrive one after the other: the sum of the sums of their chunks.
 template <class R>
 class ChunkSums {
  public:
-  // The piece that begins with this class.
+  // Adds the piece that begins with this class.
   void add(uint32_t first, const R* values, int count) {
     if (first % block == 0) {
       if (first > 0) end_chunk();
-      // Lanes above the values hold +0, which changes no sum, so that they can be left out.
+      // Lanes above the values hold +0, which changes no sum, and can be left out.
       for (used_ = 1; used_ < count && used_ < lanes;) used_ *= 2;
       for (int i = 0; i < used_; ++i) of_chunk_[i] = R(0);
     }
@@ -86,7 +85,7 @@ class Predictions {
       : row_(static_cast<const E*>(a.source) + s.step * a.source_pitch + s.row * static_cast<int64_t>(a.n_classes)),
         n_classes_(a.n_classes) {}
   int count(uint32_t first) const { return static_cast<int>(n_classes_ - first < piece ? n_classes_ - first : piece); }
-  // In place if they are stored as R. Else converts a block, unless it is the one that was asked for last.
+  // In place if they are stored as R. Else converts a block, unless it was the last one.
   const R* from(uint32_t first) {
     if constexpr (is_stored_as<E, R>) {
       return row_ + first;
@@ -133,7 +132,7 @@ void clear_gradient(const LossArguments& a, const LossSample& s) {
   for (uint32_t c = 0; c < a.n_classes; ++c) to[c] = R(0);
 }
 
-// The largest number, of which the vectoriser can take several at once; not a NaN.
+// The largest number, several at once; not a NaN.
 template <class E, class R>
 R largest_number(Predictions<E, R>& x, uint32_t n_classes) {
   constexpr int width = 32;

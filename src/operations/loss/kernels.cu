@@ -1,5 +1,5 @@
-// A loss in two launches, or by one block. The sums over samples are made by whichever block arrives last: first at a
-// chunk of samples, then at all chunks.
+// A loss in two launches, or by one block. The last block to arrive sums over samples: first at a chunk, then at all
+// chunks.
 #include "samples.cuh"
 
 #include <synfire/synfire.h>
@@ -28,8 +28,7 @@ __global__ void __launch_bounds__(threads_per_block) divisor(const __grid_consta
   }
 }
 
-// Whether this block is the last of `expected` to arrive. What it wrote before is then seen by the last one, and the
-// last one sees what the others wrote.
+// True if this block is the last of `expected` to arrive, which then sees everything that the others wrote before.
 __device__ __forceinline__ bool arrives_last(uint32_t* n_arrived, uint32_t expected) {
   __shared__ bool last;
   __threadfence();

@@ -1,5 +1,5 @@
-// A loss of predictions against labels or targets, with its gradient: cross-entropy or mean squared error. The
-// arithmetic is in arithmetic.hpp.
+// A loss of predictions against labels or targets, with its gradient: cross-entropy or mean squared error
+// (arithmetic.hpp).
 #ifndef SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 
@@ -14,7 +14,7 @@ enum class LossKind : int32_t {
   mean_squared_error = SYNFIRE_LOSS_MEAN_SQUARED_ERROR
 };
 
-// What a caller chooses beside the buffers.
+// The caller's choices besides the buffers.
 struct LossRules {
   LossKind kind;
   bool per_step;  // labels or targets of each step
@@ -60,14 +60,13 @@ struct LossRequest {
   core::Extents extents;  // 0 steps or batch rows mean 1
   LossRules rules;
   core::Buffer* source;
-  // Null where they are not given.
   core::Buffer *labels, *targets, *lengths, *n_active, *sample_weights, *class_weights;
   core::Buffer *loss, *losses, *n_correct, *n_counted, *predictions, *gradient;
   double label_smoothing;
   double gradient_scale;  // 0 means 1
 };
-// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. In a graph "gradient_scale" and,
-// of a cross-entropy, "label_smoothing" may change between replays.
+// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "gradient_scale" of a graph and
+// "label_smoothing" of its cross-entropy may change between replays.
 core::OperationList loss(const LossRequest& request, bool on_host);
 void record_loss(core::Graph& graph, const LossRequest& request);
 

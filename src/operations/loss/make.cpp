@@ -97,7 +97,6 @@ class Views {
                {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_U32});
     return view(buffer, "desc.source", {e_.n_steps, e_.batch, e_.n_neurons});
   }
-  // No view for a null buffer.
   View optional(const Buffer* buffer, const char* name, int32_t dtype, std::initializer_list<int64_t> lengths) const {
     if (!buffer) return {};
     check_type(*buffer, name, {dtype});

@@ -1,7 +1,6 @@
-// What the kernels of losses share. A group of up to 32 threads computes a sample: each has four classes, which up to
-// 128 classes stay in registers. The order of sums over classes is that of 128 lanes: lane l is class l of every 128,
-// and in a group of G threads, thread i has the lanes i, i + G, i + 2G and i + 3G; lanes without classes would only add
-// +0.
+// Shared by the kernels of losses. A group of up to 32 threads computes a sample: each has four classes, which stay in
+// registers up to 128 classes. Sums over classes have the order of 128 lanes: lane l is class l of every 128, and
+// thread i of G has the lanes i, i + G, i + 2G and i + 3G. Lanes without classes would only add +0.
 #ifndef SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
 #define SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
 
@@ -23,7 +22,7 @@ __device__ __forceinline__ float decode(uint32_t stored) {
 
 // ---- sums of a block ------------------------------------------------------------------------------------------------
 
-// The sum of the first reduction_lanes threads' numbers by a binary tree, returned in all threads.
+// Sums the first reduction_lanes threads' numbers by a binary tree; returned in all threads.
 __device__ double tree_sum(double lane, double* lanes) {
   const auto thread = static_cast<int>(threadIdx.x);
   if (thread < reduction_lanes) lanes[thread] = lane;
@@ -37,7 +36,6 @@ __device__ double tree_sum(double lane, double* lanes) {
   return sum;
 }
 
-// The sum of f(first) to f(end - 1) in lanes.
 template <class F>
 __device__ __forceinline__ double lane_sum(int64_t first, int64_t end, double* lanes, F f) {
   double lane = 0;
@@ -91,7 +89,7 @@ __device__ __forceinline__ Group group_of(int size) {
   return {size, lane % size, ones << (lane / size * size)};
 }
 
-// The sum of four lanes of each thread, returned in all threads.
+// Sums four lanes of each thread; returned in all threads.
 template <class R>
 __device__ __forceinline__ R group_sum(const R (&lane)[4], const Group& group) {
   R sum = (lane[0] + lane[2]) + (lane[1] + lane[3]);
@@ -128,7 +126,6 @@ struct Classes {
 #pragma unroll
     for (int j = 0; j < 4; ++j) x[j] = at(first, j) < n_classes ? static_cast<R>(decode(row[at(first, j)])) : R(0);
   }
-  // f(c, x) for the classes of this thread.
   template <class F>
   __device__ __forceinline__ void for_each(F f) {
     for (uint32_t first = 0; first < n_classes; first += pass()) {
@@ -138,7 +135,6 @@ struct Classes {
         if (at(first, j) < n_classes) f(at(first, j), x[j]);
     }
   }
-  // The sum of f(c, x) over all classes.
   template <class F>
   __device__ __forceinline__ R sum(F f) {
     if (held()) {
@@ -226,7 +222,6 @@ struct Outcome {
   bool correct;
 };
 
-// All threads of the group return the same.
 template <class E, class R>
 __device__ Outcome<R> sample(const LossArguments& a, const LossConstants<R>& k, int64_t index, const Group& group) {
   const LossSample s = sample_at(a, index);

@@ -1,4 +1,4 @@
-// Sums over the samples of a loss on the host, in the order of model/reduction.hpp; also for the kernels' twins.
+// Sums over the samples of a loss on the host and in twins, in the order of model/reduction.hpp.
 #ifndef SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 
@@ -11,7 +11,7 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// The divisor's shares of a chunk of samples, and how many of them count.
+// Sums the divisor's shares of a chunk of samples and counts them.
 inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, double& count) {
   model::LaneSum shares, ones;
   const int64_t first = chunk * model::reduction_chunk;

@@ -14,7 +14,7 @@ namespace {
 using namespace synfire::operations;
 namespace generic = synfire::host::SYNFIRE_MODEL_LEVEL;
 
-// The sum of any number of terms, in lanes within chunks.
+// Sums any number of terms, in lanes within chunks.
 template <class R, class F>
 R ordered_sum(int64_t count, F term) {
   constexpr int lanes = model::reduction_lanes, chunk = model::reduction_chunk;
@@ -50,7 +50,7 @@ R prediction(const LossArguments& a, int32_t dtype, int64_t at) {
   }
 }
 
-// Returns the loss; gradient(c) is left in `gradients`.
+// Returns the loss, and gradient(c) in `gradients`.
 template <class R, class X>
 R cross_entropy(const LossArguments& a, const LossConstants<R>& k, const LossSample& s, X x, R most,
                 std::vector<R>& gradients) {
@@ -111,7 +111,6 @@ Outcome<R> sample(const LossArguments& a, int32_t dtype, const LossConstants<R>&
   return {loss, s.counts && most.at == s.label};
 }
 
-// The samples and the results, given the weights and counts of the chunks.
 template <class R>
 void samples(const LossArguments& a, int32_t dtype, const double* weights, const double* counts) {
   const int64_t n_chunks = loss_chunks(a.n_samples);

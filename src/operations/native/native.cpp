@@ -18,7 +18,7 @@ using namespace synfire::core;
 
 namespace {
 
-// An array per call on the stack, because a launch on the host calls the function and must not allocate.
+// An array on the stack, because a launch on the host calls the function and must not allocate.
 class Memories {
  public:
   explicit Memories(const std::vector<View>& arrays) noexcept {

@@ -1,6 +1,5 @@
-// A native node: the caller's own code between two operations of a graph. On CUDA its function is called when the graph
-// is captured (or, without a capture, at each replay) and enqueues work; on the host it is called at each replay and
-// does the work.
+// A native node: the caller's own code between two operations of a graph. On CUDA its function enqueues work, when the
+// graph is captured or, without a capture, at each replay; on the host it does the work at each replay.
 #ifndef SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 #define SYNFIRE_OPERATIONS_NATIVE_NATIVE_HPP
 
@@ -32,7 +31,6 @@ inline bool wants_threads(const Native&) {
 void run(const Native& op, host::Launcher& launcher);
 cuda::Hints hints(const Native& op, const cuda::GpuShape& gpu);
 void enqueue(const Native& op, cuda::Launcher& launcher);
-// Throws CALLBACK, naming the node.
 [[noreturn]] void fail_capture(const Native& op, core::CaptureFault fault, const char* detail);
 
 struct NativeRequest {
@@ -41,7 +39,6 @@ struct NativeRequest {
   void* user;
   std::vector<core::Buffer*> reads, writes;
 };
-// Throws INVALID_ARGUMENT.
 void record_native(core::Graph& graph, const NativeRequest& request);
 
 }  // namespace synfire::operations

@@ -1,6 +1,5 @@
-// The arguments of a pass's kernel, on either backend: plain structures of pointers and extents for the arithmetic type
-// R (f32 or f64). State, parameters and their gradients are of type R; sequences [T, B, N] carry their own storage
-// type. A null pointer means "not given".
+// The arguments of a pass's kernel, on either backend, for the arithmetic type R (f32 or f64). State, parameters and
+// their gradients are of type R; sequences [T, B, N] carry their own storage type. A null pointer means "not given".
 #ifndef SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_ARGUMENTS_HPP
 
@@ -16,7 +15,7 @@ using core::ParameterBlock;
 using core::Sequence;
 using core::Words;
 
-// Which gradients of parameters a backward accumulates: rows of slopes, or model::gradient_of_*.
+// The gradients of parameters that a backward accumulates: rows of slopes, or model::gradient_of_*.
 struct GradientRows {
   int32_t count;
   int32_t rows[model::max_gradients];
@@ -39,7 +38,7 @@ struct ForwardArguments {
   R* tape;                // checkpoints
   Sequence tape_h;        // H of every step, in tape modes that store it
   uint32_t* tape_spikes;  // time-packed [ceil(T/32), B, N], beside an H that is stored narrower than R
-  // Of each further variable, W first: w_in is given exactly when the model has it.
+  // Further variables, W first: w_in is given exactly when the model has it.
   const R* w_in[model::max_further_states];
   R* w_out[model::max_further_states];
   R* w_final[model::max_further_states];

@@ -13,10 +13,9 @@ template <class Model, class Surrogate, class E, class O, BackwardInputs Inputs>
 inline constexpr bool runs_deep = O::width == 1 && Inputs == BackwardInputs::spikes&& n_further_states<Model> == 0 &&
                                   is_same<E, float> && !is_same<Surrogate, AnySurrogate>;
 
-// Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower (226 us against 205); 16-bit
-// storage is bound by instructions, and more warps make it faster (135 us against 150). Whole intervals of one neuron
-// per thread take 240 registers where they can, and do with 168. So do rare surrogates in f64, which take 216: erf
-// takes 938 us instead of 1303 (H100, N = 2,097,152, T = 32).
+// Blocks per multiprocessor. f32 is bound by the memory, and more warps make it slower; 16-bit storage is bound by
+// instructions, and more warps make it faster. Whole intervals of one neuron per thread and rare surrogates in f64 take
+// all registers that they can get, and are faster with fewer (docs/pages/tuning.md, "Measured constants").
 template <class Surrogate, class E, class O>
 inline constexpr bool takes_many_registers = O::width == 1 &&
                                              (is_same<E, float> || (is_double<E> && is_same<Surrogate, AnySurrogate>));
@@ -57,8 +56,8 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<Sur
   const Owned<O> owned = owned_in<O>(range, window, switches.active);
   if (!owned.any()) return;
   const Rules rules = a.rules;
-  // One body for shared constants and for ones per neuron, where the code is short beside what it loads. Adjacent
-  // neurons in f32 have two: selecting the constants took 0.25 us of one step's 2.0 (H100, 262,144 neurons).
+  // One body for shared constants and constants per neuron, where the code is short beside its loads. Adjacent neurons
+  // in f32 have two, because selecting the constants takes longer.
   if constexpr (O::at_once && !(is_same<E, float> && O::adjacent > 1)) {
     const Constants<R, n_constants, O, true> own(constants, switches.per_neuron, *a.parameters, a.extents.n_neurons,
                                                  element);
@@ -71,7 +70,6 @@ __global__ void __launch_bounds__(backward_threads, backward_blocks_at_least<Sur
     run_in(thread, walked);
     return;
   }
-  // Separate instances pay off where instructions bind.
   constexpr bool memory_binds = O::at_once || (is_same<E, float> && O::adjacent == 1);
   if constexpr (Inputs == BackwardInputs::spikes && O::width > 1 && !memory_binds &&
                 !is_same<Surrogate, AnySurrogate>) {

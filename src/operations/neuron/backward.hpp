@@ -52,7 +52,7 @@ struct GradientRequest {
   core::ParameterName parameter;
   core::Buffer* gradient;  // one element, or one per neuron
 };
-// Buffers of a backward; null means "not given".
+// Null means "not given".
 struct BackwardRequest {
   core::Buffer *grad_spike_seq, *grad_v_seq, *grad_v_final, *grad_x_seq, *grad_v_init, *grad_w_seq, *grad_w_final,
       *grad_w_init;
@@ -66,12 +66,12 @@ struct BackwardRequest {
 
   core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };
-// A checked backward of the forward that left this tape, with the sums that gradients of parameters need and what
-// belongs to the forward's synapse.
+// A checked backward of the forward that left this tape, with the sums of gradients of parameters and the operations of
+// the forward's synapse.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
                                   const core::TapeShape& shape);
-// Runs a backward of the forward that ran last. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if
-// it became part of the caller's capture.
+// Runs a backward of the last forward. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if it became
+// part of the caller's capture.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);
 

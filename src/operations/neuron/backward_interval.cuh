@@ -1,4 +1,4 @@
-// What a backward loads first of one checkpoint interval.
+// The first loads of a backward in one checkpoint interval.
 #ifndef SYNFIRE_OPERATIONS_NEURON_BACKWARD_INTERVAL_CUH
 #define SYNFIRE_OPERATIONS_NEURON_BACKWARD_INTERVAL_CUH
 
@@ -8,11 +8,10 @@
 namespace synfire::cuda {
 namespace {
 
-// Rows of dL/dS and of X in flight. 16 take registers that other threads need: 453 us instead of 205 in f32, 205
-// instead of 132 in f16, and 4 take 155 (H200, LIF, N = 2,097,152, T = 32).
+// Rows of dL/dS and of X in flight. 16 take registers that other threads need; 4 are too few (docs/pages/tuning.md).
 inline constexpr int backward_ahead = 8;
 
-// dL/dS, which always exists where nothing else comes in.
+// dL/dS, which always exists if no other gradient comes in.
 template <class Source, bool Maybe>
 struct MaybeGiven {
   using type = Source;
@@ -22,14 +21,12 @@ struct MaybeGiven<Source, true> {
   using type = Optional<Source>;
 };
 
-// Whether a thread begins its loads before it knows what its parameters are: then it waits for the memory once. What is
-// in flight meanwhile takes registers, which other instances do not have (adjacent neurons, f32, T = 16: 120 us instead
-// of 104).
+// True if a thread begins its loads before it knows its parameters, so that it waits for the memory once. The loads
+// take registers, which other instances do not have.
 template <class Surrogate, class E, class O>
 inline constexpr bool begins_early = O::at_once || (O::width > 1 && O::adjacent == 1 && is_same<E, float> &&
                                                     !is_same<Surrogate, AnySurrogate>);
 
-// In place of rows that are not loaded early.
 struct NoRows {
   template <class... Arguments>
   __device__ __forceinline__ explicit NoRows(const Arguments&...) {}
@@ -43,7 +40,7 @@ struct RowsIf<Rows, false> {
   using type = NoRows;
 };
 
-// The first loads of one checkpoint interval: the state before it, its last rows of dL/dS and, if early, its first rows
+// The first loads of a checkpoint interval: the state before it, its last rows of dL/dS and, if early, its first rows
 // of X.
 template <class Model, class E, class O, BackwardInputs Inputs, bool Early>
 struct Interval {
@@ -57,7 +54,6 @@ struct Interval {
   using Sequence = Reader<E, O>;
   using Spikes = typename MaybeGiven<Sequence, Inputs != BackwardInputs::spikes>::type;
 
-  // The further variables.
   struct Further {
     Vector<R, W> of[n_further > 0 ? n_further : 1];
   };

@@ -8,11 +8,10 @@
 namespace synfire::cuda {
 namespace {
 
-// Where a step's row of shared memory is, [step][variable][thread]: neighbouring threads use neighbouring banks.
+// The place of a step's row in shared memory, [step][variable][thread]: neighbouring threads use neighbouring banks.
 template <class Model, class R, BackwardInputs Inputs>
 struct Kept {
   static constexpr int variables = backward_variables<Model>(Inputs);
-  // Elements from one variable and from one step to the next.
   static constexpr int block = backward_block(variables, sizeof(R));
   static constexpr int step_stride = variables * block;
 };
@@ -23,8 +22,8 @@ struct HardAttached {
   __device__ __forceinline__ operator Rules() const { return {false, false}; }
 };
 
-// Interval by interval, H is recomputed from the checkpoint (or read from
-// the tape) into shared memory and then walked in reverse.
+// Interval by interval, H is recomputed from the checkpoint (or read from the tape) into shared memory, then walked in
+// reverse.
 template <class Model, class Surrogate, class E, class O, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
 class BackwardThread {
  public:
@@ -35,8 +34,7 @@ class BackwardThread {
   static constexpr bool early = begins_early<Surrogate, E, O>;
   using Walked = Interval<Model, E, O, Inputs, early>;
   using Further = typename Walked::Further;
-  // dL/dX leaves the second-level cache first, in favour of X: 202.3 us against 204.3, and 279.1 against 281.3 with the
-  // forward (H200, LIF, f32, N = 2,097,152, T = 32). Marking the loads as well, or keeping X, gained nothing or lost.
+  // dL/dX leaves the second-level cache first, in favour of X. Marking the loads as well, or keeping X, gains nothing.
   using GradientWriter = Writer<E, O, true>;
   static constexpr int n_constants = first_surrogate_constant<Model> + Surrogate::n_constants;
   static constexpr int n_further = n_further_states<Model>;
@@ -48,11 +46,11 @@ class BackwardThread {
   // In shared memory, elements from one variable and from one step to the next.
   static constexpr int variable_stride = Kept<Model, R, Inputs>::block;
   static constexpr int step_stride = Kept<Model, R, Inputs>::step_stride;
-  // Steps of the last chunk without a branch between them: where one neuron per thread waits for each derivative.
+  // Steps of the last chunk without a branch between them: two if one neuron per thread waits for each derivative.
   static constexpr int together = any || PerNeuron || W > 1 ? 1 : 2;
-  // Whether last chunks of every length run one copy of the code, which makes the kernel smaller and a little slower:
-  // while H is computed again, where constants per neuron make the kernel a rare one; and on the way back, also where
-  // gradients of parameters make the code long.
+  // True if last chunks of every length run one copy of the code, which makes the kernel smaller and a little slower:
+  // while H is computed again, if constants per neuron make the kernel a rare one; on the way back, also if gradients
+  // of parameters make the code long.
   static constexpr bool one_last_chunk = PerNeuron && !O::at_once;
   static constexpr bool one_last_chunk_back = one_last_chunk || Inputs == BackwardInputs::parameters;
   // The derivatives of a whole chunk are computed before its steps.
@@ -114,8 +112,8 @@ class BackwardThread {
     finish();
   }
 
-  // All intervals, every row loaded a whole interval before it is used: otherwise, few neurons over many steps wait for
-  // the memory (H200, 1,024 neurons, T = 1,024: 80 us with 8 rows ahead). Not if H is stored.
+  // All intervals, every row loaded a whole interval before its use: otherwise, few neurons over many steps wait for
+  // the memory. Not if H is stored.
   __device__ __forceinline__ void run_deep() {
     constexpr int length = checkpoint_interval;
     int64_t interval = (a_.extents.n_steps - 1) / length;
@@ -153,9 +151,9 @@ class BackwardThread {
     static constexpr bool value = Is;
   };
 
-  // One interval, whose rows have arrived, and `more`: the loads of the one before it. Of the last interval, only
-  // `present` steps exist; the others are computed as well, from anything, and change nothing: with a branch for each
-  // step, their arithmetic would not overlap (63 steps took 7.7 us, 64 took 5.0: H200, N = 16,384).
+  // One interval, whose rows have arrived, and `more`: the loads of the one before it. Only `present` steps of the last
+  // interval exist; the others are computed from anything and change nothing, because with a branch for each step their
+  // arithmetic would not overlap.
   template <bool IsWhole>
   __device__ __forceinline__ void walk_deep(DeepRows& rows, int present, bool more) {
     constexpr int length = checkpoint_interval;
@@ -186,7 +184,6 @@ class BackwardThread {
         a_.gradient_partials[q * row_ + element_] = gradients_[q * variable_stride];
   }
 
-  // One interval: H first, then its steps in reverse. Incoming gradients are in flight meanwhile.
   __device__ __forceinline__ void walk(Walked& walked) {
     v_start_ = walked.v;
     if (!O::at_once && !is_same<KnownRules, HardAttached> && a_.tape_h)
@@ -216,7 +213,6 @@ class BackwardThread {
           },
           [](int) {});
       if constexpr (together > 1) {
-        // Back over the step that does not exist.
         const int missing = walked.length % together;
         grad_x_.skip(-missing);
         if constexpr (reads_input) x_again_.skip(-missing);
@@ -224,7 +220,7 @@ class BackwardThread {
     }
   }
 
-  // Whether step s, in place u of its chunk, is the first of the interval: known at compile time in whole chunks.
+  // True if step s, in place u of its chunk, is the first of the interval: known at compile time in whole chunks.
   template <Loads Kind>
   static __device__ __forceinline__ bool is_first(KnownLoads<Kind>, int u, int s) {
     if constexpr (Kind == Loads::none) return u == ahead - 1 || (together > 1 && u == ahead - 2 && s == 0);
@@ -232,14 +228,13 @@ class BackwardThread {
     return false;
   }
 
-  // The surrogate's derivative at step s, computed in the step.
   __device__ __forceinline__ R slope_at(R h, int w) const {
     return derivative<Surrogate>(a_.surrogate, constants_[w] + first_surrogate_constant<Model>,
                                  h - constants_[w][constant_v_threshold]);
   }
 
-  // Those of a chunk that ends with step s, the last one first. Of a shorter chunk, those of 1, 2 or 4 steps or of the
-  // whole one, some of them again.
+  // The derivatives of a chunk that ends with step s, the last one first. A shorter chunk computes 1, 2 or 4 steps, or
+  // the whole one, some of them again.
   __device__ __forceinline__ void find_slopes(Vector<R, W> (&slopes)[ahead], int s) const {
     const R* const constants = constants_[0] + first_surrogate_constant<Model>;
 #pragma unroll
@@ -312,8 +307,8 @@ class BackwardThread {
                                                 [](int) {});
   }
 
-  // The same from a tape that holds H, in the arithmetic type or in 16 bits beside time-packed spikes. Further
-  // variables follow from H (models of which one follows X as well never store H).
+  // Reads H from a tape, in the arithmetic type or in 16 bits beside time-packed spikes. Further variables follow from
+  // H (models of which one follows X never store H).
   __device__ __forceinline__ void read_h(Walked& walked) {
     using Stored = typename TapeReaderOf<E, O>::type;
     Further w_now = walked.w;
@@ -350,7 +345,6 @@ class BackwardThread {
     rows.template run<true>([](int64_t) {}, keep, [](int) {});
   }
 
-  // A step that need not exist, like those that do.
   template <class Slope>
   __device__ __forceinline__ void step_if(bool exists, const Vector<R, W>& grad_spike, int s, bool first, Slope slope) {
     const Vector<R, W> v = carried_v_;
@@ -366,8 +360,8 @@ class BackwardThread {
     }
   }
 
-  // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative. Of a step that does not exist,
-  // nothing is written, and the state is what it makes of anything.
+  // `first`: the interval begins with this step. `slope(w)`: the surrogate's derivative. A step that does not exist
+  // writes nothing, and leaves any state.
   template <class Slope>
   __device__ __forceinline__ void step(const Vector<R, W>& grad_spike, int s, bool first, Slope slope,
                                        bool exists = true) {
@@ -426,7 +420,7 @@ class BackwardThread {
     h_now_ = h_before;
   }
 
-  // One step's share of the gradients of parameters, summed in shared memory.
+  // Adds a step's share to the gradients of parameters, in shared memory.
   __device__ __forceinline__ void add_gradients(StateOf<Model, R> before, R x, R h, R g,
                                                 const StepGradientOf<Model, R>& step, IncomingOf<Model, R> incoming) {
     const core::ParameterBlock<R>& parameters = *a_.parameters;
@@ -459,7 +453,7 @@ class BackwardThread {
   const Constants<R, n_constants, O, PerNeuron> constants_;
   const int64_t row_;
   Vector<R, W>* const h_;
-  double* gradients_ = nullptr;  // [gradient][thread], behind H in shared memory
+  double* gradients_ = nullptr;  // [gradient][thread], after H in shared memory
   Vector<R, W> carried_v_, carried_w_[rows_w], v_start_, h_now_;
   Sequence grad_v_, grad_w_[rows_w], x_again_;
   GradientWriter grad_x_;

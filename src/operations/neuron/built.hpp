@@ -1,5 +1,5 @@
-// Which neuron kernels the build has: those of every dtype and model, or of the ones that SYNFIRE_CUDA_DTYPES and
-// SYNFIRE_CUDA_MODELS name (cmake/BuiltKernels.cmake).
+// The neuron kernels of the build: those of every dtype and model, or of the ones named by SYNFIRE_CUDA_DTYPES and
+// SYNFIRE_CUDA_MODELS (cmake/BuiltKernels.cmake).
 #ifndef SYNFIRE_OPERATIONS_NEURON_BUILT_HPP
 #define SYNFIRE_OPERATIONS_NEURON_BUILT_HPP
 
@@ -16,7 +16,7 @@
 
 namespace synfire::cuda {
 
-// For a list of names, separated by colons. An empty one contains every name.
+// `names` are separated by colons; none contain every name.
 constexpr bool contains_name(const char* names, const char* name) {
   if (*names == '\0') return true;
   while (true) {
@@ -34,7 +34,7 @@ struct BuiltKernels {
   const char* models = "";
 
   constexpr bool have_dtype(const char* name) const { return contains_name(dtypes, name); }
-  // What an application adds, it wants.
+  // Models of the application are always built.
   constexpr bool have_model(int32_t id, const char* name) const {
     return id >= model::first_added_id || contains_name(models, name);
   }
@@ -50,7 +50,7 @@ constexpr bool all_exist(model::List<Entries...>, const char* models) {
 static_assert(all_exist(model::BuiltInModels{}, built_kernels.models),
               "SYNFIRE_CUDA_MODELS has a name that no built-in model has");
 
-// Instances whose sequences say at run time how they are stored are for layers of any dtype but f64.
+// Instances whose storage is known at run time are for layers of any dtype but f64.
 template <class E>
 inline constexpr bool builds_storage = false;
 template <>
@@ -64,7 +64,6 @@ inline constexpr bool builds_storage<Bf16> = built_kernels.have_dtype("bf16");
 template <>
 inline constexpr bool builds_storage<AnyStorage> = builds_storage<float> || builds_storage<F16> || builds_storage<Bf16>;
 
-// Calls f with the entry of a model that has kernels with this storage.
 template <class E, class F>
 void visit_built(int32_t id, F f) {
   if constexpr (builds_storage<E>)

@@ -32,10 +32,9 @@ constexpr uint64_t most_resident_threads = 2048;
 
 }  // namespace
 
-// Whether a pass gains when it starts while the blocks of the pass before are still leaving the GPU. A backward does. A
+// True if a pass gains when it starts while the blocks of the pass before are leaving the GPU. A backward does. A
 // forward does if it has more threads than the GPU holds; a smaller one is then spread unevenly over the
-// multiprocessors (21.5 us against 19.6 with 262,144 neurons, T = 64; H200, docs/pages/tuning.md, "Passes that begin
-// early").
+// multiprocessors (docs/pages/tuning.md, "Passes that begin early").
 Hints hints(const Forward& op, const GpuShape& gpu) {
   const Plan plan = plan_of(op, gpu);
   return {true, uint64_t{plan.n_blocks} * plan.n_threads >

@@ -7,8 +7,7 @@
 namespace synfire::cuda {
 namespace {
 
-// What a chunk of `Ahead` steps loads: those of as many rows after it that exist, or none. The last chunk may have
-// fewer steps.
+// The loads of a chunk of `Ahead` steps: as many rows after it as exist, or none. The last chunk may have fewer steps.
 enum class Loads { rows, none, none_partial };
 template <Loads Kind>
 struct KnownLoads {
@@ -16,9 +15,8 @@ struct KnownLoads {
 };
 
 // The next `Ahead` rows of a source, on their way from memory. Loads never depend on a branch within a chunk: the
-// compiler does not move loads over branches (39.6 us for 16 steps, 56.4 for 15: H200, f32, N = 2,097,152), and where
-// branches meet, it waits for what they loaded (backward, T = 16: 180 us instead of 114).
-// `AtOnce`: there are no more than these.
+// compiler does not move loads over branches, and where branches meet, it waits for their loads. `AtOnce`: there are no
+// more than these.
 template <class Source, int Ahead, bool AtOnce = false>
 class Flight {
  public:
@@ -34,10 +32,10 @@ class Flight {
     return source_.decoded(row);
   }
 
-  // `Short`: without a copy of the code for a last chunk that is whole, where its time does not matter.
   // Calls before(t) ahead of each chunk, step(row, t + u, u, loads, exists) for each of its steps, and after(n), with
-  // their number, behind it. `Together`, 1 or 2: in a shorter chunk, so many steps run without a branch between them,
-  // so that their arithmetic overlaps; the last one of an odd number is followed by one that does not exist.
+  // their number, after it. `Short`: without a copy of the code for a whole last chunk. `Together`, 1 or 2: so many
+  // steps of a shorter chunk run without a branch between them, so that their arithmetic overlaps; the last one of an
+  // odd number is followed by one that does not exist.
   template <bool Short = false, int Together = 1, class Before, class Step, class After>
   __device__ __forceinline__ void run(Before before, Step step, After after) {
     int64_t t = 0;
@@ -54,7 +52,6 @@ class Flight {
     after(n);
   }
 
-  // The same with one copy of the code of before(), where it is long.
   template <class Before, class Step>
   __device__ __forceinline__ void run_before(Before before, Step step) {
     for (int64_t t = 0; left_ > 0; t += Ahead) {
@@ -82,7 +79,7 @@ class Flight {
   template <bool Short, int Together, class Step>
   __device__ __forceinline__ void last(int64_t t, Step step) {
     static_assert(Together <= 2 && Ahead % Together == 0);
-    // Another copy of the code is worth it for short chunks only, which are most of a short sequence.
+    // Worth another copy of the code for short chunks only, which are most of a short sequence.
     if constexpr (!Short && Ahead <= 8) {
       if (left_ > Ahead - Together) {
         chunk<Loads::none>(t, step, Together == 1 || left_ == Ahead);

@@ -10,11 +10,9 @@
 namespace synfire::cuda {
 namespace {
 
-// Rows of input in flight per thread: a chain of T dependent steps hides the memory's latency only by loading ahead. A
-// thread with one neuron has at most 50 cycles of work per step, and a load takes 900 (H200): with 16 rows in flight,
-// 1,024 neurons took 56 cycles per step; with 32 they take no longer than the arithmetic. Threads with several neurons
-// need whole chunks of short sequences instead. 32 rows of f64 take too many registers: 67,571 neurons over one step
-// took 4.2 us instead of 2.4 (H100).
+// Rows of input in flight per thread: loading ahead hides the memory's latency in a chain of T dependent steps. A
+// thread with one neuron needs 32; in f64 they would take too many registers. Threads with several neurons need whole
+// chunks of short sequences instead (docs/pages/tuning.md, "Measured constants").
 template <class E, class O, ForwardOutputs Outputs>
 inline constexpr int forward_ahead = O::at_once ? short_steps
                                      : O::width == 1 && !is_same<E, AnyStorage> && !is_double<E> &&
@@ -22,9 +20,8 @@ inline constexpr int forward_ahead = O::at_once ? short_steps
                                               Outputs == ForwardOutputs::potential)
                                          ? 32
                                          : 8;
-// Blocks per multiprocessor: 16-bit storage is faster with more warps where a thread has several neurons (42.1 us
-// against 42.7: f16, N = 2,097,152, T = 32), and slower where it has one (4.6 us against 4.1: H100, 16 x 8,192, T =
-// 16). Two strided neurons in f32 need twice as many threads.
+// Blocks per multiprocessor: 16-bit storage is faster with more warps if a thread has several neurons, and slower if it
+// has one. Two strided neurons in f32 need twice as many threads.
 template <class E, class O>
 inline constexpr int forward_blocks_at_least = is_double<E>                         ? 1
                                                : O::adjacent > 1 && sizeof(E) == 2  ? 7
@@ -33,7 +30,7 @@ inline constexpr int forward_blocks_at_least = is_double<E>                     
                                                : O::adjacent == 1                   ? 8
                                                                                     : 1;
 
-// What a thread loads first, all at once: its state, its first rows, the constants that neurons share.
+// The first loads of a thread, all at once: its state, its first rows, the constants that neurons share.
 template <class Model, class E, class O, int Ahead>
 struct ForwardStart {
   static constexpr int W = O::width;
@@ -139,7 +136,6 @@ class ForwardThread {
       if (tape_spikes_) tape_spikes_.finish_full(owned_);
   }
 
-  // `u`: its place in the chunk.
   __device__ __forceinline__ void step(const Vector<R, W>& x, int u) {
     Vector<R, W> h;
     u32 bits = 0;
@@ -180,7 +176,6 @@ class ForwardThread {
     }
   }
 
-  // H for a tape in 16 bits.
   __device__ __forceinline__ Vector<R, W> kept_finite(Vector<R, W> h) const {
     if constexpr (sizeof(R) == 4) {
       if (never_fires<Model> && a_.tape_h.dtype == SYNFIRE_DTYPE_F32) return h;

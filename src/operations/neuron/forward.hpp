@@ -46,12 +46,11 @@ void enqueue(const Forward& op, cuda::Launcher& launcher);
 
 View forward_rows_of(const core::Device& device, const core::LayerSpec& spec);
 
-// A buffer of a state variable, by the variable's name.
 struct StateRequest {
   const char* name;
   core::Buffer* buffer;
 };
-// Buffers of a forward; null means "not given".
+// Null means "not given".
 struct ForwardRequest {
   core::TapeMode tape;
   bool in_place;
@@ -60,7 +59,7 @@ struct ForwardRequest {
   core::Synapse* synapse;                                        // in place of x
   core::Buffer *synapse_input, *n_active;
 };
-// A checked forward that leaves this tape, or none. The product of its synapse is an operation of its own.
+// A checked forward that leaves this tape, or none, without the product of its synapse.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
 // Both throw INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY. run_forward() returns true if the work became part of the
 // caller's capture.

@@ -14,7 +14,6 @@ struct KnownOutputs {
   static constexpr ForwardOutputs value = Outputs;
 };
 
-// The instance of a model with storage E.
 template <class Model, class E, Instances Of>
 const void* forward_address(const Ownership& ownership, ForwardOutputs outputs) {
   const void* found = nullptr;

@@ -15,19 +15,18 @@ using host::Tile;
 
 namespace {
 
-// Neuron-steps of a forward below which the calling thread works alone. One processor with AVX-512 does this many in 63
-// us, two in 41; on a busy machine a second thread may be scheduled milliseconds late.
+// Below this many neuron-steps of a forward the calling thread works alone: on a busy machine a second thread may be
+// scheduled milliseconds late.
 constexpr int64_t neuron_parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
 
-// Bytes of sequences from which a pass prefetches its rows: hot, prefetching costs 12 % below it and halves a backward
-// of 24 MiB (docs/pages/tuning.md, "The host backend"). A single step is one contiguous row, which the processor
-// prefetches by itself.
+// From this many bytes of sequences on, a pass prefetches its rows (docs/pages/tuning.md, "The host backend"). The
+// processor prefetches a single step, which is one contiguous row, by itself.
 constexpr int64_t far_bytes = int64_t{4} << 20;
 constexpr int64_t forward_sequences = 1, backward_sequences = 3;  // a lower bound, without packed spikes
 
-// The most whole words of packed rows that hold at most this many neurons, wherever the first of them is.
+// The most whole words of packed rows that hold at most this many neurons, wherever the first one is.
 int64_t words_of_tile(const Extents& extents, int tile_size) {
   const int64_t n = extents.n_neurons, per_row = extents.words_per_row();
   if (n < 32) return tile_size / n;
@@ -36,9 +35,9 @@ int64_t words_of_tile(const Extents& extents, int tile_size) {
   return words;
 }
 
-// Divides the rows [B, N] of a layer into tiles. They are one long row, but in two cases. Tiles that read per-neuron
-// constants do not cross from one batch row to the next. Tiles that write packed words of rows whose N is no multiple
-// of 32 begin and end with such a word, so that two tiles never write the same.
+// Divides the rows [B, N] of a layer, taken as one long row, into tiles. Tiles with per-neuron constants do not cross
+// batch rows. Tiles that write packed words of rows whose N is no multiple of 32 begin and end with such a word, so
+// that two tiles never write the same.
 class Tiling {
  public:
   enum Cut { anywhere, at_rows, at_words };
@@ -65,7 +64,6 @@ class Tiling {
   }
 
  private:
-  // The element with which a word begins.
   int64_t element_of(int64_t word) const {
     const int64_t per_row = extents_.words_per_row();
     return word / per_row * extents_.n_neurons + word % per_row * 32;
@@ -87,18 +85,17 @@ class Tiling {
   const bool far_;
 };
 
-// Without the inactive batch rows.
 Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
 }
 
-// Neuron-steps, of whole rows of 128 neurons and of whole groups of 8 steps: a shape is divided among threads as the
-// next larger round one, so that it does not take longer.
+// Neuron-steps of whole rows of 128 neurons and groups of 8 steps, so that a shape is shared among threads as the next
+// larger round one.
 int64_t work_of(const Extents& extents) {
   return (extents.n_steps + 7) / 8 * 8 * ((extents.row() + 127) / 128 * 128);
 }
 
-// Whether an amount of work, in neuron-steps of a forward, is shared among threads.
+// True if this much work, in neuron-steps of a forward, is shared among threads.
 bool is_shared(int64_t work) {
   return work >= neuron_parallel_threshold;
 }
@@ -106,13 +103,12 @@ int64_t backward_work_of(const Extents& extents) {
   return backward_weight * work_of(extents);
 }
 
-// Returns the built-in kernels at the processor's level, or those that were compiled at run time.
+// The built-in kernels at the processor's level, or those that were compiled at run time.
 const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
   return loaded ? *static_cast<const LoadedTable*>(loaded->host_table())->kernels
                 : SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
 
-// The bytes of the rows of one forward tile.
 template <class R>
 uint64_t bytes_of_forward_rows(const LayerSpec& spec) {
   return static_cast<uint64_t>(host::RowsOfForward::n_rows(spec.model->n_states - 1)) * host::forward_tile * sizeof(R);
@@ -137,7 +133,6 @@ void forward(const Forward& op, const host::Launcher& launcher) {
   launcher.for_each_placed_range(tiling.n_tiles(), is_shared(work_of(active)), work);
 }
 
-// The bytes of the rows of one backward tile.
 template <class R>
 uint64_t bytes_of_rows(const LayerSpec& spec) {
   using Rows = host::RowsOfBackward;
@@ -148,8 +143,7 @@ uint64_t bytes_of_rows(const LayerSpec& spec) {
                                Rows::n_rows(n_further, spec.extents.n_steps) * row_bytes);
 }
 
-// The tiles of a pass whose constants are one number per neuron, which may become true later: never fewer than of any
-// other.
+// The most tiles of a pass, those with constants per neuron, which may come later.
 int64_t most_tiles(const Extents& extents, int tile) {
   return Tiling(extents, Tiling::at_rows, tile, 0).n_tiles();
 }

@@ -4,22 +4,21 @@
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {
 
-// Steps of a backward that are taken together: one of a long row, up to 32 of a short one, whose step takes less time
-// than the calls for it. Their rows are `stride` apart and take `most` numbers at most. It divides checkpoint_interval.
+// Number of steps per block of the backward. Long rows use 1; short rows up to 32, because the call costs more than the
+// step. Rows are `stride` apart and take at most `most` numbers. It divides checkpoint_interval.
 inline int steps_together(int stride, int most) {
   int steps = 1;
   while (2 * steps * stride <= most && 2 * steps <= checkpoint_interval) steps *= 2;
   return steps;
 }
 
-// Rows of consecutive steps, `step` numbers apart.
 template <class R>
 struct Rows {
   const R* first;
   int64_t step;
 };
 
-// Consecutive rows of a sequence that is read: in place if they can be, else in `scratch`, `stride` apart.
+// Consecutive rows of a sequence: in place if possible, else in `scratch`, `stride` apart.
 template <class R, bool PerNeuron>
 Rows<R> input_rows(const Sequence& sequence, const core::Extents& extents, const Tile& tile, int64_t t, int steps,
                    int stride, bool alone, R* scratch, const Row<R>& absent = zeros<R>) {
@@ -69,7 +68,6 @@ struct Slopes {
   }
 };
 
-// H of one step from the tape; `step` counts from the start of the sequence.
 template <class R, bool PerNeuron>
 void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
   const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
@@ -104,8 +102,7 @@ void advance_row(const Constants<R, first_model_constant + Model::n_constants, P
   }
 }
 
-// One tile, backward through time: interval by interval, H is recomputed from the checkpoint (or read from the tape)
-// and then walked in reverse.
+// One tile, interval by interval: H is recomputed from the checkpoint (or read from the tape), then walked in reverse.
 template <class Model, class R, bool PerNeuron>
 class BackwardTile {
  public:
@@ -119,7 +116,7 @@ class BackwardTile {
         element_(tile.element),
         count_(tile.count),
         lanes_(computed<R, PerNeuron>(tile)),
-        // Sums of gradients need what a step carried back before the step before it is computed.
+        // Sums of gradients need the adjoint of each step before that of the step before it.
         together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {
     constexpr int aligned = static_cast<int>(RowsOfBackward::alignment / sizeof(R));
     const int row = (lanes_ + aligned - 1) / aligned * aligned;
@@ -190,22 +187,20 @@ class BackwardTile {
   static constexpr int rows_w = n_further > 0 ? n_further : 1;
   static constexpr int row_length = backward_tile<R>;
 
-  // The steps of one interval of one tile.
   struct Stretch {
     int64_t first, element;
     int length, count;
   };
 
-  // What is processed after an interval: the interval before it in time, or the last one of the next tile.
+  // The stretch after an interval: the interval before it in time, or the last one of the next tile.
   Stretch after(int64_t interval) const {
     if (interval > 0) return {(interval - 1) * checkpoint_interval, element_, checkpoint_interval, count_};
     const int64_t first = (a_.extents.n_steps - 1) / checkpoint_interval * checkpoint_interval;
     return {first, element_ + count_, static_cast<int>(a_.extents.n_steps - first), tile_.next};
   }
 
-  // The rows of an interval are prefetched evenly during the reverse pass over the interval before it, which takes most
-  // of the time and reads little. Rows that are prefetched later, or many at once, arrive late. LIF, f32, T = 16, N =
-  // 1,048,576, one thread: 23 to 28 ms without, 13 to 14 with.
+  // Prefetches the rows of an interval evenly during the reverse pass over the interval before it, which takes most of
+  // the time and reads little. Later or at once, rows arrive late (docs/pages/tuning.md, "The host backend").
   SYNFIRE_MODEL_FN void prefetch(const Stretch& next, int pass) const {
     const int64_t forth = next.first + pass, back = next.first + next.length - 1 - pass;
     if (a_.tape_h) prefetch_row<0>(a_.tape_h, forth, next.element, next.count);
@@ -222,10 +217,9 @@ class BackwardTile {
     for (int k = 0; k < n_further; ++k) prefetch_array<0>(a_.tape, at + (k + 1) * row_, next.count);
   }
 
-  // Whether a step needs X beside H.
+  // True if a step needs X besides H.
   bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
 
-  // Steps that are computed together, from step s of an interval.
   int steps_of(int s, int length) const { return length - s < together_ ? length - s : together_; }
 
   Rows<R> read(const Sequence& sequence, int64_t t, int steps, R* scratch, const Row<R>& absent = zeros<R>) const {
@@ -233,7 +227,6 @@ class BackwardTile {
                                     scratch, absent);
   }
 
-  // The further variables before step s of the interval.
   FurtherRows<R> further_before(int s) {
     if constexpr (n_further == 0) return {};
     return {w_before_[0] + s * lanes_, n_further > 1 ? w_before_[n_further > 1 ? 1 : 0] + s * lanes_ : nullptr,
@@ -260,7 +253,6 @@ class BackwardTile {
     }
   }
 
-  // The adjoint of some steps, the last one first.
   void go_back(int64_t t, int s, int steps) {
     const R* const h = h_ + s * lanes_;
     const R* const v = v_before_ + s * lanes_;
@@ -280,7 +272,7 @@ class BackwardTile {
       for (int q = 0; q < a_.gradients.count; ++q)
         add_gradient(q, v, w, h, x.first, grad_spike.first, grad_v.first, incoming);
     }
-    // Where grad_x lies over grad_spike, a row is read whole before it is written.
+    // If grad_x uses the memory of grad_spike, a row is read whole before it is written.
     const bool direct = lanes_ == count_ && a_.grad_x && holds(a_.grad_x, R()) && a_.grad_x.data != a_.grad_spike.data;
     R* const grad_x = direct ? host::SYNFIRE_MODEL_LEVEL::element<R>(a_.grad_x, t, element_) : unwanted_;
     const int64_t grad_x_step = direct ? a_.grad_x.pitch : lanes_;
@@ -325,7 +317,6 @@ class BackwardTile {
     }
   }
 
-  // One step's share of the gradient of one parameter.
   void add_gradient(int q, const R* __restrict v, const FurtherRows<R>& w, const R* __restrict h, const R* __restrict x,
                     const R* __restrict grad_spike, const R* __restrict grad_v, const FurtherRows<const R>& grad_w) {
     double* __restrict partial = a_.gradient_partials + q * row_ + element_;
@@ -366,7 +357,7 @@ class BackwardTile {
   R* w_before_[rows_w] = {};  // the further variables, likewise
 };
 
-// The same for a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
+// The tile of a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
 // the same at every step.
 template <class Model, class R, bool PerNeuron>
 class LinearBackwardTile {
@@ -399,7 +390,7 @@ class LinearBackwardTile {
  private:
   static constexpr int n_constants = first_model_constant + Model::n_constants;
 
-  // The rows of a step before this one, or of the next tile's last steps.
+  // Prefetches the rows of a step before this one, or of the next tile's last steps.
   void prefetch(int64_t t) const {
     const int64_t n_steps = a_.extents.n_steps;
     if (t < -n_steps) return;

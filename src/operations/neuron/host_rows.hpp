@@ -1,5 +1,5 @@
-// What the host kernels of both passes do with the rows of a tile: constants, padded rows, further variables. The files
-// that are compiled once per instruction level include it, inside the level's namespace.
+// The rows of a tile in the host kernels of both passes: constants, padded rows, further variables. Included by the
+// files that are compiled once per instruction level, inside its namespace.
 #ifndef SYNFIRE_OPERATIONS_NEURON_HOST_ROWS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_HOST_ROWS_HPP
 
@@ -10,7 +10,6 @@
 
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 
-// The passes of one level, for the table of its kernels (host_kernels.cpp).
 void forward_f32(int32_t model, const operations::ForwardArguments<float>& a, const Tile& tile, float* rows);
 void forward_f64(int32_t model, const operations::ForwardArguments<double>& a, const Tile& tile, double* rows);
 void backward_f32(int32_t model, SurrogateRow<float> surrogate_row, const operations::BackwardArguments<float>& a,
@@ -27,7 +26,7 @@ using operations::BackwardArguments;
 using operations::ForwardArguments;
 static_assert(forward_tile <= max_tile);
 
-// Some of the constants of neuron i of a tile: shared by all, or one row per constant in memory.
+// Some constants of neuron i of a tile: shared by all, or one row per constant in memory.
 template <class R, int Count, bool PerNeuron>
 struct Constants {
   R shared[Count];
@@ -44,14 +43,14 @@ struct Constants {
   }
 };
 
-// The numbers of a tile's rows that loops compute: whole vectors, or exactly the tile's neurons where each has its own
-// constants. What is computed beyond the tile's neurons is never stored.
+// The numbers of a tile's rows that loops compute: whole vectors, or exactly the tile's neurons if each has constants
+// of its own. Results beyond the tile's neurons are never stored.
 template <class R, bool PerNeuron>
 int computed(const Tile& tile) {
   return PerNeuron ? tile.count : whole_vectors<R>(tile.count);
 }
 
-// A row of a sequence that is read, as long as what is computed. `alone`: no output lies over it.
+// A row of a sequence, as long as the computed numbers. `alone`: no output uses its memory.
 template <class R, bool PerNeuron>
 SYNFIRE_MODEL_FN const R* input_row(const Sequence& sequence, const core::Extents& extents, const Tile& tile, int64_t t,
                                     bool alone, R* scratch, const Row<R>& absent = zeros<R>) {
@@ -60,8 +59,8 @@ SYNFIRE_MODEL_FN const R* input_row(const Sequence& sequence, const core::Extent
   return read_padded(sequence, t, tile.element, tile.count, behind, scratch, absent);
 }
 
-// Rows of the further variables; those that the model does not have are not read. Functions whose loops must be
-// vectorised take the rows one by one, because compilers heed __restrict on parameters only.
+// Rows of the further variables; those that the model lacks are not read. Functions whose loops must be vectorised take
+// the rows one by one, because compilers heed __restrict on parameters only.
 template <class R>
 struct FurtherRows {
   R* w = nullptr;
@@ -84,8 +83,8 @@ SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restric
   if constexpr (Model::n_states > 3) fourth[i] = state.w[2];
 }
 
-// One step of one row: H, S and the state after it. Functions of their own for the loops that must be vectorised:
-// inlined into larger ones the compiler gives up on some of them.
+// One step of one row: H, S and the state after it. Separate functions, because inlined into larger ones the compiler
+// does not vectorise all of these loops.
 template <class Model, class R, bool PerNeuron>
 [[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
                                    Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,

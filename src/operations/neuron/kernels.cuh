@@ -1,6 +1,6 @@
-// Shared by the kernels of the passes: a thread's constants. One thread owns a few neurons over all of T (tiles.cuh),
-// the state stays in registers, rows of the input are loaded several steps ahead (flight.cuh). The mathematics is that
-// of model/, the same text the host compiles.
+// A thread's constants, for the kernels of both passes. A thread owns a few neurons over all of T (tiles.cuh), the
+// state stays in registers, rows of the input are loaded several steps ahead (flight.cuh). The mathematics is that of
+// model/.
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_CUH
 
@@ -17,7 +17,6 @@ using namespace synfire::model;
 template <class R, int Count, class O, bool PerNeuron>
 class Constants {
  public:
-  // One set: its loads begin here.
   __device__ __forceinline__ explicit Constants(const core::ParameterBlock<R>& block) {
     static_assert(!PerNeuron);
     if constexpr (Count > 0)
@@ -56,8 +55,8 @@ class Constants {
   R values_[PerNeuron ? O::width : 1][Count > 0 ? Count : 1];
 };
 
-// The parts of a layer's parameters that say which elements a pass computes and with which constants. Loaded with the
-// first rows, not ahead of them: a thread waits for the memory once.
+// The elements that a pass computes and their constants. Loaded with the first rows, not before: a thread waits for the
+// memory once.
 template <class R>
 struct Switches {
   int64_t active;
@@ -67,7 +66,7 @@ struct Switches {
       : active(load_now(&block.active)), per_neuron(load_now(&block.per_neuron) != nullptr) {}
 };
 
-// How many variables per step a backward stores in shared memory: H, and the further variables before the step if they
+// The variables per step that a backward stores in shared memory: H, and the further variables before the step if they
 // are needed.
 template <class Model>
 constexpr int backward_variables(BackwardInputs inputs) {

@@ -1,4 +1,4 @@
-// The kernels of the passes as the host code sees them: their arguments and their addresses. The .cu files define them.
+// The kernels of the passes as the host code sees them: their arguments and their addresses.
 #ifndef SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_NEURON_KERNELS_HPP
 
@@ -10,12 +10,11 @@
 
 namespace synfire::cuda {
 
-// Smaller blocks release their shared memory sooner: 205 us against 217 (H200, LIF, f32, N = 2,097,152, T = 32).
+// Smaller blocks release their shared memory sooner.
 inline constexpr int backward_threads = 64;
 
-// Which of a warp's neurons each of its threads owns: ones a warp's width apart, or side by side (tiles.cuh).
-// `at_once`: of a sequence of at most short_steps, whose rows a thread loads all at once. `of_rows`: in tiles of their
-// batch row (Tiles).
+// How a thread's neurons lie in its warp: a warp's width apart, or side by side (tiles.cuh). `at_once`: for sequences
+// of at most short_steps, whose rows are loaded all at once. `of_rows`: in tiles of their batch row (Tiles).
 enum class OwnershipKind { strided, adjacent, strided_at_once, adjacent_at_once, adjacent_of_rows };
 struct Ownership {
   int width = 1;  // neurons of a thread
@@ -24,38 +23,35 @@ struct Ownership {
   friend bool operator==(const Ownership&, const Ownership&) = default;
 };
 
-// How the warps of a pass share a row [B, N]: tile k is warp k's. By elements, it is the 32·width ones from 32·width·k
-// on. Where batch rows end within a packed word, a tile consists of whole words instead. If that leaves few lanes
-// without a neuron, each batch row has tiles of its own, of `width` words; else all words are dealt out, `words` to
-// each tile, wherever batch rows end.
+// How the warps of a pass share a row [B, N]: tile k is warp k's. By elements, tile k has the 32·width ones from
+// 32·width·k on. If batch rows end within a packed word, a tile consists of whole words instead. If that leaves few
+// lanes without a neuron, each batch row has tiles of its own, of `width` words; else all words are dealt out, `words`
+// to each tile, wherever batch rows end.
 struct Tiles {
   int64_t elements;  // of a row
   int64_t count;
   int64_t of_batch_row = 0;  // tiles of their own; 0: none
   int32_t words = 0;         // at most 32; 0: not dealt out
-  // Of the tiles below 2^31, tile k is in batch row 2k * multiplier / 2^(32 + shift). 0: all have the same row.
+  // Tile k below 2^31 is in batch row 2k * multiplier / 2^(32 + shift). 0: all have the same row.
   int32_t shift = 0;
   uint32_t multiplier = 0;
 };
 
-// What a forward writes: only spikes, in one format, or any combination, decided at run time. A choice between formats
-// inside the loop over steps costs 70 % (H200, f32, T = 32), because loads are not moved ahead of it. Models that never
-// fire have only `potential`, V of every step or none, and `any`.
+// The outputs of a forward: only spikes, in one format, or any combination, decided at run time, which is much slower
+// because loads are not moved ahead of a choice. Models that never fire have only `potential`, V of every step or none,
+// and `any`.
 enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
-// What a backward reads and writes: grad_spike_seq in and grad_x_seq out; any combination of sequences; or any
-// combination, and gradients of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in the
-// layer's dtype, in place of `spikes`.
+// The sequences of a backward: grad_spike_seq in and grad_x_seq out; any combination; or any combination, and gradients
+// of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in the layer's dtype, in place of
+// `spikes`.
 enum class BackwardInputs { spikes, any, parameters, potential };
 
-// Which instances a model has. Kernel code has a budget (tests/gpu/code_size.cmake).
-//
-// `all`: LIF, IF and PLIF, which share kernels, and models that never fire, whose kernels are short; and whatever is
-// loaded at run time, of which each instance is compiled when it is needed.
-//
-// `few`: any other model. For f32 it has instances of its own with packed or dense spikes, forward, and with the
-// sigmoid, backward; in 16 bits, ones for packed spikes and dL/dX that know at run time how sequences are stored.
-// Everything else is computed by the instances that take any combination, backward with gradients of parameters, of
-// which there may be none. There, a thread has one neuron.
+// The instances of a model; kernel code has a budget (tests/gpu/code_size.cmake).
+// `all`: for LIF, IF and PLIF, which share kernels, models that never fire, whose kernels are short, and loaded ones,
+// each of which is compiled when it is needed.
+// `few`: for any other model. In f32: packed or dense spikes forward, the sigmoid backward; in 16 bits: packed spikes
+// and dL/dX with storage known at run time. The instances for any combination compute all else with one neuron per
+// thread, backward with gradients of parameters, of which there may be none.
 enum class Instances { all, few };
 constexpr Instances instances_of(int32_t model, bool never_fires) {
   return never_fires || model == SYNFIRE_MODEL_IF || model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF
@@ -63,11 +59,11 @@ constexpr Instances instances_of(int32_t model, bool never_fires) {
              : Instances::few;
 }
 
-// How the sequences of a pass are stored: in f32, f64, f16 or bf16, all alike, or in types that are known at run time
-// (f32 and 16 bits, with arithmetic in f32).
+// How the sequences of a pass are stored: all in f32, f64, f16 or bf16, or in types that are known at run time (f32 and
+// 16 bits, with arithmetic in f32).
 enum class Storage { f32, f64, f16, bf16, any };
 
-// What a forward and a backward take that were asked for these outputs and inputs of a layer's own storage.
+// A forward and a backward with these outputs and inputs in the layer's own storage.
 struct ForwardInstance {
   Storage storage;
   ForwardOutputs outputs;
@@ -93,8 +89,7 @@ constexpr BackwardInstance instance_for(Instances instances, Storage storage, Ba
   return {any && storage != Storage::f64 ? Storage::any : storage, wanted};
 }
 
-// The surrogates with their own instances of the backward from spikes; the others share one, which selects the
-// surrogate at run time.
+// The surrogates with their own instances of the backward from spikes; the others share one, which selects at run time.
 inline constexpr int32_t any_surrogate = -1;
 constexpr bool has_own_backward(Instances instances, int32_t surrogate) {
   return surrogate == SYNFIRE_SURROGATE_SIGMOID || (surrogate == SYNFIRE_SURROGATE_ATAN && instances == Instances::all);
@@ -115,13 +110,13 @@ struct BackwardLaunch {
 };
 
 // Addresses to launch; null if there is no such instance. E is float, double, F16 or Bf16 (outputs or inputs of known
-// types only), or AnyStorage; f64 has no other storage, and double stands for both.
+// types only), or AnyStorage; double stands for both in f64.
 template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
-// The same of models with few instances, a list of entries (model/list.hpp); each such model's kernels have a file of
-// their own, and those of added models share one.
+// For models with few instances, a list of entries (model/list.hpp). Each such model has a file of kernels; added
+// models share one.
 template <class Entries>
 struct FewInstances {
   static const void* forward(int32_t model, Storage storage, const Ownership& ownership, ForwardOutputs outputs);
@@ -140,15 +135,13 @@ struct Widths {
   bool adjacent_of_rows = false;
 };
 
-// The longest sequence whose rows a thread loads all at once. It has few bytes to load, so it has more neurons; their H
-// takes little shared memory.
+// The longest sequence whose rows a thread loads all at once, for more neurons: it has few bytes, and its H takes
+// little shared memory.
 inline constexpr int short_steps = 4;
 
-// Adjacent neurons are for rows that are aligned: 16-byte accesses, 8-byte ones with 16-bit storage (eight neurons a
-// thread are as fast on many neurons, and slower on few: 33 us against 25 in f16, N = 262,144, T = 128). Strided ones
-// are for any rows: in f32 four took 44.3 us instead of 40.1 (H200, LIF, forward, T = 16, N = 2,097,152); with 16-bit
-// storage fewer, larger blocks matter more. Kernel code has a budget: where rows are loaded at once, adjacent neurons
-// do without an instance of their own, and so do spikes as bytes or time-packed.
+// Adjacent neurons are for aligned rows: 16-byte accesses, 8-byte ones with 16-bit storage, where more neurons are
+// slower if there are few. Strided ones are for any rows. Kernel code has a budget: adjacent neurons have no instance
+// that loads rows at once, nor have spikes as bytes or time-packed (docs/pages/tuning.md, "Measured constants").
 template <class E>
 constexpr Widths forward_widths(Instances instances, ForwardOutputs outputs) {
   if (instances == Instances::few) return {is_float<E> && outputs == ForwardOutputs::bits ? 2 : 1};
@@ -161,9 +154,8 @@ constexpr Widths forward_widths(Instances instances, ForwardOutputs outputs) {
   return {2, 4, at_once ? 4 : 1, 1, of_rows};
 }
 
-// Two neurons, where H of one checkpoint interval is in shared memory (four took 287 us instead of 209 in f32, 142
-// instead of 135 in f16: H200, LIF, N = 2,097,152, T = 32). Rare surrogates, whose code is the longest, have no
-// instances that load rows at once.
+// Two neurons if the H of one checkpoint interval is in shared memory. Rare surrogates, whose code is the longest, have
+// no instances that load rows at once.
 template <class E>
 constexpr Widths backward_widths(Instances instances, int32_t surrogate) {
   if (instances == Instances::few) return {is_float<E> && has_own_backward(instances, surrogate) ? 2 : 1};
@@ -172,26 +164,23 @@ constexpr Widths backward_widths(Instances instances, int32_t surrogate) {
   return {2, 2, at_once ? 4 : 1, at_once ? 4 : 1};
 }
 
-// A pass of a model that never fires stores nothing between its steps.
 template <class E>
 constexpr Widths linear_backward_widths() {
   const Widths widths = forward_widths<E>(Instances::all, ForwardOutputs::potential);
   return {widths.strided, widths.adjacent};
 }
 
-// Threads of a backward block that stores this many variables per step: fewer where it would need more shared memory
-// than a kernel has without asking.
+// Threads of a backward block that stores this many variables per step, within the shared memory that a kernel has
+// without asking.
 constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }
 
-// A backward of one neuron per thread computes whole intervals if there are more steps than this
-// (backward_thread.cuh).
+// A backward with one neuron per thread computes whole intervals from more steps than this on (backward_thread.cuh).
 inline constexpr int deep_from = 16;
 
-// Shared memory of a backward block: H of one interval (or of all steps, when fewer), for every element it owns, and
-// the further variables before each step where a derivative depends on them. One f64 per gradient of a parameter comes
-// on top.
+// Shared memory of a backward block: H of one interval (or of all steps, if fewer), for every element it owns, and the
+// further variables before each step if a derivative depends on them; and one f64 per gradient of a parameter.
 inline int64_t backward_shared_bytes(int64_t n_steps, int width, int n_variables, int n_gradients,
                                      int64_t arithmetic_bytes) {
   const bool whole = n_steps >= model::checkpoint_interval || (width == 1 && n_steps > deep_from);

@@ -13,8 +13,8 @@ namespace {
 template <class E, class O>
 inline constexpr int linear_ahead = O::width == 1 && !is_same<E, AnyStorage> && !is_double<E> ? 32 : 8;
 
-// One thread's neurons, backward through time, without gradients of parameters: the slopes are the same at every step,
-// so neither H nor X is read.
+// One thread's neurons, without gradients of parameters: the slopes are the same at every step, so neither H nor X is
+// read.
 template <class Model, class E, class O, bool PerNeuron>
 class LinearBackwardThread {
  public:
@@ -25,7 +25,6 @@ class LinearBackwardThread {
   static constexpr int n_constants = first_model_constant + Model::n_constants;
   using Rows = Flight<Input, linear_ahead<E, O>>;
 
-  // What a thread loads first.
   struct Start {
     Constants<R, n_constants, O, false> constants;
     Vector<R, W> carried;

@@ -1,6 +1,6 @@
-// What a text that was compiled for the host at run time hands to the library: a description of the model or surrogate,
-// its kernels, its formula, and a check of its derivatives. Text and library are compiled from the same headers, so
-// that the layout is the same; the cache of compiled texts has the library's build in its keys.
+// The interface of a text that was compiled for the host at run time: a description of the model or surrogate, its
+// kernels, its formula, and a check of its derivatives. Text and library are compiled from the same headers, so the
+// layout is the same; the cache has the library's build in its keys.
 #ifndef SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
 #define SYNFIRE_OPERATIONS_NEURON_LOADED_CODE_HPP
 
@@ -17,7 +17,6 @@ struct LoadedTable {
   const core::LoadedSurrogateFormula* surrogate;  // null of a model
   void (*check)(uint64_t seed, int64_t n_samples, model::CheckResult* result);
 };
-// The name under which the text exports a pointer to it.
 inline constexpr const char* loaded_table_symbol = "synfire_loaded_table";
 
 }  // namespace synfire::operations

@@ -1,5 +1,4 @@
-// As loaded_host.cpp, for layers on a GPU: they need the description and the formula of the parameters, but no kernels
-// for the host, which take most of the time to compile.
+// As loaded_host.cpp, for layers on a GPU, which need no kernels for the host. These take most of the time to compile.
 #include "loaded_table.hpp"
 
 SYNFIRE_EXPORT_LOADED(nullptr)

@@ -1,6 +1,5 @@
-// The text behind which a user's model or surrogate is compiled at run time for layers on the host (src/jit). The
-// library contains it as text and does not compile it: SYNFIRE_LOADED makes models.hpp take the lists that were made
-// for this one.
+// The text in front of a user's model or surrogate when it is compiled at run time for layers on the host (src/jit).
+// The library contains it as text only: SYNFIRE_LOADED makes models.hpp take the lists made for this text.
 #include "host_backward.cpp"
 #include "host_forward.cpp"
 #include "host_kernels.cpp"

@@ -17,7 +17,6 @@ using Loaded = model::LoadedType;
 
 constexpr model::Description description = model::describe<Loaded>();
 
-// The model's tables as numbers.
 struct Ranges {
   double defaults[model::max_slope_rows], minima[model::max_slope_rows], maxima[model::max_slope_rows];
 
@@ -86,7 +85,6 @@ using LoadedCode =
 }  // namespace
 }  // namespace synfire::operations
 
-// Defines what the text exports, with its kernels or nullptr.
 #define SYNFIRE_EXPORT_LOADED(kernels)                                 \
   extern "C" __attribute__((visibility("default")))                    \
   const synfire::operations::LoadedTable* const synfire_loaded_table = \

@@ -1,5 +1,5 @@
-// Turns requests for passes into checked operations: types and shapes of the buffers, what a tape mode needs, and the
-// sums behind gradients of parameters.
+// Turns requests for passes into checked operations: types and shapes of the buffers, the needs of a tape mode, and the
+// sums of gradients of parameters.
 #include "backward.hpp"
 #include "forward.hpp"
 
@@ -16,7 +16,6 @@
 #include <synfire/model/reduction.hpp>
 
 #include <cstdio>
-#include <iterator>
 #include <optional>
 
 namespace synfire::operations {
@@ -165,7 +164,7 @@ void check_second_variable(const LayerSpec& spec, std::initializer_list<NamedBuf
                     spec.model->name);
 }
 
-// The buffers of further variables: that of W from its own field, all of them from a list of names.
+// The buffers of further variables: W's from its own field, all of them from a list of names.
 struct FurtherBuffers {
   Buffer* of[model::max_further_states] = {};
   std::string names[model::max_further_states];  // the caller's
@@ -196,7 +195,6 @@ void check_fires(const LayerSpec& spec, const Buffer* buffer, const char* name) 
                   spec.model->name);
 }
 
-// Refuses tape modes that this layer does not have, and an X that H cannot overwrite.
 void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   const LayerSpec& spec = layer.spec();
   if (request.tape == TapeMode::store_narrow && !spec.is_narrow())
@@ -268,11 +266,7 @@ SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name
   return pass;
 }
 
-void append(OperationList& to, OperationList&& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
-// Where a further variable follows X, a stored H alone does not give the state again, so all tapes are recomputed.
+// If a further variable follows X, H alone does not give the state again: all tapes are recomputed.
 TapeMode mode_of(const LayerSpec& spec, TapeMode wanted) {
   return spec.model->follows_input && wanted != TapeMode::none ? TapeMode::recompute : wanted;
 }
@@ -282,7 +276,6 @@ TapeShape shape_of(const LayerSpec& spec, const ForwardRequest& request) {
           request.synapse, request.n_active};
 }
 
-// The product of the synapse and the pass that reads it.
 OperationList with_product(Layer& layer, const ForwardRequest& request, const Forward& pass) {
   OperationList operations =
       request.synapse->kind().product(pass_of(layer, shape_of(layer.spec(), request), "desc.synapse_input"), pass.x);
@@ -360,7 +353,7 @@ int64_t chunks_of(int64_t count) {
   return (count + model::reduction_chunk - 1) / model::reduction_chunk;
 }
 
-// Adds a backward and the sums that gradients of parameters need.
+// Adds a backward and the sums of gradients of parameters.
 void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, OperationList& operations) {
   const LayerSpec& spec = layer.spec();
   const size_t most = static_cast<size_t>(n_gradients(*spec.model));
@@ -433,7 +426,7 @@ View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardReques
   View view = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   if (!shape.synapse) return view;
   if (view.dtype != spec.arithmetic())
-    fail_argument("SYN-BUFFER-TYPE", "desc.grad_x_seq holds %s; behind a synapse, %s is needed",
+    fail_argument("SYN-BUFFER-TYPE", "desc.grad_x_seq holds %s; after a synapse, %s is needed",
                   name_of_dtype(view.dtype), spec.shape_text(true, spec.arithmetic()).c_str());
   view.shared = shared_grad_x;
   return view;
@@ -536,7 +529,7 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
     if (tape) tape->spoil();
     layer.leave_tape(nullptr);
   };
-  // Not in a list without a synapse, because an eager forward must not allocate then.
+  // No list without a synapse: an eager forward must not allocate then.
   bool captured = false;
   if (request.synapse) {
     captured = call.run(with_product(layer, request, pass), spoil);

@@ -1,4 +1,4 @@
-// Where a warp's packed words go: those of a tile end with their batch row, wherever that is.
+// The places of a warp's packed words: those of a tile end with their batch row, wherever that is.
 #ifndef SYNFIRE_OPERATIONS_NEURON_PACKED_WORDS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_PACKED_WORDS_CUH
 
@@ -7,7 +7,6 @@
 namespace synfire::cuda {
 namespace {
 
-// One of the packed words of a tile.
 struct OwnWord {
   int64_t index;  // in a row of words
   int64_t start;  // its first neuron, an element of a row
@@ -24,7 +23,7 @@ __device__ __forceinline__ TileOfRow tile_of_row(const Tiles& tiles, int64_t til
   return {batch_row, tile - batch_row * tiles.of_batch_row};
 }
 
-// Lane k has the data of the tile's word k; of adjacent neurons, those of the word to which its own belong.
+// Lane k has the data of the tile's word k; with adjacent neurons, of the word to which its own belong.
 template <class O>
 __device__ __forceinline__ OwnWord own_word(const Tiles& tiles, const core::Extents& extents, int64_t tile) {
   constexpr int lanes_of_word = O::adjacent > 1 ? warp_lanes / O::width : 1;
@@ -95,8 +94,7 @@ __device__ __forceinline__ u32 transposed(u32 x) {
 }
 
 // Writes a tile's packed words. A thread notes the spikes of a chunk of steps in one register; then the warp exchanges
-// them, so that a lane has the spikes of one step of 32 neurons. That takes fewer instructions than to vote at every
-// step.
+// them, so that a lane has the spikes of one step of 32 neurons, in fewer instructions than a vote at every step.
 template <class O, int Ahead>
 class WordWriter {
   static constexpr int W = O::width;
@@ -125,7 +123,7 @@ class WordWriter {
     if (spike) spikes_ |= 1u << (step * W + neuron);
   }
 
-  // Behind a chunk, or the part of one with so many steps.
+  // Called after a chunk, or the part of one with so many steps.
   __device__ __forceinline__ void write(int n_steps) {
     if constexpr (O::adjacent > 1) {
       const u32 word = transposed<W>(spikes_) & mask_;
@@ -150,7 +148,7 @@ class WordWriter {
           if (lane_of_warp() < n_steps) next_[lane_of_warp() * pitch_ + k] = votes >> (at & 31) & mask;
         }
       } else {
-        // A lane for each word of each step. Mostly one round or two.
+        // A lane for each word of each step: mostly one round or two.
         const u32 inverse = 65536u / static_cast<u32>(n_words_ > 0 ? n_words_ : 1) + 1u;
 #pragma unroll 1
         for (int first = 0; first < n_words_ * n_steps; first += warp_lanes) {
@@ -169,7 +167,6 @@ class WordWriter {
   }
 
  private:
-  // The step of a chunk whose word this lane has after the exchange.
   __device__ __forceinline__ static int step_of_lane() {
     return O::adjacent > 1 ? lane_of_warp() % (warp_lanes / W) : lane_of_warp() / W;
   }

@@ -20,7 +20,7 @@ bool aligned(const void* data, uint64_t bytes) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-// Adjacent neurons require that every row of every array begins at a multiple of the access, each with its own element
+// Adjacent neurons need every row of every array to begin at a multiple of the access, with its own element size.
 // size.
 bool allows_adjacent(const View& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
@@ -32,7 +32,7 @@ template <size_t n>
 bool allows_adjacent(const View (&arrays)[n], int width) {
   return std::all_of(arrays, arrays + n, [&](const View& array) { return allows_adjacent(array, width); });
 }
-// A thread's neurons belong to one batch row, so that all of them are active or none is.
+// A thread's neurons belong to one batch row, so that all or none are active.
 template <class... Arrays>
 bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays) {
   return extents.n_neurons % width == 0 && (allows_adjacent(arrays, width) && ...);
@@ -112,13 +112,14 @@ BackwardInstance instance_of(const LayerSpec& spec, const Backward& op) {
 
 namespace {
 
-// How many blocks of a backward a multiprocessor holds at once: as many as the registers allow, or fewer, limited by
-// shared memory. The forwards' kernels have registers for 4 blocks of 128 threads and keep them.
+// The blocks of a backward on a multiprocessor at once: as many as the registers allow, or fewer, limited by shared
+// memory. The forwards' kernels have registers for 4 blocks of 128 threads.
 struct Residency {
   int by_registers, fewest;
 };
 
-// How much of a multiprocessor's first-level cache is shared memory, and the percentage that makes the driver take it.
+// The part of a multiprocessor's first-level cache that is shared memory, and the percentage that makes the driver take
+// it.
 struct Carveout {
   uint32_t bytes;
   int percent;
@@ -128,25 +129,21 @@ struct Policy {
   // Wide accesses pay off if narrow ones would give every multiprocessor this many blocks; below that, more threads
   // keep more loads in flight.
   int blocks_before_widening;
-  // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, provided that the
-  // waves become fuller by at least this fraction. A value above 1 disables it.
+  // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, if that fills the
+  // waves by at least this fraction more. A value above 1 disables it.
   double fuller;
   Residency wide_backward, narrow_backward;
-  // Narrow ones fill their waves if all that they read and write takes at most so many bytes.
+  // Narrow passes fill their waves if they read and write at most so many bytes.
   int64_t filled_bytes;
-  // Backwards with one neuron per thread that need at most so many blocks per multiprocessor are spread evenly: blocks
-  // that begin early go where the blocks of the pass before end first, and crowd there.
+  // Backwards with one neuron per thread that need at most so many blocks per multiprocessor are spread evenly: early
+  // blocks would crowd where the pass before ends first.
   int spread_up_to;
 };
 
-// H200, LIF, f32: the backward of 262,144 neurons with T = 128 takes 103 us with 8 blocks instead of 107 with 10
-// (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level cache, which holds loads in flight.
-// That of 25,600 with T = 100 takes 12.0 us instead of 15.2 with one neuron per thread, spread. Forward and backward of
-// 65,536 take 13.6 us instead of 14.9 with 4 narrow blocks instead of 6 for T = 32. For T = 64, whose rows take 48 of
-// the second-level cache's 50 MiB, they gain 1 %, and the backward alone takes 18.8 us instead of 17.6 if its rows are
-// cold.
+// Measured on an H200 with LIF in f32 (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level
+// cache, which holds loads in flight.
 constexpr Policy on_9 = {2, 0.09, {10, 8}, {6, 4}, int64_t{25} * 1024 * 1024, 4};
-// Other GPUs were not measured, so they get no special treatment.
+// Other GPUs were not measured.
 constexpr Policy on_others = {2, 2.0, {}, {}, 0, 0};
 
 const Policy& policy_of(const GpuShape& gpu) {
@@ -159,7 +156,7 @@ double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
   return waves / std::ceil(waves);
 }
 
-// At most so many blocks per multiprocessor at once: so much shared memory that one more would not fit.
+// Limits the blocks per multiprocessor: so much shared memory that one more would not fit.
 void limit_blocks(Plan& plan, int at_once) {
   // A block of two takes 44 KiB of the smaller one. Beyond 48, each eager launch would have to ask for it.
   constexpr Carveout of_two = {132 * 1024, 50}, of_more = {164 * 1024, 65};
@@ -176,7 +173,6 @@ bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
          spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
 }
 
-// A tile must not be longer than a row.
 bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
   return row >= int64_t{width} * 32 &&
          row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
@@ -217,8 +213,8 @@ Tiles tiles_by_elements(const Extents& e, int width) {
   return {e.row(), (e.row() + elements - 1) / elements};
 }
 
-// Where packed words end with their batch row. Three quarters of the lanes with a neuron are as fast as all of them,
-// and words that are the votes of 32 lanes take fewer instructions.
+// For packed words that end with their batch row. Three quarters of the lanes with a neuron are as fast as all, and
+// words that are the votes of 32 lanes take fewer instructions.
 Tiles tiles_by_words(const Extents& e, int width) {
   const int64_t per_row = e.words_per_row(), lanes = width * word_bits;
   const int64_t tiles = (per_row + width - 1) / width;
@@ -252,8 +248,7 @@ uint32_t blocks_for(const Tiles& tiles, int block_threads, const Extents& extent
   return static_cast<uint32_t>(std::max<int64_t>(blocks, 1));
 }
 
-// One neuron per thread, or as many as keep every multiprocessor busy, adjacent ones if the rows of these arrays allow
-// them.
+// One neuron per thread, or as many as keep every multiprocessor busy; adjacent ones if the rows of these arrays allow.
 template <class... Arrays>
 Ownership ownership_of(const Extents& e, const GpuShape& gpu, const Widths& widths, const Arrays&... arrays) {
   using enum OwnershipKind;
@@ -282,7 +277,6 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   Widths widths = with_storage(
       instance.storage, [&](auto s) { return forward_widths<decltype(s)>(instances_for(spec, op), instance.outputs); });
   if (by_words) {
-    // Adjacent neurons' words are not dealt out.
     if (tiles_by_words(e, widths.adjacent).multiplier == 0) widths.adjacent = 1;
     // With very few neurons in a batch row, a wide tile has more lanes than words.
     for (int* const width : {&widths.strided, &widths.strided_at_once})
@@ -345,7 +339,7 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
 
 namespace {
 
-// The instance for a layer whose model or surrogate was loaded at run time.
+// The instance for a loaded model or surrogate.
 struct LoadedInstance {
   bool is_forward;
   Storage storage;

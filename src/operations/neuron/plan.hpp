@@ -1,5 +1,5 @@
-// How a pass is computed: which instance of a kernel, how many threads, how much shared memory. Planning touches
-// no device, so it can be tested with any extents on a machine without one.
+// How a pass is computed: the instance of a kernel, its threads and shared memory. Planning touches no device, so it
+// can be tested without one.
 #ifndef SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
 #define SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
 
@@ -24,8 +24,8 @@ struct Plan {
 Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
 Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
 
-// The kernel instance for a planned pass. A model or surrogate that was loaded at run time brings its own; otherwise
-// throws UNSUPPORTED if the build left out the kernels of this layer's dtype or model.
+// The kernel of a planned pass. A loaded model or surrogate brings its own; otherwise throws UNSUPPORTED if the build
+// left out the kernels of this layer's dtype or model.
 const void* kernel_for(const operations::Forward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
 const void* kernel_for(const operations::Backward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
 

@@ -1,4 +1,4 @@
-// Rows of a sequence as a thread reads them, in the type they are stored in.
+// Rows of a sequence as a thread reads them, in their stored type.
 #ifndef SYNFIRE_OPERATIONS_NEURON_READERS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_READERS_CUH
 
@@ -9,8 +9,8 @@
 namespace synfire::cuda {
 namespace {
 
-// Rows of a sequence for one thread's neurons, one after the other, forwards or backwards in time. take() only loads;
-// decoded(), several steps later, waits for the memory.
+// Rows of a sequence for one thread's neurons, forwards or backwards in time. take() only loads; decoded(), several
+// steps later, waits for the memory.
 template <class E, class O>
 class Reader {
  public:
@@ -34,7 +34,7 @@ class Reader {
     next_ += step_;
     return row;
   }
-  // Under a condition of the whole warp; the next row is the one after it either way.
+  // The condition is that of the whole warp; the next row is the one after it either way.
   __device__ __forceinline__ void take_if(bool condition, Row& row) {
     if constexpr (in_pairs<E, O>)
       load_if<0>(condition, reinterpret_cast<const Row*>(next_), row);
@@ -54,7 +54,6 @@ class Reader {
   int64_t step_ = 0;
 };
 
-// The numbers of elements whose type is known at run time.
 template <class O>
 __device__ __forceinline__ Vector<float, O::width> decoded_at_run_time(const Vector<u32, O::width>& row,
                                                                        int32_t dtype) {
@@ -69,8 +68,8 @@ __device__ __forceinline__ Vector<float, O::width> decoded_at_run_time(const Vec
   return values;
 }
 
-// Whether an element has 32 bits or 16 is known at run time: of two loads into one register, the hardware skips one.
-// With a branch in their place, nothing after it would be loaded ahead of it.
+// Elements of 32 bits or 16, known at run time: of two loads into one register, the hardware skips one. With a branch
+// instead, no later load would be moved ahead of it.
 template <class O>
 class Reader<AnyStorage, O> {
  public:
@@ -120,9 +119,8 @@ class Reader<AnyStorage, O> {
   int32_t bytes_ = 4, dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-// The same with a branch in the place of loads that are skipped, for the tape of a kernel whose sequences have a type:
-// it is read rarely, and takes no registers from the other paths (LIF, backward, f32, N = 2,097,152, T = 32: 199.3 us
-// instead of 204.9 without branches; H200).
+// The same with a branch in place of skipped loads, for the tape of a kernel whose sequences have a type: it is read
+// rarely, and takes no registers from the other paths.
 template <class O>
 class TapeReader {
  public:
@@ -165,7 +163,7 @@ class TapeReader {
   int32_t dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-// What reads a tape's H in a kernel with storage E.
+// Reads a tape's H in a kernel with storage E.
 template <class E, class O>
 struct TapeReaderOf {
   using type = TapeReader<O>;
@@ -179,7 +177,7 @@ struct TapeReaderOf<AnyStorage, O> {
   using type = Reader<AnyStorage, O>;
 };
 
-// One that may not be given, whose rows are then zeros: bits of zero are zero in every storage type.
+// A source that may be absent, whose rows are then zeros: bits of zero are zero in every storage type.
 template <class Source>
 class Optional {
  public:

@@ -1,4 +1,4 @@
-// One step of a thread's neurons: loads and stores of them, and the form in which they are stored.
+// One step of a thread's neurons: loads, stores and stored form.
 #ifndef SYNFIRE_OPERATIONS_NEURON_ROWS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_ROWS_CUH
 
@@ -47,9 +47,8 @@ __device__ __forceinline__ void store(R* at, const Vector<R, O::width>& values, 
   }
 }
 
-// A load under a condition that is the same for the whole warp, without a branch, which the compiler would not move
-// other loads over. Where the condition does not hold, the value is none. The compiler keeps these loads in the order
-// in which they are written, so that what is loaded first arrives first.
+// A load under a condition of the whole warp, without a branch, over which the compiler would not move other loads. If
+// the condition does not hold, the value is none. The compiler keeps the order of these loads.
 template <int Offset, class T>
 __device__ __forceinline__ void load_if(bool condition, const T* at, T& value) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
@@ -78,7 +77,7 @@ __device__ __forceinline__ void load_if(bool condition, const T* at, T& value) {
     memcpy(&value, words, sizeof value);
   }
 }
-// A load that begins here, before whatever its value is not needed for.
+// A load that begins here, before all that does not need its value.
 template <class T>
 __device__ __forceinline__ T load_now(const T* at) {
   T value;
@@ -86,7 +85,6 @@ __device__ __forceinline__ T load_now(const T* at) {
   return value;
 }
 
-// Calls f with the number of each neuron of a thread, known at compile time.
 template <int W>
 struct Index {
   static constexpr int value = W;
@@ -118,7 +116,7 @@ __device__ __forceinline__ Vector<R, O::width> load_row_now(const R* at) {
 
 // ---- a row between load and use, and between use and store ----------------------------------------------------------
 
-// In registers: 16-bit elements that lie side by side in pairs, as the conversion instructions take them.
+// In registers: neighbouring 16-bit elements in pairs, as the conversion instructions take them.
 template <class E, class O>
 inline constexpr bool in_pairs = sizeof(E) == 2 && O::adjacent % 2 == 0;
 template <class E, class O, bool Pairs = in_pairs<E, O>>

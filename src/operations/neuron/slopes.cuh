@@ -1,4 +1,4 @@
-// The surrogate's derivative in a backward: of one surrogate, known at compile time, or of any, selected at run time.
+// The surrogate's derivative in a backward: of one known at compile time, or of any, selected at run time.
 #ifndef SYNFIRE_OPERATIONS_NEURON_SLOPES_CUH
 #define SYNFIRE_OPERATIONS_NEURON_SLOPES_CUH
 
@@ -7,12 +7,11 @@
 namespace synfire::cuda {
 namespace {
 
-// Any surrogate, selected by its id at run time.
 struct AnySurrogate {
   static constexpr int n_constants = max_surrogate_constants;
 };
 
-// That of a model which never fires.
+// The surrogate of a model that never fires.
 struct NoSurrogate {
   static constexpr int n_constants = 0;
   template <class R>
@@ -36,9 +35,8 @@ __device__ __noinline__ R any_derivative(int32_t surrogate, R c0, R c1, R c2, R 
   return derivative_of(Surrogates{}, surrogate, constants, x);
 }
 
-// Surrogates of a few additions, products and at most a reciprocal: cheap enough for unrolled loops, with one choice
-// for a whole chunk of steps. A call instead would wait for every load in flight (434 us against 209: H200, LIF, rect,
-// N = 2,097,152, T = 32).
+// Surrogates cheap enough for unrolled loops, with one choice for a whole chunk of steps: a few additions, products and
+// at most a reciprocal. A call would wait for every load in flight.
 template <class Surrogate>
 inline constexpr bool is_rational = false;
 template <class Surrogate>
@@ -46,7 +44,7 @@ template <class Surrogate>
     Surrogate::rational;
   }
 inline constexpr bool is_rational<Surrogate> = Surrogate::rational;
-// Also those that have instances of their own with models that have all of them, for a model with few.
+// Includes those that have their own instances with models that have all, for a model with few.
 template <class Model, class Entry>
 inline constexpr bool is_unrolled = is_rational<typename Entry::type> || (!is_same<Model, Lif> && !is_same<Model, If> &&
                                                                           has_own_backward(Instances::all, Entry::id));

@@ -1,4 +1,4 @@
-// The storage types of the kernels as numbers, and which instances of a model each has.
+// The storage types of the kernels as numbers, and the instances of a model for each.
 #ifndef SYNFIRE_OPERATIONS_NEURON_STORAGE_HPP
 #define SYNFIRE_OPERATIONS_NEURON_STORAGE_HPP
 
@@ -36,7 +36,7 @@ auto with_storage(Storage storage, F f) {
   return f(AnyStorage{});
 }
 
-// Whether a layer of some dtype takes the instance with storage E.
+// True if a layer of this dtype takes the instance with storage E.
 template <class E>
 constexpr bool has_forward(Instances instances, bool never_fires, ForwardOutputs outputs) {
   const bool fits = outputs == ForwardOutputs::any || never_fires == (outputs == ForwardOutputs::potential);
@@ -59,7 +59,7 @@ constexpr bool has_backward(Instances instances, BackwardInputs inputs) {
   return taken;
 }
 
-// Whether models with few instances have any with this storage.
+// True if models with few instances have any with this storage.
 template <class E>
 inline constexpr bool few_have = is_float<E> || is_double<E> || storage_of<E> == Storage::any;
 

@@ -1,7 +1,5 @@
-// Which neurons a thread owns.
-//
-// A warp owns a tile, neighbouring elements of a row [B, N] of the state, over all steps. Rows of a tile may begin
-// anywhere: nothing here needs an alignment.
+// The neurons that a thread owns. A warp owns a tile, neighbouring elements of a row [B, N] of the state, over all
+// steps. Rows of a tile need no alignment.
 #ifndef SYNFIRE_OPERATIONS_NEURON_TILES_CUH
 #define SYNFIRE_OPERATIONS_NEURON_TILES_CUH
 
@@ -16,8 +14,8 @@ using model::u32;
 
 inline constexpr int warp_lanes = 32;
 
-// How the neurons of a thread lie: side by side, for accesses of all of them, which rows must be aligned to; or a
-// warp's width apart, for accesses of one element, which need no alignment and are as well coalesced.
+// The neurons of a thread lie side by side, for accesses of all of them to aligned rows; or a warp's width apart, for
+// accesses of one element, which need no alignment and are as well coalesced.
 template <int Width, OwnershipKind Kind>
 struct Owns {
   static constexpr int width = Width;
@@ -30,7 +28,7 @@ using OneNeuron = Owns<1, OwnershipKind::strided>;
 template <class O>
 inline constexpr int tile_elements = O::width* warp_lanes;
 
-// Calls f with the type of an ownership that has an instance; `WithOne`: one neuron a thread has.
+// Calls f with the type of an ownership that has an instance; `WithOne`: also with one neuron per thread.
 template <Widths Of, bool WithOne = true, class F>
 void visit_ownership(const Ownership& ownership, F f) {
   if constexpr (WithOne)
@@ -48,7 +46,7 @@ void visit_ownership(const Ownership& ownership, F f) {
             OwnershipKind::adjacent_of_rows);
 }
 
-// Which of its neurons a thread computes: of adjacent ones all or none, of strided ones any.
+// The neurons that a thread computes: all or none of adjacent ones, any of strided ones.
 template <class O>
 class Owned {
  public:
@@ -72,7 +70,6 @@ __device__ __forceinline__ int64_t tile_of(unsigned block) {
   return static_cast<int64_t>(block) * (blockDim.x / warp_lanes) + threadIdx.x / warp_lanes;
 }
 
-// The elements that a tile owns.
 struct Range {
   int64_t first;
   int count;
@@ -85,8 +82,7 @@ __device__ __forceinline__ Range range_of(int64_t tile, int64_t row) {
 }
 
 // Threads read valid elements in place of neurons that they do not own, and write nothing there: they take part in warp
-// votes, and loads need no condition. For that, the last tile of a row reads from an earlier element on, so that it
-// ends with the row.
+// votes, and loads need no condition. The last tile of a row therefore begins earlier, so that it ends with the row.
 template <class O>
 __device__ __forceinline__ int64_t window_of(const Range& tile, int64_t row) {
   if (O::adjacent > 1) return tile.first;
@@ -94,7 +90,6 @@ __device__ __forceinline__ int64_t window_of(const Range& tile, int64_t row) {
   return tile.first <= latest ? tile.first : latest > 0 ? latest : 0;
 }
 
-// The first element of a thread.
 template <class O>
 __device__ __forceinline__ int64_t element_in(int64_t window, int64_t row) {
   const int64_t element = window + lane_of_warp() * O::adjacent;

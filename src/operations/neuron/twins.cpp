@@ -11,7 +11,7 @@
 namespace synfire::cuda {
 namespace {
 
-// Tiles like those of the host backend: batch rows one by one, which is correct for every layer.
+// Tiles like those of the host backend, one batch row at a time.
 template <class Arguments, class Body>
 void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;
@@ -24,7 +24,6 @@ void for_each_tile(const Arguments& arguments, int tile, Body body) {
     }
 }
 
-// Rows of the largest tile of any model.
 class TileRows {
  public:
   static TileRows of_forward() {

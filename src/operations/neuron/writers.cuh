@@ -1,4 +1,4 @@
-// Rows of a sequence as a thread writes them, in the type they are stored in.
+// Rows of a sequence as a thread writes them, in their stored type.
 #ifndef SYNFIRE_OPERATIONS_NEURON_WRITERS_CUH
 #define SYNFIRE_OPERATIONS_NEURON_WRITERS_CUH
 
@@ -9,7 +9,7 @@
 namespace synfire::cuda {
 namespace {
 
-// Stores a value. `Passing` ones leave the second-level cache first, in favour of data that is read again.
+// `Passing` values leave the second-level cache first, in favour of data that is read again.
 template <bool Passing, class T>
 __device__ __forceinline__ void store_value(void* at, const T& value) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -137,7 +137,6 @@ class Writer<AnyStorage, O, true> {
   int32_t bytes_ = 4, dtype_ = SYNFIRE_DTYPE_F32;
 };
 
-// Dense spikes in u8.
 template <class O>
 class ByteWriter {
  public:
@@ -172,11 +171,10 @@ class TimeWords {
     for (int w = 0; w < O::width; ++w) words_.e[w] |= (spikes >> w & 1u) != 0 ? bit_ : 0u;
     bit_ <<= 1;
   }
-  // Called between chunks of steps, which never straddle a word.
+  // Called between chunks of steps, which never cross a word.
   __device__ __forceinline__ void finish_full(const Owned<O>& owned) {
     if (bit_ == 0) flush(owned);
   }
-  // The last word, full or not.
   __device__ __forceinline__ void finish(const Owned<O>& owned) {
     if (bit_ != 1u) flush(owned);
   }

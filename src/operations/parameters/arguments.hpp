@@ -10,7 +10,7 @@ using core::ParameterBlock;
 using core::ParameterMaster;
 using core::ParameterTarget;
 
-// Values that the host set. They replace those on the device, and all constants are derived anew.
+// Values that the host set replace those on the device, and all constants are derived anew.
 template <class R>
 struct SetParametersArguments {
   ParameterTarget target;
@@ -26,7 +26,7 @@ struct SetParametersArguments {
   uint64_t* read_number;                        // read; null when nothing is staged
 };
 
-// One update of one parameter along its gradient. The model's constants and their slopes are derived anew.
+// Updates one parameter along its gradient, and derives the model's constants and their slopes anew.
 template <class R>
 struct UpdateParameterArguments {
   ParameterTarget target;

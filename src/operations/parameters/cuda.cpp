@@ -10,7 +10,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// Layers of which something was loaded at run time have kernels of their own.
+// Layers with a loaded model or surrogate have kernels of their own.
 template <class R>
 const void* kernel_of(const LayerSpec& spec, const void* listed, uint32_t number, const char* name) {
   if (!spec.loaded()) return listed;

@@ -1,5 +1,5 @@
-// The work of the kernels that change parameters during replays, for one neuron: the same text on both backends. It
-// iterates over the lists of models and surrogates, so only code that is compiled with them includes it.
+// The kernels that change parameters during replays, for one neuron: the same text on both backends. It iterates over
+// the lists of models and surrogates; include it only in code that is compiled with them.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_DERIVE_HPP
 
@@ -10,8 +10,7 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Where the two kernels write the constants of neuron i. n_constants counts those of the model's formula and the two
-// before them.
+// The place of the constants of neuron i. n_constants counts those of the model's formula and the two before them.
 template <class Model, class R>
 SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecayed_input, int64_t i, int64_t n,
                                           ParameterBlock<R>* block, R* per_neuron, R* slopes_per_neuron) {
@@ -32,7 +31,7 @@ SYNFIRE_MODEL_FN void write_own_constants(const double* parameters, bool undecay
   for (int k = 0; k < rows * model::max_model_constants; ++k) slopes_per_neuron[k * n + i] = static_cast<R>(slopes[k]);
 }
 
-// A model of the lists as the two kernels use it.
+// A listed model as the two kernels use it.
 template <class Model>
 struct ListedFormula {
   static constexpr int n_own = Model::n_parameters + model::n_firing_parameters<Model>;
@@ -51,7 +50,7 @@ struct ListedFormula {
   }
 };
 
-// One that was loaded at run time, on the host. A GPU has kernels of its own for each, of which it is in the lists.
+// A loaded model on the host. On a GPU it has kernels of its own, in whose lists it is.
 struct LoadedFormula {
   const core::LoadedModelFormula& of;
   int n_own = of.n_own;
@@ -76,7 +75,6 @@ struct LoadedFormula {
   }
 };
 
-// Calls f with the formula of the model.
 template <class F>
 SYNFIRE_MODEL_FN void with_formula(const ParameterTarget& target, F f) {
 #if !defined(__CUDACC__) && !defined(__CUDACC_RTC__)
@@ -104,7 +102,7 @@ SYNFIRE_MODEL_FN void derive_surrogate(const ParameterTarget& target, const doub
                         [&](auto found) { decltype(found)::type::derive(parameters, constants); });
 }
 
-// The work of SetParametersArguments for neuron i, or only for neuron 0 if nothing is per neuron.
+// SetParametersArguments for neuron i, or only for neuron 0 if nothing is per neuron.
 template <class R>
 SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int64_t i) {
   ParameterMaster& master = *a.target.master;
@@ -126,7 +124,7 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
     else
       value = changed ? a.staged[p][i] : a.rows[p][i];
     if (changed && a.rows[p]) a.rows[p][i] = value;
-    // Only what changed is written: the others are being read by every neuron.
+    // Only changed values are written: the others are being read by every neuron.
     if (i == 0 && changed && !a.rows[p]) master.shared[p] = value;
     if (i == 0) master.rows[p] = a.rows[p];
     parameters[p] = value;
@@ -148,7 +146,7 @@ SYNFIRE_MODEL_FN void set_parameters_of(const SetParametersArguments<R>& a, int6
   }
 }
 
-// The update of a number that all neurons share, with the other parameters as neuron 0 has them.
+// Updates a number that all neurons share, with the other parameters as neuron 0 has them.
 template <class Formula, class R, class Gradient>
 SYNFIRE_MODEL_FN double shared_step(Formula formula, const UpdateParameterArguments<R>& a, double rate,
                                     Gradient gradient) {
@@ -159,8 +157,8 @@ SYNFIRE_MODEL_FN double shared_step(Formula formula, const UpdateParameterArgume
                                      a.target.undecayed_input);
 }
 
-// The work of UpdateParameterArguments for neuron i, or only for neuron 0 if nothing is per neuron. Returns the new
-// value. The caller stores a shared value once every neuron has read the old one.
+// UpdateParameterArguments for neuron i, or only for neuron 0 if nothing is per neuron. Returns the new value; the
+// caller stores a shared value once every neuron has read the old one.
 template <class R, class Gradient>
 SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i, double rate,
                                             Gradient gradient) {
@@ -192,7 +190,6 @@ SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a, do
   return next;
 }
 
-// Both along the gradient that the arguments name.
 template <class R>
 SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
   return update_parameter_of(a, i, *a.rate, [&](int64_t at, double) {

@@ -1,5 +1,4 @@
-// The kernels that change parameters. The arithmetic is in derive.hpp and model/update.hpp, the same text that the host
-// compiles.
+// The kernels that change parameters, with the arithmetic of derive.hpp and model/update.hpp.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_KERNELS_CUH
 #define SYNFIRE_OPERATIONS_PARAMETERS_KERNELS_CUH
 

@@ -26,7 +26,7 @@ void run(const SetParameters& op, host::Launcher& launcher);
 cuda::Hints hints(const SetParameters& op, const cuda::GpuShape& gpu);
 void enqueue(const SetParameters& op, cuda::Launcher& launcher);
 
-// What every layer is made with.
+// Every layer is created with this sender.
 extern const core::ValueSender value_sender;
 
 }  // namespace synfire::operations

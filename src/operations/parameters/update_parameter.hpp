@@ -1,4 +1,4 @@
-// One update of a parameter along its gradient, then the constants that depend on it.
+// Updates a parameter along its gradient, then the constants that depend on it.
 #ifndef SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 #define SYNFIRE_OPERATIONS_PARAMETERS_UPDATE_PARAMETER_HPP
 
@@ -39,8 +39,8 @@ struct UpdateRequest {
   core::Buffer* gradient;       // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
-// Under Layer::lock_parameters(): how the parameter is updated. Throws INVALID_ARGUMENT; `place` is before the names of
-// fields in texts.
+// Checks how the parameter is updated. Called under Layer::lock_parameters(). Throws INVALID_ARGUMENT; `place` precedes
+// the names of fields in texts.
 model::Descent checked_descent(const core::Layer& layer, const UpdateRequest& request, const char* place);
 // Appends an update whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
 void record_update(core::Graph& graph, core::Layer& layer, const UpdateRequest& request, double learning_rate);

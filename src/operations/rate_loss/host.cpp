@@ -19,10 +19,9 @@ using host::Launcher;
 
 namespace {
 
-// Spikes below which the calling thread works alone: a block takes a few hundred nanoseconds.
+// Below this many spikes the calling thread works alone: a block takes a few hundred nanoseconds.
 constexpr int64_t rate_loss_parallel_threshold = 1 << 18;
 
-// How many steps of batch rows count.
 u64 counted_steps(const Counting& counting, const Extents& e) {
   const int64_t n_rows = counting.rows(e.batch);
   if (!counting.lengths) return static_cast<u64>(n_rows * e.n_steps);
@@ -31,7 +30,7 @@ u64 counted_steps(const Counting& counting, const Extents& e) {
   return steps;
 }
 
-// Blocks of 32 neurons of a batch row, from its first step to the last that counts. Rows are shared among threads.
+// Counts blocks of 32 neurons of a batch row, over the steps that count. Rows are shared among threads.
 void count_spikes(const RateLoss& op, const Launcher& launcher) {
   const Extents& e = op.extents;
   const Counting counting = counting_of(op.lengths, op.n_active);
@@ -80,7 +79,7 @@ void store_loss(const RateLoss& op, double loss) {
   to = static_cast<R>(op.add_loss ? static_cast<double>(to) + loss : loss);
 }
 
-// Up to 256 neighbouring neurons in every step and batch row.
+// Writes up to 256 neighbouring neurons in every step and batch row.
 template <class R>
 void spread(const RateLoss& op, const Rates& rates, u64 total, const Launcher& launcher) {
   constexpr int64_t width = 256;
@@ -90,7 +89,7 @@ void spread(const RateLoss& op, const Rates& rates, u64 total, const Launcher& l
   const auto* const counts = static_cast<const uint64_t*>(op.counts.data);
   const auto element = static_cast<int64_t>(bytes_of_dtype(op.grad.dtype));
   const int64_t per_row = (e.n_neurons + width - 1) / width, n_rows = counting.rows(e.batch);
-  // Tiles of one step group of 32, so that gradients are computed once for many rows.
+  // Tiles are within a group of 32 steps, so that gradients are computed once for many rows.
   const int64_t n_groups = (e.n_steps + 31) / 32;
   launcher.for_each_range(n_groups * per_row, wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {

@@ -1,5 +1,5 @@
-// The rate loss: spikes are counted, the deviations of chunks of neurons are summed, and every step of a neuron
-// receives the same gradient.
+// Spikes are counted, the deviations of chunks of neurons are summed, and every step of a neuron gets the same
+// gradient.
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ R
 
 // ---- sums and the loss ----------------------------------------------------------------------------------------------
 
-// Of the lanes of a block, by the tree of model/reduction.hpp.
+// Sums the lanes of a block by the tree of model/reduction.hpp.
 template <class A>
 __device__ __forceinline__ A tree_sum(A lane, A* lanes) {
   lanes[threadIdx.x] = lane;
@@ -63,7 +63,7 @@ __device__ __forceinline__ Rates rates_of(const RateLaunch& launch, u64 counted)
           launch.whole_layer};
 }
 
-// How many steps of batch rows count; every thread of the block must call this.
+// Counts the steps of batch rows that count; every thread of the block must call this.
 __device__ __forceinline__ u64 counted_steps(const RateLaunch& launch, u64* lanes) {
   const Extents& e = launch.extents;
   const int64_t n_rows = launch.counting.rows(e.batch);
@@ -73,7 +73,6 @@ __device__ __forceinline__ u64 counted_steps(const RateLaunch& launch, u64* lane
   return tree_sum(lane, lanes);
 }
 
-// By one thread.
 __device__ void finish(const RateLaunch& launch, u64 counted, double squares, u64 total) {
   const RateWork work(launch.work, launch.extents.n_neurons);
   work.summary[0] = counted;

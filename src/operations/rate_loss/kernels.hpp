@@ -8,11 +8,11 @@
 
 namespace synfire::cuda {
 
-// Rows of a gradient, of a step and a batch row each, that a block writes.
+// Rows of a gradient (a step and a batch row each) that a block writes.
 inline constexpr int rate_rows = 128;
 inline constexpr int rate_spread_threads = 256;
 
-// Adds to counts that are zero. A block processes a run of `run` pairs of 32 steps and a batch row.
+// Adds to counts that are zero. A block processes `run` pairs of 32 steps and a batch row.
 struct RateCountLaunch {
   core::Extents extents;
   operations::Counting counting;
@@ -24,7 +24,7 @@ struct RateCountLaunch {
   int64_t n_runs;
 };
 
-// Of what has been counted: the sums of each chunk, the loss, the gradient.
+// Reads the counts: the sums of each chunk, the loss, the gradient.
 struct RateLaunch {
   core::Extents extents;
   operations::Counting counting;

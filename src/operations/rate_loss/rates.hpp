@@ -1,4 +1,4 @@
-// The formulas of the rate loss, all in f64, and where its sums are; the same on every backend.
+// The formulas of the rate loss, in f64, and the memory of its sums; the same on every backend.
 #ifndef SYNFIRE_OPERATIONS_RATE_LOSS_RATES_HPP
 #define SYNFIRE_OPERATIONS_RATE_LOSS_RATES_HPP
 
@@ -10,7 +10,6 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Sums of each chunk of neurons, and of all; in one block of memory.
 struct RateWork {
   double* squares;  // [n_chunks]: of the deviations of a chunk's neurons
   u64* totals;      // [n_chunks]: spikes of a chunk's neurons
@@ -38,7 +37,7 @@ struct Rates {
     if (whole_layer) return static_cast<double>(total) / (static_cast<double>(n_neurons) * steps) - target;
     return static_cast<double>(count) / steps - target;
   }
-  // Of a neuron that spiked `count` times, of `total` spikes in all.
+  // For a neuron that spiked `count` times, of `total` spikes in all.
   SYNFIRE_MODEL_FN double gradient(u64 count, u64 total) const {
     return 2.0 * strength * deviation(count, total) / (static_cast<double>(n_neurons) * static_cast<double>(counted));
   }

@@ -1,4 +1,4 @@
-// Which steps and batch rows of [T, B, N] count, and the arithmetic of reductions; the same on every backend.
+// The steps and batch rows of [T, B, N] that count, and the arithmetic of reductions; the same on every backend.
 #ifndef SYNFIRE_OPERATIONS_REDUCE_COUNTING_HPP
 #define SYNFIRE_OPERATIONS_REDUCE_COUNTING_HPP
 
@@ -14,13 +14,12 @@ inline namespace SYNFIRE_MODEL_LEVEL {
 using model::u32;
 using model::u64;
 
-// Null: all of them.
 struct Counting {
   const uint32_t* lengths;   // of each batch row: how many steps count, from the first on
   const uint32_t* n_active;  // how many batch rows count, from the first on
 
   SYNFIRE_MODEL_FN int64_t rows(int64_t batch) const { return n_active && *n_active < batch ? *n_active : batch; }
-  // Of a row that counts.
+  // The steps of a row that counts.
   SYNFIRE_MODEL_FN int64_t steps(int64_t n_steps, int64_t row) const {
     return lengths && lengths[row] < n_steps ? lengths[row] : n_steps;
   }
@@ -29,8 +28,7 @@ struct Counting {
 
 // ---- the order of numbers -------------------------------------------------------------------------------------------
 
-// Whole numbers that are ordered as the numbers are: -0 is below +0, and a NaN is above everything else. 0 is none of
-// them.
+// Integers in the order of the numbers: -0 is below +0, and a NaN is above everything else. 0 is none of them.
 SYNFIRE_MODEL_FN u32 order_of(float value) {
   const u32 bits = model::bits_of(value), magnitude = bits & 0x7FFFFFFFu;
   const u32 order = bits ^ ((bits >> 31) != 0 ? 0xFFFFFFFFu : 0x80000000u);
@@ -55,7 +53,7 @@ SYNFIRE_MODEL_FN double number_of(u64 order) {
 
 // ---- results --------------------------------------------------------------------------------------------------------
 
-// A sum, of numbers in f64 or of whole numbers, divided by how many there are; nothing gives +0. Rounded to R last.
+// Divides a sum, of numbers in f64 or of integers, by their count; nothing gives +0. Rounded to R last.
 template <class R, class Sum>
 SYNFIRE_MODEL_FN R mean_of(Sum sum, int64_t count) {
   return count == 0 ? R(0) : static_cast<R>(static_cast<double>(sum) / static_cast<double>(count));

@@ -23,7 +23,7 @@ int64_t pieces(int64_t count, int64_t each) {
   return (count + each - 1) / each;
 }
 
-// Without a destination and partial results.
+// Lacks the destination and partial results.
 ReduceLaunch launch_of(Reduction reduction, Axis axis, const Extents& e, const View& source, const Counting& counting) {
   const int64_t n_columns = groups_of(axis, e) * e.n_neurons;
   return {e,

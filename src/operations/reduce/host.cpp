@@ -16,7 +16,7 @@ using host::ReduceColumns;
 
 namespace {
 
-// Elements below which the calling thread works alone; a processor does about a billion a second.
+// Below this many elements the calling thread works alone.
 constexpr int64_t reduce_parallel_threshold = 1 << 18;
 constexpr int64_t tile_width = host::reduce_columns;
 
@@ -29,7 +29,7 @@ bool has_whole_numbers(const View& view) {
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------
 
-// Up to 32 neighbouring elements of a result: a group is a batch row (over the steps) or a step (over the batch).
+// Up to 32 neighbouring elements of a result. A group is a batch row (over the steps) or a step (over the batch).
 struct Tile {
   int64_t group, neuron;
   int columns;
@@ -52,13 +52,12 @@ class Tiles {
   int64_t n_groups_, per_group_, n_neurons_;
 };
 
-// How many entries of a group are looked at: all that count, and over the batch others between them.
+// The entries of a group to look at: all that count and, over the batch, others between them.
 int64_t entries_of(const Counting& counting, Axis axis, const Extents& e, int64_t group) {
   const int64_t n_rows = counting.rows(e.batch);
   if (axis == Axis::batch) return n_rows;
   return group < n_rows ? counting.steps(e.n_steps, group) : 0;
 }
-// How many entries of a group count.
 int64_t count_of(const Counting& counting, Axis axis, const Extents& e, int64_t group) {
   const int64_t n_entries = entries_of(counting, axis, e, group);
   if (axis == Axis::steps || !counting.lengths) return n_entries;
@@ -122,7 +121,7 @@ void store_largest(const Reduce& op, const Tile& tile, const uint64_t* orders, R
   }
 }
 
-// The same columns with nothing but one entry.
+// The same columns with one entry only.
 ReduceColumns only(ReduceColumns in, int64_t entry) {
   const bool time_bits = in.dtype == SYNFIRE_DTYPE_TIME_BITS && in.steps;
   const int64_t skipped = (time_bits ? entry / 32 : entry) * in.stride;
@@ -174,7 +173,7 @@ int64_t bytes_of(const View& view) {
   return static_cast<int64_t>(bytes_of_dtype(view.dtype));
 }
 
-// What the rows of a group have in common.
+// Values that the rows of a group share.
 struct Group {
   int64_t number = -1;
   int64_t count = 0, last = -1;
@@ -187,7 +186,7 @@ void go_to(Group& group, int64_t number, const ReduceBackward& op) {
   if (op.reduction == Reduction::last) group.last = last_of(counting, op.axis, op.extents, number);
 }
 
-// The neurons of one step and batch row receive the gradients of their results, or nothing.
+// Writes the gradients of their results to the neurons of one step and batch row, or nothing.
 void spread_row(const ReduceBackward& op, const host::ReduceKernels& kernels, Group& group, int64_t step, int64_t row) {
   const Extents& e = op.extents;
   const Counting counting = counting_of(op.lengths, op.n_active);
@@ -207,7 +206,7 @@ void spread_row(const ReduceBackward& op, const host::ReduceKernels& kernels, Gr
        op.grad_source.dtype, op.grad_source.dtype == SYNFIRE_DTYPE_F64, op.accumulate, group.count, e.n_neurons});
 }
 
-// The entries that won receive the gradients of their maxima. All others are zero already, or are added to.
+// Writes the gradients of maxima to the entries that won. All others are zero already, or are added to.
 void spread_tile(const ReduceBackward& op, const host::ReduceKernels& kernels, const Tile& tile) {
   const Extents& e = op.extents;
   const bool steps = op.axis == Axis::steps;
@@ -264,7 +263,7 @@ void run(const ReduceBackward& op, Launcher& launcher) {
       Group group;
       for (int64_t row = begin; row < end; ++row) spread_row(op, kernels, group, row / e.batch, row % e.batch);
     });
-  // Whole steps are cleared, because pieces of rows that are far apart are written several times slower.
+  // Clears whole steps, because writing pieces of rows that are far apart is several times slower.
   if (!op.accumulate)
     launcher.for_each_range(e.n_steps, wants_threads(op), [&](int64_t begin, int64_t end) {
       const int64_t element = bytes_of(op.grad_source);

@@ -15,7 +15,7 @@ constexpr int width = reduce_columns;
 
 // ---- one entry ------------------------------------------------------------------------------------------------------
 
-// How a type is read: as numbers of a type V.
+// Reads a type as numbers of type V.
 template <class E, class V>
 struct Dense {
   using Value = V;
@@ -53,10 +53,9 @@ bool counts(const ReduceColumns& in, int64_t r) {
 
 // ---- sums of numbers ------------------------------------------------------------------------------------------------
 
-// Running sums, `width` apart, as many as there are entries and reduction_lanes at most.
+// Running sums, `width` apart: one per entry, at most reduction_lanes.
 using Lanes = double (*)[width];
 
-// The sum of `used` lanes; the others hold nothing.
 void join(Lanes lanes, int used, int columns, double* __restrict sums) {
   for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
     for (int lane = 0; lane < half && lane + half < used; ++lane) {
@@ -66,7 +65,7 @@ void join(Lanes lanes, int used, int columns, double* __restrict sums) {
     }
   for (int i = 0; i < columns; ++i) sums[i] = lanes[0][i];
 }
-// Lanes as join() needs them: `used` of them, or more up to the half below, are zero.
+// Clears as many lanes as join() reads.
 int clear(Lanes lanes, int64_t count) {
   const int used = count < model::reduction_lanes ? static_cast<int>(count) : model::reduction_lanes;
   for (int lane = 0; lane < (used > 0 ? used : 1); ++lane)
@@ -117,7 +116,7 @@ void sum_numbers(const ReduceColumns& in, double* sums, double* memory) {
   }
 }
 
-// ---- sums of whole numbers ------------------------------------------------------------------------------------------
+// ---- sums of integers -----------------------------------------------------------------------------------------------
 
 template <class Read>
 void sum_entries(const ReduceColumns& in, uint64_t* __restrict sums) {
@@ -163,7 +162,7 @@ void largest_order(const ReduceColumns& in, uint64_t* orders) {
   for (int i = 0; i < in.columns; ++i) orders[i] = best[i];
 }
 
-// An index of the width of an order, where it suffices, is selected in the same vector lanes.
+// An index as wide as an order, where it suffices, is selected in the same vector lanes.
 template <class Read, class Index>
 void largest_index(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
   OrderOf<Read> best[width] = {};

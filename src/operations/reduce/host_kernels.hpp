@@ -1,4 +1,4 @@
-// The host kernels of reductions: up to 32 neighbouring elements of a result at a time.
+// Reductions of up to 32 neighbouring elements of a result at a time.
 #ifndef SYNFIRE_OPERATIONS_REDUCE_HOST_KERNELS_HPP
 #define SYNFIRE_OPERATIONS_REDUCE_HOST_KERNELS_HPP
 
@@ -12,7 +12,7 @@ namespace synfire::host {
 
 inline constexpr int reduce_columns = 32;
 
-// Entries to reduce, each of up to 32 neighbouring neurons: one entry for each step, or for each batch row.
+// Entries to reduce, one for each step or batch row; each has up to 32 neighbouring neurons.
 struct ReduceColumns {
   const void* data;  // of the first entry and neuron
   int32_t dtype;
@@ -37,17 +37,17 @@ struct SpreadRow {
 };
 
 struct ReduceKernels {
-  // Sums of numbers in f64, in the order of model/reduction.hpp. `lanes` has room for reduce_lanes() numbers.
+  // Sums numbers in f64, in the order of model/reduction.hpp. `lanes` has room for reduce_lanes() numbers.
   void (*sum_numbers)(const ReduceColumns& in, double* sums, double* lanes);
-  // Sums of whole numbers and of spikes.
+  // Sums integers and spikes.
   void (*sum_whole)(const ReduceColumns& in, uint64_t* sums);
-  // The largest, as operations::order_of() orders them, and their indices unless null: -1 where no entry counts.
+  // Finds the largest, as operations::order_of() orders them, and their indices unless null: -1 if no entry counts.
   void (*largest)(const ReduceColumns& in, uint64_t* orders, int64_t* indices);
   void (*spread)(const SpreadRow& row);
 };
 SYNFIRE_LEVEL_TABLES(ReduceKernels, reduce_kernels)
 
-// The running sums of one chunk of up to `count` entries and, with several chunks, those of the chunks behind them.
+// The running sums of one chunk of up to `count` entries and, with several chunks, those of the chunks after it.
 constexpr int64_t reduce_lanes(int64_t count) {
   constexpr int64_t chunk = model::reduction_chunk, lanes = model::reduction_lanes;
   const int64_t n_chunks = (count + chunk - 1) / chunk;

@@ -1,5 +1,5 @@
 // Reductions and their gradients. Lane i of a warp has column i of a tile; the eight warps of a block share the
-// entries, which are far apart in memory, while neighbouring columns are adjacent.
+// entries, which are far apart in memory.
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
@@ -42,7 +42,7 @@ __device__ __forceinline__ Column column_of(const Extents& e, int64_t tile, int6
   return at;
 }
 
-// How many entries of a group are looked at: all that count, and over the batch others between them.
+// The entries of a group to look at: all that count and, over the batch, others between them.
 __device__ __forceinline__ int64_t entries_of(const Counting& counting, bool steps, const Extents& e,
                                               const Column& at) {
   if (!at.exists) return 0;
@@ -53,7 +53,6 @@ __device__ __forceinline__ int64_t entries_of(const Counting& counting, bool ste
 __device__ __forceinline__ bool counts(const Counting& counting, bool steps, const Column& at, int64_t entry) {
   return steps || counting.counts(at.group, entry);
 }
-// How many entries of a group count.
 __device__ __forceinline__ int64_t count_of(const Counting& counting, bool steps, const Extents& e, const Column& at) {
   const int64_t n_entries = entries_of(counting, steps, e, at);
   if (steps || !counting.lengths) return n_entries;
@@ -141,7 +140,6 @@ struct Entries<TimeBits> {
     return first[i * stride] & (steps >= 32 ? 0xFFFFFFFFu : (1u << steps) - 1);
   }
 };
-// The partial results of a column.
 template <class P>
 struct Partials {
   using Value = P;
@@ -155,7 +153,7 @@ struct Partials {
 
 // ---- the three kinds of accumulation --------------------------------------------------------------------------------
 
-// By a binary tree. The recursion keeps the array in registers.
+// Joins by a binary tree. The recursion keeps the array in registers.
 template <int Count, class A, class Join>
 __device__ __forceinline__ A tree(A (&values)[Count], Join join) {
   if constexpr (Count == 1) {
@@ -167,7 +165,7 @@ __device__ __forceinline__ A tree(A (&values)[Count], Join join) {
     return tree(halves, join);
   }
 }
-// Of the warps of a block, joined in a fixed order; valid in warp 0.
+// Joins the warps of a block in a fixed order; valid in warp 0.
 template <class A, class Join>
 __device__ __forceinline__ A join_warps(A mine, A (*shared)[32], Join join) {
   shared[warp()][lane()] = mine;

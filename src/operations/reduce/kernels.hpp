@@ -20,18 +20,18 @@ struct ReduceLaunch {
   int32_t reduction;  // one of SYNFIRE_REDUCE_*
   bool steps;         // over the steps
   bool wide;          // the result is f64
-  bool whole;         // the source holds whole numbers or spikes
+  bool whole;         // the source holds integers or spikes
   const void* source;
   int64_t pitch;  // of the source: elements or words from one step, or 32 steps, to the next
   void* destination;
   int64_t group_pitch;  // of the destination
-  uint64_t* partials;   // [n_chunks, n_columns] of f64, sums of whole numbers or orders; null: a single chunk
+  uint64_t* partials;   // [n_chunks, n_columns] of f64, sums of integers or orders; null: a single chunk
   int64_t n_columns;    // elements of the result
   int64_t n_tiles;      // of 32 columns
   int64_t n_chunks;     // of model::reduction_chunk entries
 };
 
-// Where the first of the largest entries is, or -1.
+// The index of the first of the largest entries, or -1.
 struct WinnersLaunch {
   ReduceLaunch of;
   int64_t* winners;  // [n_columns]
@@ -52,9 +52,8 @@ struct SpreadLaunch {
   int64_t n_chunks;  // of spread_chunk entries
 };
 
-// Sums (also for means) or maxima (also for last values) of a source of this type: of each chunk, or the result.
+// Sums (for means too) or maxima (for last values too) of a source of this type: of each chunk, or the result.
 const void* reduce_kernel(int32_t dtype, bool largest);
-// The result, from the partials.
 const void* join_kernel(bool whole, bool largest);
 const void* winners_kernel(int32_t dtype);
 const void* spread_kernel(int32_t dtype);

@@ -60,7 +60,7 @@ View reduced_view(const Buffer& buffer, const char* name, Axis axis, const Exten
   return stepped(buffer, name, {rows, e.n_neurons}, text, on_host);
 }
 
-// f64 goes with f64 only; whole numbers and spikes go with either type.
+// f64 goes with f64 only; integers and spikes go with either type.
 void check_types(const Buffer& numbers, const char* name, const Buffer& reduced, const char* reduced_name) {
   if (is_whole(numbers.dtype())) return;
   if ((numbers.dtype() == SYNFIRE_DTYPE_F64) != (reduced.dtype() == SYNFIRE_DTYPE_F64))

@@ -101,7 +101,7 @@ struct ReduceBackwardRequest {
 core::OperationList reduce(const ReduceRequest& request, bool on_host);
 core::OperationList reduce_backward(const ReduceBackwardRequest& request, bool on_host);
 
-// The two buffers that say what counts; absent if null.
+// A buffer of lengths or of n_active; absent if null.
 View lengths_view(const core::Buffer* buffer, const core::Extents& extents, bool on_host);
 View n_active_view(const core::Buffer* buffer, bool on_host);
 // A gradient [T, B, N] in f32, f64, f16 or bf16.

@@ -37,7 +37,6 @@ std::vector<int64_t> counted(const Counting& counting, bool steps, const Extents
   return entries;
 }
 
-// A number as f64, and its place in the order of its type.
 struct Entry {
   double number;
   uint64_t order;
@@ -97,7 +96,7 @@ void store_order(const ReduceLaunch& launch, const Column& at, uint64_t order) {
   else
     store(launch, at, static_cast<double>(operations::number_of(static_cast<model::u32>(order))));
 }
-// Whole sums become an f32 in one rounding.
+// Integer sums become an f32 in one rounding.
 template <class Sum>
 void store_sum(const ReduceLaunch& launch, const Column& at, Sum sum) {
   if (launch.reduction == SYNFIRE_REDUCE_MEAN) {

@@ -12,7 +12,8 @@ using namespace synfire::cuda;
 
 namespace {
 
-// Elements up to which one block writes the count itself, so that it need not be cleared by a kernel before: a frame.
+// Up to this many elements, such as a frame, one block writes the count itself, so that no kernel has to clear it
+// first.
 constexpr int64_t one_block_elements = int64_t{8} * threads_per_block;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which bits are those of a finite number, for host code, kernel and twin: no arithmetic, which could trap on a NaN.
+// The bits of finite numbers, for host code, kernel and twin: arithmetic could trap on a NaN.
 #ifndef SYNFIRE_OPERATIONS_REPLACE_NONFINITE_FINITE_HPP
 #define SYNFIRE_OPERATIONS_REPLACE_NONFINITE_FINITE_HPP
 
@@ -10,7 +10,7 @@
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// The bits of the exponent of a type of numbers: all of them are set in what is not finite, and in nothing else.
+// The bits of the exponent of a type of numbers. All are set in numbers that are not finite, and only there.
 SYNFIRE_MODEL_FN uint64_t exponent_bits(int32_t dtype) {
   switch (dtype) {
     case SYNFIRE_DTYPE_F64:

@@ -12,10 +12,10 @@ using namespace synfire::core;
 
 namespace {
 
-// Elements below which the calling thread works alone; a processor does about a billion a second.
+// Below this many elements the calling thread works alone.
 constexpr int64_t parallel_elements = 1 << 18;
 
-// One step's elements or fewer. Returns how many were replaced.
+// Replaces within one step. Returns how many were replaced.
 template <class Word>
 uint64_t replace(const Word* from, Word* to, int64_t n, Word exponent) {
   uint64_t count = 0;

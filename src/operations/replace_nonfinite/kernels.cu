@@ -1,4 +1,4 @@
-// Each thread copies elements one by one and counts what it replaces; each block adds its count once.
+// Each thread copies elements one by one and counts the replaced ones; each block adds its count once.
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
@@ -10,7 +10,6 @@ using operations::ReplaceNonfiniteArguments;
 
 constexpr int warp = 32, n_warps = threads_per_block / warp;
 
-// The sum over the block, in its first thread.
 __device__ __forceinline__ unsigned long long block_sum(unsigned long long value) {
   __shared__ unsigned long long sums[n_warps];
   const int lane = static_cast<int>(threadIdx.x) % warp, index = static_cast<int>(threadIdx.x) / warp;

@@ -11,7 +11,7 @@ struct ReplaceNonfiniteLaunch {
   bool adds;  // to what is in the count: there are several blocks, or the caller wants it
 };
 
-// For elements of 2, 4 or 8 bytes, over elements.
+// For elements of 2, 4 or 8 bytes.
 const void* replace_nonfinite_kernel(int element_bytes);
 
 }  // namespace synfire::cuda

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads_per_block) shuffle(const __grid_consta
     launch.indices[i] = operations::batch_index(launch.rules, place, keys, static_cast<uint32_t>(i));
   if (launch.n_active && blockIdx.x == 0 && threadIdx.x == 0) *launch.n_active = place.n_active;
   if (!launch.offset_set) return;
-  // The last block to arrive advances the offset for the next replay, because nobody reads it any more.
+  // The last block to arrive advances the offset, because nobody reads it any more.
   __syncthreads();
   if (threadIdx.x != 0) return;
   __threadfence();

@@ -1,5 +1,5 @@
-// The rows of a batch: a permutation of a data set for each epoch, of which any element can be computed on its own. The
-// same text on every backend. synfire_shuffle_desc documents the numbers; changing them changes everybody's training.
+// The rows of a batch: a permutation of a data set for each epoch, any element of which can be computed on its own. The
+// same on every backend. synfire_shuffle_desc documents the numbers; changing them changes everybody's training.
 #ifndef SYNFIRE_OPERATIONS_SHUFFLE_PERMUTATION_HPP
 #define SYNFIRE_OPERATIONS_SHUFFLE_PERMUTATION_HPP
 
@@ -19,8 +19,8 @@ struct ShuffleRules {
   uint32_t batch;      // rows of a full batch
   uint32_t n_batches;  // of an epoch
   bool in_order;
-  // The sides of the grid on which rows are permuted: n_columns is even, and the product is the smallest such multiple
-  // that is not less than n_rows.
+  // The grid on which rows are permuted: n_columns is even, and n_columns * n_lines is the smallest multiple of it that
+  // is not less than n_rows.
   uint32_t n_columns, n_lines;
 };
 
@@ -56,13 +56,13 @@ SYNFIRE_MODEL_FN uint32_t lines_of(uint32_t n_rows, uint32_t n_columns) {
 // rows has its share to 0.5 %, with 24 to 5 % (exact, for ideal amounts).
 inline constexpr int shuffle_rounds = 32;
 
-// Words 4i to 4i + 3 of an epoch's keys, one for each round. The second word of the counter, "shuf", makes them others
-// than those of an encoding with the same seed.
+// Words 4i to 4i + 3 of an epoch's keys, one for each round. The second word of the counter, "shuf", separates them
+// from those of an encoding with the same seed.
 SYNFIRE_MODEL_FN Words4 shuffle_keys(uint64_t seed, uint64_t epoch, uint32_t i) {
   return philox({{i, 0x66756873u, static_cast<uint32_t>(epoch), static_cast<uint32_t>(epoch >> 32)}}, seed);
 }
 
-// A whole number below `limit`: lowbias32, a bijection of 32 bits by C. Wellons, whose result is scaled.
+// An integer below `limit`: lowbias32, a bijection of 32 bits by C. Wellons, whose result is scaled.
 SYNFIRE_MODEL_FN uint32_t shuffle_amount(uint32_t other, uint32_t key, uint32_t limit) {
   uint32_t x = other * 0x9E3779B9u + key;
   x = (x ^ x >> 16) * 0x7FEB352Du;
@@ -88,7 +88,7 @@ SYNFIRE_MODEL_FN uint32_t shuffled_row(const ShuffleRules& rules, const uint32_t
   return position;
 }
 
-// Index i of a batch. Those beyond n_active are 0, a row that exists.
+// Index i of a batch; beyond n_active it is 0, a row that exists.
 SYNFIRE_MODEL_FN uint32_t batch_index(const ShuffleRules& rules, const BatchPlace& place, const uint32_t* keys,
                                       uint32_t i) {
   if (i >= place.n_active) return 0;

@@ -40,7 +40,7 @@ struct ShuffleRequest {
   uint64_t seed;
   uint64_t offset;
 };
-// Both throw INVALID_ARGUMENT. In a graph "seed" and "offset" may change between replays.
+// Both throw INVALID_ARGUMENT. "seed" and "offset" of a graph may change between replays.
 core::OperationList shuffle(const ShuffleRequest& request, bool on_host);
 void record_shuffle(core::Graph& graph, const ShuffleRequest& request);
 

@@ -1,5 +1,5 @@
-// Spikes [T, B, N] as the code of either backend takes them, whatever their format. Dense elements are read as unsigned
-// integers of their size, so that the floating-point environment does not affect what is zero.
+// Spikes [T, B, N] in any format, as kernels and host code take them. Dense elements are read as unsigned integers, so
+// that the floating-point environment does not affect what is zero.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_ARRAYS_HPP
 
@@ -15,7 +15,7 @@ struct SpikeArray {
   void* data;
   int64_t pitch;       // elements (words) from one step (from 32 steps) to the next
   uint64_t magnitude;  // dense: an element is a spike if any of these bits is set; all bits but the sign
-  uint64_t one;        // dense: what a spike is written as
+  uint64_t one;        // dense: the bits of a written spike
 };
 
 }  // namespace synfire::operations

@@ -1,4 +1,4 @@
-// Spikes on a GPU: a warp holds 32 steps of 32 neurons time-packed, lane i has the word of neuron i, bit t is step t.
+// Spikes on a GPU: a warp holds 32 steps of 32 neurons time-packed; lane i has the word of neuron i, bit t is step t.
 // Every format is read into such words and written from them, by blocks of spike_threads.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
@@ -33,7 +33,7 @@ __device__ __forceinline__ Place place(const Extents& e, int64_t group, int64_t 
   return at;
 }
 
-// Bit j of lane i goes to bit i of lane j: swaps ever smaller squares off the diagonal.
+// Bit j of lane i goes to bit i of lane j, by swapping ever smaller squares off the diagonal.
 __device__ __forceinline__ uint32_t transposed(uint32_t word) {
   uint32_t mask = 0x0000FFFF;
 #pragma unroll
@@ -49,7 +49,7 @@ __device__ __forceinline__ uint32_t transposed(uint32_t word) {
 // ---- reading and writing one format ---------------------------------------------------------------------------------
 
 // Neuron-packed words of a tile pass through shared memory, where a thread has word i mod 8 of step i / 8: a row's
-// words are read and written together. The last column keeps a warp's reads in different banks.
+// words are accessed together. The last column keeps a warp's reads in different banks.
 struct BitsTile {
   uint32_t words[32][words_per_tile + 1];
 };

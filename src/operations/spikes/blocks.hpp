@@ -1,5 +1,5 @@
-// Spikes on the host are processed in square blocks of 32 steps by 32 neurons, stored time-packed: one word per neuron,
-// bit t is the block's step t. Every format is read into such a block and written from one.
+// Spikes on the host are processed in blocks of 32 steps by 32 neurons, time-packed: one word per neuron, bit t is step
+// t of the block. Every format is read into such a block and written from one.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 
@@ -17,7 +17,6 @@ struct Block {
   uint32_t words[32];
 };
 
-// The position of a block, and how much of it exists.
 struct Place {
   int64_t step, row, neuron;  // the first ones; row is a batch row
   int steps, neurons;
@@ -42,7 +41,7 @@ class Blocks {
   int64_t per_row_, columns_;
 };
 
-// Bit j of word i goes to bit i of word j: swaps ever smaller squares off the diagonal.
+// Bit j of word i goes to bit i of word j, by swapping ever smaller squares off the diagonal.
 inline void transpose(Block& block) {
   uint32_t mask = 0x0000FFFF;
   for (uint32_t half = 16; half > 0; half /= 2, mask ^= mask << half)

@@ -28,7 +28,6 @@ void enqueue(const ConvertSpikes& op, Launcher& launcher) {
                   ConvertSpikesLaunch{e, n_tiles, spikes_of(op.source), spikes_of(op.destination)});
 }
 
-// The kernel adds: counts are cleared first.
 void enqueue(const CountSpikes& op, Launcher& launcher) {
   enqueue(Fill{op.counts, 0}, launcher);
   const Extents& e = op.extents;

@@ -15,12 +15,12 @@ using host::Launcher;
 
 namespace {
 
-// Spikes below which the calling thread works alone: a block takes a few hundred nanoseconds.
+// Below this many spikes the calling thread works alone: a block takes a few hundred nanoseconds.
 constexpr int64_t spikes_parallel_threshold = 1 << 21;
 
 // ---- counts ---------------------------------------------------------------------------------------------------------
 
-// Columns of blocks, from the first step to the last: no two threads count the same neuron.
+// Columns of blocks over all steps: no two threads count the same neuron.
 template <class C>
 void count_neurons(const CountSpikes& op, const SpikeArray& spikes, SpikeStorage storage, const Launcher& launcher) {
   const Blocks blocks(op.extents);

@@ -1,4 +1,4 @@
-// Conversions and counts of spikes. All arithmetic is on whole numbers, so the order of additions does not matter.
+// Conversions and counts of spikes. All arithmetic is on integers, so the order of additions does not matter.
 #include "kernels.hpp"
 
 #include "blocks.cuh"
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ C
   C* const counts = static_cast<C*>(launch.counts);
   const int64_t per_row = row_tiles(e), groups = (e.n_steps + 31) / 32;
   const bool neurons = launch.kind == SYNFIRE_COUNT_PER_NEURON, steps = launch.kind == SYNFIRE_COUNT_PER_STEP;
-  // A run goes along the groups of steps or along the tiles of a row; the other index is fixed.
+  // A run goes along the groups of steps or the tiles of a row; the other index is fixed.
   const int64_t length = neurons ? groups : per_row;
   const int64_t runs_per_line = (length + launch.run - 1) / launch.run;
   C sum = 0;

@@ -8,14 +8,11 @@
 
 namespace synfire::cuda {
 
-// Bytes to bits in 36.8 us, with 128 in 42.4; counts per neuron in 22.4 us, with 128 in 23.3, with 512 in 24.4 (H200,
-// N = 2,097,152, T = 32).
 inline constexpr int spike_threads = 256;
 // A warp works on 32 steps of 32 neurons; a block's warps are adjacent in one batch row, so that eight words of
 // neuron-packed spikes fill a sector of 32 bytes.
 inline constexpr int words_per_tile = spike_threads / 32;
 
-// Groups of 32 time steps.
 inline int64_t step_groups(const core::Extents& e) {
   return (e.n_steps + 31) / 32;
 }
@@ -41,7 +38,6 @@ struct CountSpikesLaunch {
 };
 
 const void* convert_spikes_kernel(operations::SpikeStorage from, operations::SpikeStorage to);
-// C is uint32_t or uint64_t.
 template <class C>
 const void* count_spikes_kernel(operations::SpikeStorage storage);
 

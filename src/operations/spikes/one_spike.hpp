@@ -1,4 +1,4 @@
-// Spikes of any format, one at a time: for the host twins of kernels.
+// Spikes of any format, one at a time, for the twins of kernels.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_ONE_SPIKE_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_ONE_SPIKE_HPP
 

@@ -1,4 +1,4 @@
-// Processes one spike at a time instead of blocks.
+// One spike at a time.
 #include "kernels.hpp"
 #include "one_spike.hpp"
 

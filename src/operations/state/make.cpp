@@ -71,7 +71,7 @@ View values(const Layer& layer, RowRange rows, const Buffer& buffer) {
 
 // ---- snapshots ------------------------------------------------------------------------------------------------------
 
-// The first bytes of a snapshot, little-endian. The layout is a hash of everything in which two states must agree.
+// The first bytes of a snapshot, little-endian. The layout is a hash of everything that two states must share.
 struct SnapshotHeader {
   char magic[8];
   uint32_t version;
@@ -90,7 +90,7 @@ static_assert(sizeof(SnapshotHeader) == 96 && sizeof(SnapshotHeader) % 8 == 0);
 constexpr char magic[8] = {'S', 'Y', 'N', 'F', 'S', 'N', 'A', 'P'};
 constexpr uint32_t snapshot_version = 1;
 
-// FNV-1a over words: every round is a bijection, so changing a single word changes the sum.
+// FNV-1a over words. Every round is a bijection, so changing one word changes the sum.
 class Hash {
  public:
   void add(uint64_t word) { value_ = (value_ ^ word) * 0x100000001B3u; }

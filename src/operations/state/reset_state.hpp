@@ -1,5 +1,5 @@
-// V = v_reset (hard) or 0 (soft), from the parameters on the device; further variables 0: of batch rows first_row to
-// first_row + n_rows, or of those among them whose byte in the mask [B] is not 0.
+// V = v_reset (hard) or 0 (soft), from the parameters on the device, and further variables 0: of n_rows batch rows from
+// first_row on, or of those among them whose byte in the mask [B] is not 0.
 #ifndef SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 #define SYNFIRE_OPERATIONS_STATE_RESET_STATE_HPP
 

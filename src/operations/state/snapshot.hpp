@@ -1,5 +1,5 @@
-// The parts of snapshots in a graph beside copies: an operation that writes a header, and a copy that runs only if the
-// header matches.
+// Snapshots in a graph need, besides copies, an operation that writes a header, and a copy that runs only if it
+// matches.
 #ifndef SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 #define SYNFIRE_OPERATIONS_STATE_SNAPSHOT_HPP
 
@@ -9,7 +9,6 @@
 
 namespace synfire::operations {
 
-// A few bytes that are part of the operation.
 struct WriteBytes {
   View destination;
   std::array<unsigned char, 128> bytes;

@@ -1,6 +1,5 @@
-// Operations on the state of layers, all on a range of the batch: reset (also by a mask), copies to and from buffers,
-// from layer to layer, snapshots in memory of the host or in a buffer. The requests of callers, and the checked
-// operations.
+// Operations on the state of layers, on a range of the batch: reset (also by a mask), copies to and from buffers and
+// between layers, snapshots in memory of the host or in a buffer.
 #ifndef SYNFIRE_OPERATIONS_STATE_STATE_HPP
 #define SYNFIRE_OPERATIONS_STATE_STATE_HPP
 
@@ -29,10 +28,9 @@ OperationList write_rows(Layer& layer, const char* name, RowRange rows, Buffer& 
 OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row);
 // A snapshot is a header that describes it, then V (and W) of the rows.
 OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination);
-// Leaves the state unchanged if the buffer does not begin with a matching header.
 OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source);
 
-// The same with host memory: runs now, after all work on the device's own stream, and blocks.
+// Snapshots in host memory. They run now, after all work on the device's own stream, and block.
 uint64_t snapshot_bytes(const Layer& layer, RowRange rows);
 void take_snapshot(Layer& layer, RowRange rows, void* data);
 void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes);

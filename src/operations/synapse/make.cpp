@@ -7,8 +7,6 @@
 #include <operations/reduce/reduce.hpp>
 #include <operations/spikes/spike_views.hpp>
 
-#include <iterator>
-
 namespace synfire::operations {
 
 using namespace synfire::core;
@@ -58,10 +56,6 @@ Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale,
 
 Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
   return checked_extents({n_steps, batch, synapse.n_inputs()});
-}
-
-void append(OperationList& to, OperationList&& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 }  // namespace

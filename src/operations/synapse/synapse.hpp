@@ -7,6 +7,8 @@
 #include <graph/graph.hpp>
 #include <synapses/synapse.hpp>
 
+#include <iterator>
+
 namespace synfire::operations {
 
 struct SynapseForwardRequest {
@@ -34,6 +36,11 @@ core::View synapse_input(const core::Synapse& synapse, const core::Buffer& buffe
 // [T, B, K] in the type of the synapse.
 core::View synapse_input_gradient(const core::Synapse& synapse, const core::Buffer& buffer, const char* name,
                                   int64_t n_steps, int64_t batch, bool on_host);
+
+// The entries of a pass, one after the other.
+inline void append(core::OperationList& to, core::OperationList&& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
 
 }  // namespace synfire::operations
 

@@ -1,0 +1,46 @@
+// Arrays of rows that the stages of a network need of a data set, and their shapes.
+#ifndef SYNFIRE_NETWORK_DATA_NEEDS_HPP
+#define SYNFIRE_NETWORK_DATA_NEEDS_HPP
+
+#include <base/buffer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace synfire::network {
+
+using core::Buffer;
+using core::Ref;
+
+// One row of an array: `n_steps` steps of `width` elements, which packed formats store in fewer words.
+struct RowShape {
+  int32_t dtype;
+  int64_t n_steps, width;
+  bool has_lengths = false;  // its steps are those of the network, of which a row may have fewer
+
+  int64_t stored_steps() const noexcept { return dtype == SYNFIRE_DTYPE_TIME_BITS ? (n_steps + 31) / 32 : n_steps; }
+  int64_t stored_width() const noexcept { return dtype == SYNFIRE_DTYPE_BITS ? (width + 31) / 32 : width; }
+  uint64_t bytes() const noexcept;  // of a row; checked when the design was
+};
+
+enum class DataRole : int32_t { inputs, labels, targets, lengths, sample_weights };
+const char* name_of(DataRole role) noexcept;
+
+// An array that a stage needs. Lengths and sample weights belong to the rows, not to a stage, and may be absent.
+struct DataNeed {
+  size_t stage;
+  DataRole role;  // inputs, labels or targets
+  RowShape row;
+  bool pinned = false;  // a GPU reads the data set from page-locked memory
+};
+
+// The caller's arrays; null where they are not given.
+struct DataArrays {
+  Buffer *inputs, *labels, *targets, *lengths, *sample_weights;
+
+  Buffer* of(DataRole role) const noexcept;
+};
+
+}  // namespace synfire::network
+
+#endif

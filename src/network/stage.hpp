@@ -1,0 +1,96 @@
+// A stage of a network's design: its name, its values, and what it reads. Its kind (stage_kind.hpp) says what they
+// mean.
+#ifndef SYNFIRE_NETWORK_STAGE_HPP
+#define SYNFIRE_NETWORK_STAGE_HPP
+
+#include "stage_value.hpp"
+
+#include <base/flow.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace synfire::network {
+
+class StageKind;
+
+// A place where a stage is read: its output (the spikes of neurons), or the V of neurons.
+enum class Port : int32_t { output, v };
+inline constexpr size_t n_ports = 2;
+
+// An input of a stage. Without a delay, it comes from a stage before.
+struct Edge {
+  uint32_t from;  // a stage
+  Port port = Port::output;
+  int32_t delay = 0;  // in steps
+
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+
+// Settings that are no numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
+struct StageSettings {
+  virtual ~StageSettings() = default;
+  virtual std::unique_ptr<StageSettings> copy() const = 0;
+};
+template <class Settings>
+struct SettingsOf : StageSettings {
+  std::unique_ptr<StageSettings> copy() const override {
+    return std::make_unique<Settings>(static_cast<const Settings&>(*this));
+  }
+};
+
+struct Stage {
+  const StageKind* kind = nullptr;
+  std::string name = {};
+  std::unique_ptr<StageSettings> settings = {};  // null: the kind has none
+  std::vector<Edge> inputs = {};
+  core::Flow output = {};  // without channels: it hands nothing on
+  uint64_t seed = 0;
+  bool seed_is_set = false;         // by the caller; otherwise a file may bring another one
+  std::vector<double> values = {};  // one for each row of the kind's values
+
+  Stage() = default;
+  Stage(const Stage& other)
+      : kind(other.kind),
+        name(other.name),
+        settings(other.settings ? other.settings->copy() : nullptr),
+        inputs(other.inputs),
+        output(other.output),
+        seed(other.seed),
+        seed_is_set(other.seed_is_set),
+        values(other.values) {}
+  Stage(Stage&&) noexcept = default;
+  Stage& operator=(const Stage& other) { return *this = Stage(other); }
+  Stage& operator=(Stage&&) noexcept = default;
+  ~Stage() = default;
+
+  int64_t width() const noexcept { return output.n_features(); }
+  template <class Settings>
+  const Settings& as() const noexcept {
+    return static_cast<const Settings&>(*settings);
+  }
+  template <class Settings>
+  Settings& as() noexcept {
+    return static_cast<Settings&>(*settings);
+  }
+
+  // A value of the kind's table, by its name.
+  double value(std::string_view wanted) const;
+  int32_t whole(std::string_view of) const { return static_cast<int32_t>(value(of)); }
+  bool flag(std::string_view of) const { return value(of) != 0; }
+  // Null: the kind has no value of this name.
+  const ValueSpec* find_spec(std::string_view wanted) const noexcept;
+  double& at(const ValueSpec& spec) noexcept;
+  double at(const ValueSpec& spec) const noexcept;
+};
+
+// Throws INVALID_ARGUMENT unless the stage may have this value.
+void check_value(const Stage& stage, const ValueSpec& spec, double value);
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,153 @@
+// A kind of stage: what a design, its file and its pictures know of it. stages/<kind>.cpp has the one object of each
+// kind, and stages/kinds.cpp lists them. Nothing else names a kind.
+#ifndef SYNFIRE_NETWORK_STAGE_KIND_HPP
+#define SYNFIRE_NETWORK_STAGE_KIND_HPP
+
+#include "data_needs.hpp"
+#include "stage.hpp"
+
+#include <files/safetensors_file.hpp>
+#include <files/safetensors_writer.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace synfire::core {
+class Context;
+}  // namespace synfire::core
+
+namespace synfire::network {
+
+class DataFinder;
+class Design;
+class StageMaker;
+class StageParts;
+class StageView;
+class WordReader;
+struct NetworkRules;
+struct StageWords;
+
+// Kinds of what edges carry. A stage may read another if that one makes a signal that this one reads.
+namespace signal {
+enum : uint32_t {
+  input = 1,      // what a network gets: spikes or values
+  spikes = 2,     // of neurons
+  v = 4,          // of neurons
+  masked = 8,     // input or spikes, with a mask of what counts
+  product = 16,   // X of neurons
+  readout = 32,   // of the steps of spikes or V
+  objective = 64  // what training minimises
+};
+}  // namespace signal
+
+// The part of a kind in the network as a whole.
+enum class Role : int32_t {
+  none,
+  scores,  // it compares with a data set: the network can be evaluated
+  trains   // it changes what is learnt: the network can be trained
+};
+inline constexpr size_t n_roles = 3;
+
+// An array that inference writes.
+struct StageOutput {
+  Port port;
+  RowShape row;
+};
+
+// When a stage draws random numbers.
+enum class Draws { never, in_training, always };
+
+struct KindTraits {
+  const char* name;  // "synapse"
+  const char* noun;  // "a synapse"
+  std::span<const ValueSpec> values = {};
+  uint32_t reads = 0;  // signals; 0: it reads nothing
+  uint32_t makes = 0;
+  uint32_t most_inputs = 1;
+  bool one_reader = false;   // no operation adds to the gradient of its output
+  bool can_end = false;      // nothing needs to read it
+  bool of_training = false;  // inference does without it, and so may a network that loads a file
+  Role role = Role::none;
+};
+
+class StageKind {
+ public:
+  const KindTraits traits;
+
+  StageKind(const StageKind&) = delete;
+  StageKind& operator=(const StageKind&) = delete;
+
+  // ---- the design; functions throw INVALID_ARGUMENT or OUT_OF_MEMORY
+
+  // A new stage: checks its settings, and gives it the initial values that depend on them.
+  virtual void begin(const NetworkRules&, Stage&) const {}
+  // The shape of the output. The stage has its inputs.
+  virtual core::Flow shape(const StageView& stage) const = 0;
+  // Settings or values have changed: brings up to date what is kept of them.
+  virtual void settle(Stage&) const {}
+  virtual void check(const StageView& stage) const = 0;
+  // Checks a stage from a file or from another design, also for what check() takes for granted.
+  virtual void check_copy(const StageView& stage) const { check(stage); }
+  // The signals that this stage makes, and if it makes fewer than its kind, why.
+  virtual uint32_t makes(const Stage&) const { return traits.makes; }
+  virtual const char* why_not(const Stage&) const { return ""; }
+  // Numbers that the stage has beside the kind's values, by name.
+  virtual std::vector<std::string> further_names(const StageView&) const { return {}; }
+  virtual bool has_further(const StageView&, std::string_view /*name*/) const { return false; }
+  virtual void set_further(const StageView&, Stage& /*changed*/, const char* /*name*/, double) const {}
+  virtual double get_further(const StageView&, const char* /*name*/) const { return 0; }
+  // The network is built.
+  virtual void built(Stage&) const noexcept {}
+  // Takes what may change from the stage of a file, beside the kind's values.
+  virtual void take_changes(Stage&, const Stage& /*from*/) const {}
+
+  // ---- what the network must know of a stage
+  virtual Draws draws(const Stage&) const { return Draws::never; }
+  // Its output is the array that it reads; what it makes of it is for its readers.
+  virtual bool hands_on(const Stage&) const { return false; }
+  // It reads numbers of the network's type, also if these are spikes.
+  virtual bool reads_numbers(const Stage&) const { return false; }
+  // An optimizer changes something of it.
+  virtual bool learns(const Stage&) const { return false; }
+  // It writes a gradient of its own output, or of what it reads, without a reader that does.
+  virtual bool begins_gradient(const Stage&) const { return false; }
+  // The output of inference if nothing but training reads the stage.
+  virtual std::optional<StageOutput> output(const StageView&) const { return std::nullopt; }
+
+  // ---- the summary
+  virtual std::string describe(const Stage& stage) const = 0;
+  virtual std::string shape_text(const StageView& view) const;
+  virtual int64_t n_learnt(const StageView&) const { return 0; }
+
+  // ---- data sets
+  virtual void list_data(const StageView&, std::vector<DataNeed>&) const {}
+  // Throws INVALID_ARGUMENT if arrays are missing, or given and not needed.
+  virtual void check_given(const StageView&, const DataArrays&) const {}
+  // Throws INVALID_ARGUMENT for the first element that cannot be meant.
+  virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
+
+  // ---- files
+  virtual void write(const Stage& stage, StageWords& words) const = 0;
+  virtual void read(Stage& stage, WordReader& words, const core::Context& context) const = 0;
+  // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
+  virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
+  virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}
+  // Both throw INVALID_ARGUMENT with the first difference (stage_difference.hpp): in what chooses a kind, then in the
+  // rest that no value says. What only training uses counts if the network here can be trained.
+  virtual void compare_choice(const Stage& /*here*/, const Stage& /*there*/) const {}
+  virtual void compare_rest(const Stage& /*here*/, const Stage& /*there*/, bool /*is_trained*/) const {}
+
+  // ---- parts
+  virtual std::unique_ptr<StageParts> make(StageMaker& maker) const = 0;
+
+ protected:
+  explicit constexpr StageKind(const KindTraits& its) : traits(its) {}
+  ~StageKind() = default;
+};
+
+}  // namespace synfire::network
+
+#endif

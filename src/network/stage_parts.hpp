@@ -1,0 +1,127 @@
+// The parts of a stage in a network that is built: objects and arrays, and how a graph records them. Each kind derives
+// its own from StageParts, in stages/<kind>.cpp.
+#ifndef SYNFIRE_NETWORK_STAGE_PARTS_HPP
+#define SYNFIRE_NETWORK_STAGE_PARTS_HPP
+
+#include "design.hpp"
+
+#include <base/buffer.hpp>
+#include <base/function_ref.hpp>
+#include <graph/operation.hpp>
+#include <operations/optimizer/optimizer.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace synfire::operations {
+struct BackwardRequest;
+struct ForwardRequest;
+}  // namespace synfire::operations
+
+namespace synfire::network {
+
+class StageRecorder;
+struct StateArrays;
+
+// The mask of what a dropout keeps in each row, and the factor on the product. Null: it keeps all, and there is none.
+struct Kept {
+  Buffer* mask = nullptr;
+  Buffer* scale = nullptr;
+};
+
+// X of neurons that is no array: the operations on the neurons compute it.
+class Product {
+ public:
+  virtual void give(operations::ForwardRequest& request, StageRecorder& recorder) = 0;
+  // `recorder` is at the neurons that read it.
+  virtual void give(operations::BackwardRequest& request, StageRecorder& recorder) = 0;
+
+ protected:
+  ~Product() = default;
+};
+
+// An optimizer while stages add to it what they train, and the tensors that a file has of each.
+class Trainer {
+ public:
+  // Tensors of a member's moments: "hidden.weights", and its shape.
+  struct Member {
+    std::string name;
+    std::function<std::vector<int64_t>()> shape;
+  };
+
+  explicit Trainer(operations::Optimizer& optimizer) noexcept : optimizer_(optimizer) {}
+  operations::Optimizer& optimizer() const noexcept { return optimizer_; }
+  // Names the member that was added last.
+  void name_member(std::string&& name, std::function<std::vector<int64_t>()> shape) {
+    members_.push_back({std::move(name), std::move(shape)});
+  }
+  std::vector<Member> take_members() noexcept { return std::move(members_); }
+
+ private:
+  operations::Optimizer& optimizer_;
+  std::vector<Member> members_;
+};
+
+// Memory that carries over from one replay to the next.
+struct CarriedState {
+  core::View memory;
+  int32_t dtype;
+  int64_t batch, width;
+};
+
+class StageMaker;
+
+class StageParts {
+ public:
+  explicit StageParts(const StageView& stage) noexcept : stage_(stage) {}
+  virtual ~StageParts() = default;
+  StageParts(const StageParts&) = delete;
+  StageParts& operator=(const StageParts&) = delete;
+
+  const StageView& stage() const noexcept { return stage_; }
+  // All stages of the network have their parts.
+  virtual void finish(StageMaker&) {}
+
+  // ---- what others see of it; null: there is none
+  // For a program that wants a handle of it.
+  virtual core::Object* object() const noexcept { return nullptr; }
+  // The arrays of its ports and of their gradients.
+  virtual Buffer* array(Port) const noexcept { return nullptr; }
+  virtual Buffer* gradient(Port) const noexcept { return nullptr; }
+  virtual Kept kept() const noexcept { return {}; }
+  virtual Product* product() noexcept { return nullptr; }
+  // Calls the function with each buffer that a program may ask for, and its name after that of the stage; or its whole
+  // name if it does not begin with a dot.
+  virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}
+
+  // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order
+  virtual void add_reset(core::OperationList&) const {}
+  virtual void forward(StageRecorder& recorder) = 0;
+  // In reverse order, of stages with a gradient, in the graph that trains.
+  virtual void backward(StageRecorder&) {}
+  // After all backwards.
+  virtual void step(StageRecorder&) {}
+
+  // ---- between replays
+  // Adds what it learns to the optimizer.
+  virtual void train(Trainer&) {}
+  // Throws WRONG_ORDER while a replay with it may be running on another stream.
+  virtual void check_order() const {}
+  // Until no replay uses it.
+  virtual void wait() const {}
+  // A value of the stage has changed. Returns whether that is all; else graphs that note the value take it.
+  virtual bool take_value(const char* /*name*/, double /*value*/) { return false; }
+  // A further value as it is now, which may have been trained, or set by the program. None: as the design has it.
+  virtual std::optional<double> further_value(const char* /*name*/) const { return std::nullopt; }
+  virtual void list_state(std::vector<CarriedState>&) const {}
+  virtual void list_saved(StateArrays&) const {}
+
+ private:
+  StageView stage_;
+};
+
+}  // namespace synfire::network
+
+#endif

@@ -1,0 +1,95 @@
+// A graph of a network while its stages record themselves, one after the other. A stage asks for what it reads and what
+// it writes, and knows no neighbour.
+#ifndef SYNFIRE_NETWORK_STAGE_RECORDER_HPP
+#define SYNFIRE_NETWORK_STAGE_RECORDER_HPP
+
+#include "parts.hpp"
+
+#include <array>
+
+namespace synfire::network {
+
+class StageRecorder {
+ public:
+  // The value of an edge: an array, or a product that the reader computes.
+  struct Read {
+    Buffer* array;
+    Kept kept;
+    Product* product;
+  };
+  // Where a gradient goes. Null: nothing before is trained.
+  struct Gradient {
+    Buffer* array;
+    bool add;  // to what readers that were recorded later have written
+  };
+
+  StageRecorder(Parts& parts, GraphKind kind);
+
+  // ---- the graph and the stage
+  core::Graph& graph() const noexcept { return *graph_; }
+  GraphKind kind() const noexcept { return kind_; }
+  bool trains() const noexcept { return kind_ == GraphKind::training; }
+  bool infers() const noexcept { return kind_ == GraphKind::inference; }
+  const Parts& parts() const noexcept { return parts_; }
+  const NetworkRules& rules() const noexcept { return parts_.rules(); }
+  core::Extents extents(int64_t width) const noexcept { return {rules().n_steps, rules().batch, width}; }
+  // True if a backward of this stage follows.
+  bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
+  // Records the operations that make(on_host) returns as one.
+  template <class Make>
+  void append(Make make) {
+    graph_->record([&](core::Recorder& recorder) { return make(recorder.on_host()); });
+  }
+  // The operation recorded last has this value of the stage, under this name.
+  void note(const char* name, const char* known_as) { note(name, known_as, 0); }
+  // It draws random numbers: a replay advances "offset" by so much.
+  void note_draws(uint64_t per_replay);
+  uint64_t seed() const noexcept { return drawn_seed(parts_.stage(index_), kind_); }
+  uint64_t offset() const noexcept { return trains() ? (*offsets_)[index_] : 0; }
+
+  // ---- the batch; null where there is none
+  Buffer* data(DataRole role) const noexcept;
+  Buffer* lengths() const noexcept { return lengths_; }
+  Buffer* sample_weights() const noexcept { return sample_weights_; }
+  // Only the inference graph computes every row.
+  Buffer* n_active() const noexcept { return infers() ? nullptr : parts_.n_active.get(); }
+
+  // ---- what flows
+  Read read(size_t i = 0) const noexcept { return read_edge(index_, i); }
+  // The same for stage `reader`, for a product that is computed after it.
+  Read read_edge(size_t reader, size_t i) const noexcept;
+  // The array that this stage writes at a port: its own, or that of the inference graph's output.
+  Buffer* written(Port port = Port::output) const noexcept { return array_at(index_, port); }
+  // In this graph, readers of the stage get this array.
+  void hand_on(Buffer& array) noexcept { handed_on_[index_][0] = &array; }
+
+  // ---- gradients, from the last reader to the first
+  // Where the gradient of what it reads goes. The first call for an array says to write it, later ones to add to it.
+  Gradient gradient(size_t i = 0) { return gradient_of(index_, i); }
+  Gradient gradient_of(size_t reader, size_t i);
+  // The gradient of its output; null if no reader has written one.
+  Buffer* output_gradient(Port port = Port::output) const noexcept;
+  // The same to write to, for a term of its own.
+  Gradient own_gradient(Port port = Port::output);
+
+ private:
+  friend class Recording;
+  void note(const char* name, const char* known_as, uint64_t per_replay);
+  Buffer* array_at(size_t stage, Port port) const noexcept;
+  Gradient begin_gradient(const Edge& source);
+
+  Parts& parts_;
+  const GraphKind kind_;
+  const Parts::Offsets* offsets_ = nullptr;
+  Ref<core::Graph> graph_;
+  std::vector<RecordedGraph::Value> values_;
+  size_t index_ = 0;  // of the stage that records itself
+  Buffer* lengths_ = nullptr;
+  Buffer* sample_weights_ = nullptr;
+  std::vector<std::array<Buffer*, n_ports>> handed_on_;  // of each stage, in place of its own arrays
+  std::vector<std::array<bool, n_ports>> has_gradient_;  // whether a reader has written it
+};
+
+}  // namespace synfire::network
+
+#endif

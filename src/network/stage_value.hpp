@@ -1,0 +1,38 @@
+// Numbers of a stage that the caller may set by name.
+#ifndef SYNFIRE_NETWORK_STAGE_VALUE_HPP
+#define SYNFIRE_NETWORK_STAGE_VALUE_HPP
+
+#include <limits>
+
+namespace synfire::network {
+
+struct ValueSpec {
+  // It acts on all results, on those of training, or on none (where memory is, where weights begin).
+  enum class Effect { on_results, on_training, on_none };
+  // Version 0.2 refuses values that it does not know, so a file has a newer value only where that is not the initial
+  // one.
+  enum class InFiles { always, if_changed };
+
+  const char* name;
+  double initial;
+  double low, high;  // both allowed
+  bool whole;        // an integer
+  bool changes;      // also after the network was built
+  Effect effect = Effect::on_results;
+  InFiles in_files = InFiles::always;
+};
+
+// Limits and marks of rows.
+namespace value {
+
+inline constexpr double largest = std::numeric_limits<double>::max(), most_whole = 0x1p53, below_one = 1.0 - 0x1p-53;
+inline constexpr double above_0 = std::numeric_limits<double>::min();  // a 0 would stand for a default in a descriptor
+inline constexpr bool whole = true, any = false, fixed = false, changes = true;
+using enum ValueSpec::Effect;
+using enum ValueSpec::InFiles;
+
+}  // namespace value
+
+}  // namespace synfire::network
+
+#endif
