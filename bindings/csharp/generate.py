@@ -820,7 +820,7 @@ def new_object(operations, made, methods):
     words = made.name.replace("_", " ")
     needs = any(field.is_needed and (field.role == "text" or operations.class_of(field.type)) for field in made.fields)
     holds = any(operations.class_of(field.target) or operations.entry(field.target) for field in made.fields)
-    kept = ("        // What it was created with: it keeps the buffers and objects that it uses.\n"
+    kept = ("        // The arguments of its creation: it keeps the buffers and objects that it uses.\n"
             "        internal IReadOnlyList<SynfireObject> Uses { get; }\n\n")
     given = "options" if needs else f"(options ?? new {options}())"
     make = (f"                {made.desc} desc = {given}.Desc(call);\n"

@@ -24,7 +24,7 @@ void check_memory(const Buffer& buffer, const char* name, bool host_device);
 // Refuses a buffer whose elements are of none of these types: "desc.rates holds f64; f32, f16 or bf16 is needed".
 void check_type(const Buffer& buffer, const char* name, std::initializer_list<int32_t> allowed);
 
-// Refuses a buffer with a known shape that differs from these lengths; `shape` is the needed one, for the error text.
+// Refuses a buffer whose known shape differs from these lengths; `shape` is the needed one, for the error text.
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);
 
 // The part of a buffer that an array of these lengths takes at the buffer's pitch. The first length is the number of
