@@ -1,6 +1,6 @@
 // The functions of synfire.h for elementwise operations: copies, fills, scale-and-add. As in synfire.cpp: check, look
 // up, call, translate.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/fill.hpp>
@@ -11,9 +11,12 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-operations::ScaleAddRequest request_of(const synfire_scale_add_desc& desc, const PinnedBuffer& source,
-                                       const PinnedBuffer& destination) {
-  return {source.get(), destination.get(), desc.scale, desc.keep};
+operations::CopyRequest request_of(const Operands<synfire_copy_desc>& given) {
+  return {given.source.get(), given.desc.source_offset, given.destination.get(), given.desc.destination_offset,
+          given.desc.bytes};
+}
+operations::ScaleAddRequest request_of(const Operands<synfire_scale_add_desc>& given) {
+  return {given.source.get(), given.destination.get(), given.desc.scale, given.desc.keep};
 }
 
 }  // namespace
@@ -23,15 +26,8 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc* desc) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
-    const synfire_copy_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    const auto source = required(checked.source, "desc.source", *target->context());
-    const auto destination = required(checked.destination, "desc.destination", *target->context());
-    target->record([&](core::Recorder& recorder) {
-      return operations::copy(
-          {source.get(), checked.source_offset, destination.get(), checked.destination_offset, checked.bytes},
-          recorder.on_host());
-    });
+    const Operands<synfire_copy_desc> given(desc, *target->context());
+    target->record([&](core::Recorder& recorder) { return operations::copy(request_of(given), recorder.on_host()); });
     return SYNFIRE_OK;
   });
 }
@@ -39,10 +35,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const
 synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph graph, const synfire_fill_desc* desc) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
-    const synfire_fill_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    const auto buffer = required(checked.buffer, "desc.buffer", *target->context());
-    operations::record_fill(*target, *buffer, checked.value);
+    const Operands<synfire_fill_desc> given(desc, *target->context());
+    operations::record_fill(*target, *given.buffer, given.desc.value);
     return SYNFIRE_OK;
   });
 }
@@ -51,12 +45,9 @@ synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const syn
                                               synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
-    const synfire_scale_add_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    const auto source = required(checked.source, "desc.source", *owner);
-    const auto destination = required(checked.destination, "desc.destination", *owner);
-    return run_or_captured(core::run_now(
-        *owner, operations::scale_add(request_of(checked, source, destination), owner->device().is_host()), stream));
+    const Operands<synfire_scale_add_desc> given(desc, *owner);
+    return run_or_captured(
+        core::run_now(*owner, operations::scale_add(request_of(given), owner->device().is_host()), stream));
   });
 }
 
@@ -64,11 +55,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
                                                            const synfire_scale_add_desc* desc) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
-    const synfire_scale_add_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    const auto source = required(checked.source, "desc.source", *target->context());
-    const auto destination = required(checked.destination, "desc.destination", *target->context());
-    operations::record_scale_add(*target, request_of(checked, source, destination));
+    const Operands<synfire_scale_add_desc> given(desc, *target->context());
+    operations::record_scale_add(*target, request_of(given));
     return SYNFIRE_OK;
   });
 }

@@ -52,8 +52,7 @@ synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32
                                                       int32_t enabled) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
-    if (enabled != 0 && enabled != 1)
-      core::fail_argument("SYN-GRAPH-ENABLED", "enabled is %d; allowed are 0 and 1", enabled);
+    check_flag(enabled, "SYN-GRAPH-ENABLED", "enabled");
     target->set_enabled(operation, enabled == 1);
     return SYNFIRE_OK;
   });

@@ -120,6 +120,10 @@ void check_reserved(uint32_t reserved, const char* name) {
   if (reserved != 0) core::fail_argument("SYN-RESERVED", "%s is %u; it must be 0", name, reserved);
 }
 
+void check_flag(int32_t value, const char* rule, const char* name, const char* allowed) {
+  if (value != 0 && value != 1) core::fail_argument(rule, "%s is %d; allowed are %s", name, value, allowed);
+}
+
 }  // namespace synfire::capi
 
 extern "C" uint64_t SYNFIRE_CALL synfire_last_error(char* text, uint64_t capacity, int32_t* cuda_error) noexcept {

@@ -110,6 +110,9 @@ class Answer {
 
 void check_reserved(uint32_t reserved, const char* name);
 
+// Throws INVALID_ARGUMENT with this rule unless the value is 0 or 1.
+void check_flag(int32_t value, const char* rule, const char* name, const char* allowed = "0 and 1");
+
 }  // namespace synfire::capi
 
 #endif

@@ -25,8 +25,7 @@ PinnedSurrogate pinned_surrogate(synfire_surrogate handle) {
 synfire_load_desc checked_desc(const synfire_load_desc* desc) {
   check_pointer(desc, "desc");
   const synfire_load_desc checked = read_descriptor(desc, "desc");
-  if (checked.no_cache != 0 && checked.no_cache != 1)
-    core::fail_argument("SYN-MODEL-FLAG", "desc.no_cache is %d; allowed are 0 and 1", checked.no_cache);
+  check_flag(checked.no_cache, "SYN-MODEL-FLAG", "desc.no_cache");
   return checked;
 }
 

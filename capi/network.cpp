@@ -21,7 +21,7 @@ PinnedNetwork pinned_network(synfire_network handle) {
 }
 
 bool checked_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) core::fail_argument("SYN-NETWORK-FLAG", "%s is %d; allowed are 0 and 1", name, value);
+  check_flag(value, "SYN-NETWORK-FLAG", name);
   return value == 1;
 }
 

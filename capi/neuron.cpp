@@ -12,11 +12,6 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-void check_in_place(int32_t in_place) {
-  if (in_place != 0 && in_place != 1)
-    core::fail_argument("SYN-IN-PLACE", "desc.in_place is %d; allowed are 0 and 1", in_place);
-}
-
 // A list of buffers of state variables.
 class PinnedStates {
  public:
@@ -71,7 +66,7 @@ class PinnedForward {
                           "desc.tape is %d; allowed are SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and "
                           "_STORE_NARROW (3)",
                           desc_.tape);
-    check_in_place(desc_.in_place);
+    check_flag(desc_.in_place, "SYN-IN-PLACE", "desc.in_place");
   }
   operations::ForwardRequest request() const {
     return {static_cast<core::TapeMode>(desc_.tape),
@@ -122,13 +117,11 @@ class PinnedBackward {
         grad_state_init_(desc_.grad_state_init, desc_.n_grad_state_init, "desc.grad_state_init",
                          "desc.n_grad_state_init", context) {
     check_reserved(desc_.reserved, "desc.reserved");
-    check_in_place(desc_.in_place);
-    check_synapse_flag(desc_.add_synapse_gradients, "desc.add_synapse_gradients");
-    check_synapse_flag(desc_.add_input_gradient, "desc.add_input_gradient");
-    check_synapse_flag(desc_.skip_synapse_gradients, "desc.skip_synapse_gradients");
-    if (desc_.add_parameter_gradients != 0 && desc_.add_parameter_gradients != 1)
-      core::fail_argument("SYN-GRADIENT-ADD", "desc.add_parameter_gradients is %d; allowed are 0 and 1",
-                          desc_.add_parameter_gradients);
+    check_flag(desc_.in_place, "SYN-IN-PLACE", "desc.in_place");
+    check_flag(desc_.add_synapse_gradients, "SYN-SYNAPSE-FLAG", "desc.add_synapse_gradients");
+    check_flag(desc_.add_input_gradient, "SYN-SYNAPSE-FLAG", "desc.add_input_gradient");
+    check_flag(desc_.skip_synapse_gradients, "SYN-SYNAPSE-FLAG", "desc.skip_synapse_gradients");
+    check_flag(desc_.add_parameter_gradients, "SYN-GRADIENT-ADD", "desc.add_parameter_gradients");
     if (desc_.n_parameter_gradients == 0) return;
     check_pointer(desc_.parameter_gradients, "desc.parameter_gradients");
     constexpr uint64_t most = 64;  // more than any layer has; the layer checks its own number

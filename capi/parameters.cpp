@@ -1,5 +1,5 @@
 // The functions of synfire.h for the parameters of layers. As in synfire.cpp: check, look up, call, translate.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <operations/parameters/update_parameter.hpp>
 
@@ -91,18 +91,18 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(layer, "layer", *target->context());
-    const synfire_update_parameter_desc checked = read_descriptor(desc, "desc");
+    const Operands<synfire_update_parameter_desc> given(desc, *target->context());
+    const uint32_t bounds = given.desc.bounds;
     constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
-    if ((checked.bounds & ~known) != 0)
+    if ((bounds & ~known) != 0)
       core::fail_argument("SYN-UPDATE-BOUNDS",
                           "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), or their sum",
-                          checked.bounds);
-    check_pointer(checked.name, "desc.name");
-    const auto gradient = required(checked.gradient, "desc.gradient", *target->context());
-    const operations::UpdateRequest request = {found->parameters().find(checked.name, "desc.name"), gradient.get(),
-                                               (checked.bounds & SYNFIRE_BOUND_LOWER) != 0 ? &checked.lower : nullptr,
-                                               (checked.bounds & SYNFIRE_BOUND_UPPER) != 0 ? &checked.upper : nullptr};
-    operations::record_update(*target, *found, request, checked.learning_rate);
+                          bounds);
+    const operations::UpdateRequest request = {found->parameters().find(given.desc.name, "desc.name"),
+                                               given.gradient.get(),
+                                               (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
+                                               (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
+    operations::record_update(*target, *found, request, given.desc.learning_rate);
     return SYNFIRE_OK;
   });
 }

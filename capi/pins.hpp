@@ -82,10 +82,6 @@ inline PinnedSynapse optional(synfire_synapse handle, const char* name, const co
   return required(handle, name, context);
 }
 
-inline void check_synapse_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) core::fail_argument("SYN-SYNAPSE-FLAG", "%s is %d; allowed are 0 and 1", name, value);
-}
-
 }  // namespace synfire::capi
 
 #endif

@@ -1,5 +1,5 @@
 // The functions of synfire.h that replace what is not finite. As in synfire.cpp: check, look up, call, translate.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
 
@@ -8,25 +8,10 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-class PinnedReplaceNonfinite {
- public:
-  PinnedReplaceNonfinite(const synfire_replace_nonfinite_desc* descriptor, const core::Context& context)
-      : desc_(read_descriptor(descriptor, "desc")),
-        source_(required(desc_.source, "desc.source", context)),
-        count_(required(desc_.count, "desc.count", context)),
-        destination_(required(desc_.destination, "desc.destination", context)) {
-    if (desc_.accumulate != 0 && desc_.accumulate != 1)
-      core::fail_argument("SYN-REPLACE-FLAG", "desc.accumulate is %d; allowed are 0 and 1", desc_.accumulate);
-  }
-  operations::ReplaceNonfiniteRequest request() const {
-    return {desc_.accumulate == 1, desc_.n_steps, desc_.n_elements,  desc_.batch,
-            source_.get(),         count_.get(),  destination_.get()};
-  }
-
- private:
-  synfire_replace_nonfinite_desc desc_;
-  PinnedBuffer source_, count_, destination_;
-};
+operations::ReplaceNonfiniteRequest request_of(const Operands<synfire_replace_nonfinite_desc>& given) {
+  return {given.desc.accumulate == 1, given.desc.n_steps, given.desc.n_elements,  given.desc.batch,
+          given.source.get(),         given.count.get(),  given.destination.get()};
+}
 
 }  // namespace
 
@@ -37,9 +22,9 @@ synfire_status SYNFIRE_CALL synfire_replace_nonfinite(synfire_context context,
                                                       synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
     const auto owner = pinned(context);
-    const PinnedReplaceNonfinite replace(desc, *owner);
+    const Operands<synfire_replace_nonfinite_desc> replace(desc, *owner);
     return run_or_captured(
-        core::run_now(*owner, operations::replace_nonfinite(replace.request(), owner->device().is_host()), stream));
+        core::run_now(*owner, operations::replace_nonfinite(request_of(replace), owner->device().is_host()), stream));
   });
 }
 
@@ -47,9 +32,10 @@ synfire_status SYNFIRE_CALL synfire_graph_record_replace_nonfinite(
     synfire_graph graph, const synfire_replace_nonfinite_desc* desc) noexcept {
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
-    const PinnedReplaceNonfinite replace(desc, *target->context());
-    target->record(
-        [&](core::Recorder& recorder) { return operations::replace_nonfinite(replace.request(), recorder.on_host()); });
+    const Operands<synfire_replace_nonfinite_desc> replace(desc, *target->context());
+    target->record([&](core::Recorder& recorder) {
+      return operations::replace_nonfinite(request_of(replace), recorder.on_host());
+    });
     return SYNFIRE_OK;
   });
 }

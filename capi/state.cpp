@@ -1,5 +1,5 @@
 // The functions of synfire.h for the state of layers. As in synfire.cpp: check, look up, call, translate.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <operations/state/state.hpp>
 
@@ -43,20 +43,10 @@ class PinnedRows {
   PinnedBuffer buffer_;
 };
 
-class PinnedCopyRows {
- public:
-  PinnedCopyRows(const synfire_copy_rows_desc* descriptor, const core::Context& context)
-      : desc_(read_descriptor(descriptor, "desc")), source_(required(desc_.source, "desc.source", context)) {
-    check_reserved(desc_.reserved, "desc.reserved");
-  }
-  core::OperationList to(core::Layer& layer) const {
-    return operations::copy_rows(*source_, {desc_.first_row, desc_.n_rows}, layer, desc_.destination_row);
-  }
-
- private:
-  synfire_copy_rows_desc desc_;
-  PinnedLayer source_;
-};
+core::OperationList copy_rows(const Operands<synfire_copy_rows_desc>& given, core::Layer& layer) {
+  return operations::copy_rows(*given.source, {given.desc.first_row, given.desc.n_rows}, layer,
+                               given.desc.destination_row);
+}
 
 using RowsOperation = core::OperationList (PinnedRows::*)(core::Layer&) const;
 
@@ -128,8 +118,8 @@ synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer layer, const s
                                                     synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned(layer);
-    const PinnedCopyRows copy(desc, *found->context());
-    return run_or_captured(core::run_now(*found->context(), copy.to(*found), stream));
+    const Operands<synfire_copy_rows_desc> copy(desc, *found->context());
+    return run_or_captured(core::run_now(*found->context(), copy_rows(copy, *found), stream));
   });
 }
 
@@ -188,8 +178,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_copy_rows(synfire_graph graph, 
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(layer, "layer", *target->context());
-    const PinnedCopyRows copy(desc, *target->context());
-    target->record([&](core::Recorder&) { return copy.to(*found); });
+    const Operands<synfire_copy_rows_desc> copy(desc, *target->context());
+    target->record([&](core::Recorder&) { return copy_rows(copy, *found); });
     return SYNFIRE_OK;
   });
 }

@@ -77,12 +77,6 @@ SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72);
 
 #undef SYNFIRE_STRUCT_SIZES
 
-// These are elements of lists and have no struct_size, so they never grow.
-static_assert(sizeof(synfire_parameter_gradient) == 16);
-static_assert(sizeof(synfire_parameter_values) == 24);
-static_assert(sizeof(synfire_state_buffer) == 16);
-static_assert(sizeof(synfire_memory) == 16);
-
 }  // namespace synfire::capi
 
 #endif

@@ -1,5 +1,5 @@
 // The functions of synfire.h for synapses. As in synfire.cpp: check, look up, call, translate.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <operations/synapse/synapse.hpp>
 #include <synapses/dense/dense.hpp>
@@ -22,53 +22,17 @@ synfire_one_to_one_desc read_one_to_one(const synfire_one_to_one_desc* desc) {
   return checked;
 }
 
-// The buffers of a product.
-class PinnedProduct {
- public:
-  PinnedProduct(const synfire_synapse_forward_desc* descriptor, const core::Context& context)
-      : desc_(read_descriptor(descriptor, "desc")),
-        input_(required(desc_.input, "desc.input", context)),
-        output_(required(desc_.output, "desc.output", context)),
-        n_active_(optional(desc_.n_active, "desc.n_active", context)),
-        input_mask_(optional(desc_.input_mask, "desc.input_mask", context)),
-        input_scale_(optional(desc_.input_scale, "desc.input_scale", context)) {
-    check_reserved(desc_.reserved, "desc.reserved");
-  }
-  operations::SynapseForwardRequest request() const {
-    return {desc_.n_steps,   desc_.batch,       input_.get(),      output_.get(),
-            n_active_.get(), input_mask_.get(), input_scale_.get()};
-  }
+operations::SynapseForwardRequest request_of(const Operands<synfire_synapse_forward_desc>& given) {
+  return {given.desc.n_steps,   given.desc.batch,       given.input.get(),      given.output.get(),
+          given.n_active.get(), given.input_mask.get(), given.input_scale.get()};
+}
 
- private:
-  synfire_synapse_forward_desc desc_;
-  PinnedBuffer input_, output_, n_active_, input_mask_, input_scale_;
-};
-
-// The buffers of its gradients.
-class PinnedProductGradients {
- public:
-  PinnedProductGradients(const synfire_synapse_backward_desc* descriptor, const core::Context& context)
-      : desc_(read_descriptor(descriptor, "desc")),
-        grad_output_(required(desc_.grad_output, "desc.grad_output", context)),
-        input_(optional(desc_.input, "desc.input", context)),
-        grad_input_(optional(desc_.grad_input, "desc.grad_input", context)),
-        n_active_(optional(desc_.n_active, "desc.n_active", context)),
-        input_mask_(optional(desc_.input_mask, "desc.input_mask", context)),
-        input_scale_(optional(desc_.input_scale, "desc.input_scale", context)) {
-    check_reserved(desc_.reserved, "desc.reserved");
-    check_synapse_flag(desc_.add_gradients, "desc.add_gradients");
-    check_synapse_flag(desc_.add_input_gradient, "desc.add_input_gradient");
-  }
-  operations::SynapseBackwardRequest request() const {
-    return {desc_.n_steps,     desc_.batch,       grad_output_.get(),       input_.get(),
-            grad_input_.get(), n_active_.get(),   desc_.add_gradients == 1, desc_.add_input_gradient == 1,
-            input_mask_.get(), input_scale_.get()};
-  }
-
- private:
-  synfire_synapse_backward_desc desc_;
-  PinnedBuffer grad_output_, input_, grad_input_, n_active_, input_mask_, input_scale_;
-};
+operations::SynapseBackwardRequest request_of(const Operands<synfire_synapse_backward_desc>& given) {
+  return {
+      given.desc.n_steps,     given.desc.batch,       given.grad_output.get(),       given.input.get(),
+      given.grad_input.get(), given.n_active.get(),   given.desc.add_gradients == 1, given.desc.add_input_gradient == 1,
+      given.input_mask.get(), given.input_scale.get()};
+}
 
 }  // namespace
 
@@ -206,9 +170,9 @@ synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse, con
   return guarded(__func__, [&] {
     const auto found = pinned(synapse);
     core::Context& owner = *found->context();
-    const PinnedProduct product(desc, owner);
-    return run_or_captured(
-        core::run_now(owner, operations::synapse_forward(*found, product.request(), owner.device().is_host()), stream));
+    const Operands<synfire_synapse_forward_desc> product(desc, owner);
+    return run_or_captured(core::run_now(
+        owner, operations::synapse_forward(*found, request_of(product), owner.device().is_host()), stream));
   });
 }
 
@@ -217,9 +181,9 @@ synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse, co
   return guarded(__func__, [&] {
     const auto found = pinned(synapse);
     core::Context& owner = *found->context();
-    const PinnedProductGradients gradients(desc, owner);
+    const Operands<synfire_synapse_backward_desc> gradients(desc, owner);
     return run_or_captured(core::run_now(
-        owner, operations::synapse_backward(*found, gradients.request(), owner.device().is_host()), stream));
+        owner, operations::synapse_backward(*found, request_of(gradients), owner.device().is_host()), stream));
   });
 }
 
@@ -228,8 +192,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph g
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(synapse, "synapse", *target->context());
-    const PinnedProduct product(desc, *target->context());
-    operations::record_synapse_forward(*target, *found, product.request());
+    const Operands<synfire_synapse_forward_desc> product(desc, *target->context());
+    operations::record_synapse_forward(*target, *found, request_of(product));
     return SYNFIRE_OK;
   });
 }
@@ -239,8 +203,8 @@ synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph 
   return guarded(__func__, [&] {
     const auto target = pinned(graph);
     const auto found = required(synapse, "synapse", *target->context());
-    const PinnedProductGradients gradients(desc, *target->context());
-    operations::record_synapse_backward(*target, *found, gradients.request());
+    const Operands<synfire_synapse_backward_desc> gradients(desc, *target->context());
+    operations::record_synapse_backward(*target, *found, request_of(gradients));
     return SYNFIRE_OK;
   });
 }

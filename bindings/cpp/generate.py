@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the mechanical part of synfire.hpp from the description of the C ABI:
-generate.py [--check] [DESCRIPTION [HEADER]]
+"""Writes the mechanical part of synfire.hpp from the model of the C ABI (bindings/api/model.py):
+generate.py [--check] [HEADER [WRAPPER]]
 
 Without --check the marked blocks of include/synfire/synfire.hpp are rewritten; with it, a stale one is an error, with
 the difference shown. The blocks are
@@ -40,13 +40,15 @@ Written by hand, in synfire.hpp:
 SPDX-License-Identifier: MIT
 """
 import difflib
-import json
 import pathlib
 import re
 import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bindings/api"))
+import model  # noqa: E402
+
 BY_HAND = {"forward_desc", "backward_desc", "native_desc", "record_native"}
 # In the order of the header; the generated classes come before the last one.
 CLASSES_BY_HAND = ["context", "buffer", "layer", "graph"]
@@ -69,7 +71,6 @@ RESERVED = set("""
     union unsigned using virtual void volatile wchar_t while xor xor_eq
     check detail error neurons std steps""".split())
 NAMED = {"n_steps": "steps", "n_neurons": "neurons"}
-NUMBERS = {"int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "float", "double"}
 COLUMNS = 120
 MARK = r"// ---- generated from synfire.h by bindings/cpp/generate.py: "
 BLOCK = re.compile(rf"(?P<begin>{MARK}begin (?P<block>[\w ]+)\n).*?(?P<end>[ ]*{MARK}end (?P=block)\n)", re.S)
@@ -196,18 +197,18 @@ def listed(parts):
 
 def names(fields):
     """Fields with their shapes: `a` (`[B, N]`), `b` and `c`."""
-    shapes = ["; ".join(text for text in (shape_words(field["shape"]).replace("that of", "the shape of"),
-                                          f"unless `{field['unless']}` is given" if "unless" in field else "") if text)
+    shapes = ["; ".join(text for text in (shape_words(field.shape).replace("that of", "the shape of"),
+                                          f"unless `{field.given_unless}` is given" if field.given_unless else "") if text)
               for field in fields]
-    return listed([f"`{field['name']}`" + (f" ({shape})" if shape else "") for field, shape in zip(fields, shapes)])
+    return listed([f"`{field.name}`" + (f" ({shape})" if shape else "") for field, shape in zip(fields, shapes)])
 
 
 def accesses(operation):
     """Returns sentences about an operation's reads and writes."""
     sentences = []
     for access, verb in (("read", "Reads"), ("updated", "Reads and writes"), ("written", "Writes")):
-        fields = [field for field in operation["fields"] if field.get("access") == access]
-        needed = [field for field in fields if not field["nullable"] or "unless" in field]
+        fields = [field for field in operation.fields if field.access == access]
+        needed = [field for field in fields if not field.nullable or field.given_unless]
         optional = [field for field in fields if field not in needed]
         if needed:
             sentences.append(f"{verb} {names(needed)}.")
@@ -219,20 +220,13 @@ def accesses(operation):
 class Generator:
     def __init__(self, api, header):
         self.api = api
-        self.generated = [made for made in api["objects"] if made["name"] not in CLASSES_BY_HAND]
-        self.classes = CLASSES_BY_HAND[:-1] + [made["name"] for made in self.generated] + CLASSES_BY_HAND[-1:]
-        self.owner_of = {handle["name"]: handle["name"][len("synfire_"):] for handle in api["handles"]}
+        self.generated = [made for made in api.objects if made.name not in CLASSES_BY_HAND]
+        self.classes = CLASSES_BY_HAND[:-1] + [made.name for made in self.generated] + CLASSES_BY_HAND[-1:]
         by_hand = BLOCK.sub("", header)
         self.members = {name: self.members_of(class_name(name), by_hand) for name in CLASSES_BY_HAND}
         self.common = self.members_of("Owner", by_hand)
-        self.structs = {struct["name"]: struct for struct in api["structs"]}
-        self.functions = {function["name"]: function for function in api["functions"]}
-        self.zero = {constant["group"]: constant["name"] for constant in api["constants"] if constant["value"] == 0}
-        self.sums, self.bodies = {}, []
-        for constant in api["constants"]:
-            self.sums.setdefault(constant["group"], set()).add(constant["name"].lower().split("_")[-1])
-
-        for name in sorted(METHODS_BY_HAND - self.functions.keys()):
+        self.bodies = []
+        for name in sorted(METHODS_BY_HAND - api.function.keys()):
             fail(f"METHODS_BY_HAND has {name}, which synfire.h does not have")
 
     @staticmethod
@@ -252,98 +246,84 @@ class Generator:
     def sort(self, fields, instead=None):
         """The fields of a descriptor: those that must be given, those with a default, as pairs, and those left to the
         caller. `instead` is the field that is taken, with its companions, in place of the one that is given unless it is."""
-        lengths = {field["length_of"]: field for field in fields if "length_of" in field}
-        bounds = set().union(*(self.sums[field["any_of"]] for field in fields if "any_of" in field))
-        exclusive = {field["unless"] for field in fields if "unless" in field}
-        first, required, kinds, optional, left = [], [], [], [], []
+        needed = [one for field in fields.needed(instead) for one in (field, field.length) if one]
+        usual, kinds, optional, left = fields.needed(), [], [], []
         for field in fields:
-            name = field["name"]
-            if "unless" in field:
-                first += [field] if field["unless"] != instead else \
-                    [other for other in fields if instead in (other["name"], other.get("with"))]
-            elif name in exclusive or field.get("with") in exclusive:
+            if field in usual or field.counted in usual or fields.is_alternative(field):
                 continue
-            elif field.get("required"):
-                required.append(field)
-            elif "flag" in field or "any_of" in field or field["array"] or name in bounds:
+            if field.flag or field.any_of or field.array or field.is_bound or field.role in ("list", "length"):
                 left.append(field)
-            elif "length_of" in field:
-                if any(f["name"] == field["length_of"] and f["nullable"] for f in fields):
-                    left.append(field)
-            elif name in lengths and field["nullable"]:
-                left.append(field)
-            elif field["type"] not in NUMBERS and not field["nullable"]:
-                first += [field] + ([lengths[name]] if name in lengths else [])
-            elif field["type"] not in NUMBERS:
+            elif field.role != "number":
                 optional.append((field, "nullptr"))
-            elif "one_of" in field:
-                kinds.append((field, self.zero.get(field["one_of"], "0")))
+            elif field.one_of:
+                zero = self.api.groups[field.one_of].zero
+                kinds.append((field, zero.name if zero else "0"))
             else:
-                default = re.search(r"Default: (-?\d+)\b", field["doc"])
-                optional.append((field, default[1] if default else "0"))
-        return first + required, kinds + optional, left
+                # 0 stands for the library's default, which alone says how a fraction is rounded.
+                optional.append((field, field.default if re.fullmatch(r"-?\d+", field.default or "") else "0"))
+        return needed, kinds + optional, left
 
     def field_doc(self, desc, field, default):
         """The text of a field; where several operations share the descriptor, what each of them does with a buffer."""
-        text = field["doc"] if default else re.sub(r"\s*Default: [^.]*\.", "", field["doc"])
-        if "access" not in field:
+        text = field.doc if default else re.sub(r"\s*Default: [^.]*\.", "", field.doc)
+        if not field.access:
             return text
-        sharing = [operation for operation in self.api["operations"] if operation["desc"] == desc]
+        sharing = [operation for operation in self.api.operations if operation.desc == desc]
         if len(sharing) > 1:
             uses = []
             for operation in sharing:
-                own = next(other for other in operation["fields"] if other["name"] == field["name"])
-                verb = {"read": "reads", "written": "writes", "updated": "reads and writes"}[own["access"]]
-                uses.append(f"{operation['name']} {verb} {shape_words(own['shape']) or 'it'}" +
-                            (" where one is given" if own["nullable"] else ""))
+                own = operation.fields.of[field.name]
+                verb = {"read": "reads", "written": "writes", "updated": "reads and writes"}[own.access]
+                uses.append(f"{operation.name} {verb} {shape_words(own.shape) or 'it'}" +
+                            (" where one is given" if own.nullable else ""))
             return f"A buffer: {listed(uses)}."
-        shape = shape_words(field["shape"])
+        shape = shape_words(field.shape)
         return text + (f" Shape: {shape}." if shape and "[" not in text else "")
 
     def descriptor(self, desc):
         """The functions that fill it in: one, and one for each field that takes the place of another."""
-        fields = [field for field in self.structs[desc]["fields"] if field["name"] not in ("struct_size", "reserved")]
-        types = [field["type"] for field in self.sort(fields)[0]]
+        fields = self.api.struct[desc].given
+        types = [field.type for field in self.sort(fields)[0]]
         functions = [self.filled_in(desc, self.helper(desc), *self.sort(fields))]
-        for instead in dict.fromkeys(field["unless"] for field in fields if "unless" in field):
+        for instead in fields.alternatives:
             others = self.sort(fields, instead)
             name = self.helper(desc)
-            if [field["type"] for field in others[0]][:len(types)] == types[:len(others[0])]:
+            if [field.type for field in others[0]][:len(types)] == types[:len(others[0])]:
                 name += f"_with_{instead}"
             functions.append(self.filled_in(desc, name, *others))
         return functions
 
     def filled_in(self, desc, name, needed, optional, left):
-        struct = self.structs[desc]
+        struct = self.api.struct[desc]
         spelled, docs, body = [], [], []
         for field, default in [(field, None) for field in needed] + optional:
-            kind = NAMED.get(field["name"], cpp_type(field["type"]))
-            value = f"{kind}{{{default}}}" if field["name"] in NAMED else default
-            spelled.append(f"{kind} {field['name']}" + (f" = {value}" if default else ""))
-            docs.append((field["name"], self.field_doc(desc, field, default)))
-            body.append(f"  desc.{field['name']} = {field['name']}{'.count' if field['name'] in NAMED else ''};")
-        rest = [f"`{field['name']}`" for field in left]
+            kind = NAMED.get(field.name, cpp_type(field.type))
+            value = f"{kind}{{{default}}}" if field.name in NAMED else default
+            spelled.append(f"{kind} {field.name}" + (f" = {value}" if default else ""))
+            docs.append((field.name, self.field_doc(desc, field, default)))
+            body.append(f"  desc.{field.name} = {field.name}{'.count' if field.name in NAMED else ''};")
+        rest = [f"`{field.name}`" for field in left]
         answer = "@return The descriptor" + (f"; {listed(rest)} may be set in it." if rest else ".")
         head = f"constexpr {desc} {name}"
-        return comment([f"Fills in a ::{desc}.", struct["doc"],
+        return comment([f"Fills in a ::{desc}.", struct.doc,
                         parameters_doc(docs) + [(answer, "")]], "") + \
             signature(head, spelled, " noexcept {", "") + \
             [f"  auto desc = detail::empty<{desc}>();"] + body + ["  return desc;", "}"]
 
     def descriptors(self):
         seen = []
-        for operation in self.api["operations"]:
-            if operation["desc"] not in seen and self.helper(operation["desc"]) not in BY_HAND:
-                seen.append(operation["desc"])
-        seen += [made["desc"] for made in self.generated if made["desc"] not in seen]
-        seen += [maker["desc"] for maker in self.api["makers"]]
+        for operation in self.api.operations:
+            if operation.desc not in seen and self.helper(operation.desc) not in BY_HAND:
+                seen.append(operation.desc)
+        seen += [made.desc for made in self.generated if made.desc not in seen]
+        seen += [maker.desc for maker in self.api.makers]
         return [function for desc in seen for function in self.descriptor(desc)]
 
     # ---- Calls ------------------------------------------------------------------------------------------------------
 
     def call(self, operation, function, head, first, arguments, docs, stream, indent):
         """A function that fills in the size and calls a function of the C ABI."""
-        desc, doc = operation["desc"], self.functions[function]["doc"]
+        desc, doc = operation.desc, self.api.function[function].doc
         parameters = first + [f"const {desc}& desc"] + (["synfire_stream stream = nullptr"] if stream else [])
         arguments = arguments + ["&sized"] + (["stream"] if stream else [])
         docs = docs + [("desc", f"What to do; {self.helper(desc)}() helps.")] + \
@@ -356,27 +336,27 @@ class Generator:
 
     def run_name(self, operation):
         """The member function that runs an operation at once; with the object's name where Owner has the other one."""
-        return operation["name"] if operation["method"] in self.common | RESERVED else operation["method"]
+        return operation.name if operation.method in self.common | RESERVED else operation.method
 
     def at_once(self, owner):
-        return [self.call(operation, operation["run"], f"void {self.run_name(operation)}", [], ["handle_"], [], True, "  ")
-                for operation in self.api["operations"] if operation["on"] == owner]
+        return [self.call(operation, operation.run, f"void {self.run_name(operation)}", [], ["handle_"], [], True, "  ")
+                for operation in self.api.operations if operation.on == owner]
 
     def context(self):
-        return [self.call(operation, operation["run"], f"inline void {operation['name']}", ["const Context& context"],
+        return [self.call(operation, operation.run, f"inline void {operation.name}", ["const Context& context"],
                           ["context"], [("context", "The context of the buffers.")], True, "")
-                for operation in self.api["operations"] if operation["on"] == "context"]
+                for operation in self.api.operations if operation.on == "context"]
 
     def record(self, operation):
-        name = operation["object"]
+        name = operation.object
         taken = [self.object_type("graph", f"synfire_{name}") + " " + name] if name else []
         doc = [(name, f"{article(name).capitalize()} of the same context.")] if name else []
-        return self.call(operation, operation["record"], f"void record_{operation['name']}", taken,
+        return self.call(operation, operation.record, f"void record_{operation.name}", taken,
                          ["handle_"] + ([name] if name else []), doc, False, "  ")
 
     def graph(self):
-        return [self.record(operation) for operation in self.api["operations"]
-                if f"record_{operation['name']}" not in BY_HAND] + self.methods("graph")
+        return [self.record(operation) for operation in self.api.operations
+                if f"record_{operation.name}" not in BY_HAND] + self.methods("graph")
 
     def layer(self):
         return self.at_once("layer") + self.methods("layer")
@@ -385,60 +365,59 @@ class Generator:
 
     def object_type(self, owner, handle):
         """The parameter type for an object in a member function of `owner`: its class if that is complete, else the handle."""
-        name = self.owner_of[handle]
+        name = self.api.object_of[handle]
         complete = self.classes[:self.classes.index(owner) + 1]
         return f"const {class_name(name)}&" if name in complete else handle
 
     def method_name(self, method):
-        owner, name = method["object"], method["name"]
+        owner, name = method.object, method.name
         taken = self.members.get(owner, set()) | self.common | RESERVED
-        taken |= {self.run_name(operation) for operation in self.api["operations"] if operation["on"] == owner}
-        taken |= {other["name"] for other in self.api["methods"] if other["object"] == owner and other is not method}
+        taken |= {self.run_name(operation) for operation in self.api.operations if operation.on == owner}
+        taken |= {other.name for other in self.api.methods if other.object == owner and other is not method}
         bare = name[len("get_"):] if name.startswith("get_") else name
         return next(other for other in (bare, name, f"{name}_{owner}") if other not in taken)
 
     @staticmethod
     def said(symbol, parameter):
         """The header's text on a parameter."""
-        return parameter.get("doc") or f"As {symbol}() takes it."
+        return parameter.doc or f"As {symbol}() takes it."
 
     def number(self, symbol, parameter):
-        name, kind, doc = parameter["name"], parameter["type"], self.said(symbol, parameter)
-        if parameter.get("flag"):
+        name, kind, doc = parameter.name, parameter.type, self.said(symbol, parameter)
+        if parameter.flag:
             doc = re.sub(r"\b0:", "False:", re.sub(r"\b1:", "True:", doc))
             return {"argument": f"{name} ? 1 : 0",
-                    "taken": ("bool", name, "false" if parameter.get("optional") else "", doc)}
-        if ("one_of" in parameter or "any_of" in parameter) and not parameter.get("doc"):
-            group = (parameter.get("one_of") or parameter["any_of"]).upper()
-            doc = f"{'One' if 'one_of' in parameter else 'A sum'} of `SYNFIRE_{group}_*`."
-        default = ("0" if parameter.get("optional") else
-                   "std::numeric_limits<double>::quiet_NaN()" if parameter.get("optional_nan") else "")
+                    "taken": ("bool", name, "false" if parameter.optional else "", doc)}
+        if (parameter.one_of or parameter.any_of) and not parameter.doc:
+            group = (parameter.one_of or parameter.any_of).upper()
+            doc = f"{'One' if parameter.one_of else 'A sum'} of `SYNFIRE_{group}_*`."
+        default = ("0" if parameter.optional else
+                   "std::numeric_limits<double>::quiet_NaN()" if parameter.optional_nan else "")
         return {"argument": f"{name}{'.count' * (name in NAMED)}",
                 "taken": (NAMED.get(name, cpp_type(kind)), name, default, doc)}
 
     def length(self, counted, parameter):
         """The length of a list: a vector knows its own; for one that is returned, the caller says it."""
-        name, kind, size = parameter["name"], parameter["type"], f"{counted['name']}.size()"
-        if pointee(counted["type"])[1]:
+        name, kind, size = parameter.name, parameter.type, f"{counted.name}.size()"
+        if pointee(counted.type)[1]:
             return {"argument": size if kind == "uint64_t" else f"static_cast<{cpp_type(kind)}>({size})"}
         spelled = NAMED.get(name, "std::size_t" if kind == "uint64_t" else cpp_type(kind))
         return {"argument": f"{name}{'.count' * (name in NAMED)}",
-                "taken": (spelled, name, "", f"How many entries of `{counted['name']}` to return.")}
+                "taken": (spelled, name, "", f"How many entries of `{counted.name}` to return.")}
 
-    def list(self, symbol, parameter, length):
-        name, (entry, reads) = parameter["name"], pointee(parameter["type"])
+    def list(self, symbol, parameter):
+        name, length, (entry, reads) = parameter.name, parameter.length, pointee(parameter.type)
         held = {"char": "std::string", "void": "std::vector<unsigned char>"}.get(
             entry, f"std::vector<{cpp_type(entry)}>")
-        if reads and parameter["nullable"]:
+        if reads and parameter.nullable:
             return {"argument": f"{name}.empty() ? nullptr : {name}.data()",
                     "taken": (f"const {held}&", name, "{}", self.said(symbol, parameter) + " Empty: null.")}
         if reads:
             return {"argument": f"{name}.data()", "taken": (f"const {held}&", name, "", self.said(symbol, parameter))}
-        size = f"{length['name']}{'.count' * (length['name'] in NAMED)}"
-        if length["type"] != "uint64_t" or length["name"] in NAMED:
+        size = f"{length.name}{'.count' * (length.name in NAMED)}"
+        if length.type != "uint64_t" or length.name in NAMED:
             size = f"static_cast<std::size_t>({size})"
-        fields = self.structs.get(entry, {"fields": [{"name": ""}]})["fields"]
-        filling = f", detail::empty<{entry}>()" if fields[0]["name"] == "struct_size" else \
+        filling = f", detail::empty<{entry}>()" if parameter.struct and parameter.struct.is_sized else \
             ", '\\0'" if entry == "char" else ""
         return {"argument": f"{name}.data()", "before": f"{held} {name}({size}{filling});", "result": (held, name)}
 
@@ -447,28 +426,27 @@ class Generator:
         type, name, default and text of the member function's own parameter; "before", a variable; "result", the type
         and the expression that is returned. For a text: "measured", the expression in the call that asks for its size,
         and "between" and "after", what follows that call and the second one."""
-        symbol, role, name, kind = method["function"], parameter["role"], parameter["name"], parameter["type"]
+        symbol, role, name, kind = method.function, parameter.role, parameter.name, parameter.type
         if role == "number":
             return self.number(symbol, parameter)
         if role == "length":
-            if kind not in NUMBERS:
+            if kind not in model.NUMBERS:
                 fail(f"{symbol}: the length {name} is no number")
-            return self.length(next(p for p in method["parameters"] if p["name"] == parameter["length_of"]), parameter)
+            return self.length(parameter.counted, parameter)
         if role == "list":
-            return self.list(symbol, parameter,
-                             next(p for p in method["parameters"] if p.get("length_of") == name))
-        default, may_be_null = ("nullptr", "; may be null.") if parameter["nullable"] else ("", ".")
+            return self.list(symbol, parameter)
+        default, may_be_null = ("nullptr", "; may be null.") if parameter.nullable else ("", ".")
         if role == "text":
             return {"argument": name, "taken": ("const char*", name, default, self.said(symbol, parameter))}
         if role == "stream":
             return {"argument": name,
                     "taken": ("synfire_stream", name, default, "The CUDA stream; null is the context's own.")}
         if role == "object":
-            text = f"{article(self.owner_of[kind]).capitalize()} of the same context{may_be_null}"
+            text = f"{article(parameter.object).capitalize()} of the same context{may_be_null}"
             return {"argument": name,
-                    "taken": (kind if default else self.object_type(method["object"], kind), name, default, text)}
+                    "taken": (kind if default else self.object_type(method.object, kind), name, default, text)}
         if role in ("string", "capacity", "size"):
-            roles, names = ["string", "capacity", "size"], [other["name"] for other in method["parameters"]]
+            roles, names = ["string", "capacity", "size"], [other.name for other in method.parameters]
             begin = names.index(name) - roles.index(role)
             text, _, size = names[begin:begin + 3]
             return {"string": {"argument": f"{text}.data()", "measured": "nullptr", "result": ("std::string", text),
@@ -481,25 +459,25 @@ class Generator:
             return {"argument": f"&{name}", "before": f"auto {name} = detail::empty<{target}>();",
                     "result": (target, name)}
         if role == "part":
-            made = class_name(self.owner_of[target])
-            context = "context_, " if self.owner_of[target] in CLASSES_WITH_CONTEXT else ""
+            made = class_name(parameter.object)
+            context = "context_, " if parameter.object in CLASSES_WITH_CONTEXT else ""
             return {"argument": f"&{name}", "before": f"{target} {name} = nullptr;",
                     "result": (made, f"{made}({context}{name})")}
         if role == "result":
             return {"argument": f"&{name}", "before": f"{target} {name} = 0;",
-                    "result": ("bool", f"{name} != 0") if parameter.get("flag") else (target, name)}
+                    "result": ("bool", f"{name} != 0") if parameter.flag else (target, name)}
         return fail(f"{symbol}: {name} has the unknown role '{role}'")
 
     def method(self, method):
         """A member function that calls a function of the C ABI."""
-        symbol = method["function"]
-        passed = [(parameter["name"], self.passed(method, parameter)) for parameter in method["parameters"]]
+        symbol = method.function
+        passed = [(parameter.name, self.passed(method, parameter)) for parameter in method.parameters]
         taken = [how["taken"] for _, how in passed if "taken" in how]
         taken = [one for one in taken if not one[2]] + [one for one in taken if one[2]]
         measures = any("measured" in how for _, how in passed)
-        const = measures or re.match(r"(get|query)(_|$)", method["name"])
+        const = measures or re.match(r"(get|query)(_|$)", method.name)
         # Where native nodes may run, what they throw comes out of the call.
-        nodes = method["object"] == "graph" and not const
+        nodes = method.object == "graph" and not const
         body = [how["before"] for _, how in passed if "before" in how]
         for key in ["measured"] * measures + ["argument"]:
             call = f"{symbol}({', '.join(['handle_'] + [how.get(key, how['argument']) for _, how in passed])})"
@@ -521,66 +499,66 @@ class Generator:
             answer = [(f"@return {listed(names)}, as {symbol}() gives them.", "")]
         docs = parameters_doc([(name, text) for _, name, _, text in taken]) + answer + [("@throws error", "")]
         spelled = [f"{kind} {name}" + (f" = {default}" if default else "") for kind, name, default, _ in taken]
-        text = comment([method["doc"], f"Calls {symbol}().", docs], "  ")
+        text = comment([method.doc, f"Calls {symbol}().", docs], "  ")
         name, end = self.method_name(method), " const" if const else ""
         if not self.returns_later(method):
             return text + function(f"{returned} {name}", spelled, end, body, "  ")
         plain = [one.split(" = ")[0] for one in spelled]
-        self.bodies.append(function(f"inline {returned} {class_name(method['object'])}::{name}", plain, end, body, ""))
+        self.bodies.append(function(f"inline {returned} {class_name(method.object)}::{name}", plain, end, body, ""))
         return text + signature(f"{returned} {name}", spelled, f"{end};", "  ")
 
     def returns_later(self, method):
         """Returns true if it returns an object whose class comes after its own."""
-        return any(parameter["role"] == "part" and
-                   self.classes.index(self.owner_of[pointee(parameter["type"])[0]]) >
-                   self.classes.index(method["object"]) for parameter in method["parameters"])
+        return any(parameter.role == "part" and
+                   self.classes.index(parameter.object) >
+                   self.classes.index(method.object) for parameter in method.parameters)
 
     def methods(self, owner):
-        return [self.method(method) for method in self.api["methods"]
-                if method["object"] == owner and method["function"] not in METHODS_BY_HAND]
+        return [self.method(method) for method in self.api.methods
+                if method.object == owner and method.function not in METHODS_BY_HAND]
 
     # ---- Objects ----------------------------------------------------------------------------------------------------
 
     def destroy(self):
         """The overloads that Owner chooses from, close together."""
         lines = []
-        for handle in self.api["handles"]:
-            if f"{handle['name']}_destroy" in self.functions:
-                lines += [f"inline void destroy({handle['name']} handle) noexcept {{",
-                          f"  {handle['name']}_destroy(handle);", "}"]
+        for handle in self.api.handles:
+            if f"{handle.name}_destroy" in self.api.function:
+                lines += [f"inline void destroy({handle.name} handle) noexcept {{",
+                          f"  {handle.name}_destroy(handle);", "}"]
         return [lines]
 
     def object(self, made):
         """A class that owns a handle."""
-        name, handle, desc = class_name(made["name"]), made["handle"], made["desc"]
-        head = f"/** {made['doc']} See ::{handle}. */"
-        lines = [head] if len(head) <= COLUMNS else comment([f"{made['doc']} See ::{handle}."], "")
-        default = "" if self.sort(made["fields"])[0] else f" = {self.helper(desc)}()"
+        name, handle, desc = class_name(made.name), made.handle, made.desc
+        head = f"/** {made.doc} See ::{handle}. */"
+        lines = [head] if len(head) <= COLUMNS else comment([f"{made.doc} See ::{handle}."], "")
+        default = "" if self.sort(made.fields)[0] else f" = {self.helper(desc)}()"
         docs = parameters_doc([("context", "The context it belongs to."),
                                ("desc", f"What to create; {self.helper(desc)}() helps.")]) + [("@throws error", "")]
-        lines += [f"class {name} : public Owner<{handle}> {{", " public:", f"  /** No {words(made['name'])}. */",
+        lines += [f"class {name} : public Owner<{handle}> {{", " public:", f"  /** No {words(made.name)}. */",
                   f"  {name}() noexcept = default;", ""]
-        lines += comment([self.functions[made["create"]]["doc"], f"Calls {made['create']}().", docs], "  ")
-        has_context = any(parameter["role"] == "part" and
-                          self.owner_of[pointee(parameter["type"])[0]] in CLASSES_WITH_CONTEXT
-                          for method in self.api["methods"] if method["object"] == made["name"]
-                          for parameter in method["parameters"])
+        lines += comment([self.api.function[made.create].doc, f"Calls {made.create}().", docs], "  ")
+        has_context = any(parameter.role == "part" and
+                          parameter.object in CLASSES_WITH_CONTEXT
+                          for method in self.api.methods if method.object == made.name
+                          for parameter in method.parameters)
         lines += signature(f"{'explicit ' if default else ''}{name}",
                            ["const Context& context", f"const {desc}& desc{default}"],
                            " : context_(context) {" if has_context else " {", "  ")
         lines += [f"    const {desc} sized = detail::sized(desc);"]
-        lines += broken(f"check({made['create']}(context, &sized, &handle_));", "    ") + ["  }", ""]
-        for maker in self.api["makers"]:
-            if maker["object"] == made["name"]:
+        lines += broken(f"check({made.create}(context, &sized, &handle_));", "    ") + ["  }", ""]
+        for maker in self.api.makers:
+            if maker.object == made.name:
                 lines += self.maker(name, maker)
-        text = f"{article(made['name']).capitalize()} that nothing else destroys, or null."
+        text = f"{article(made.name).capitalize()} that nothing else destroys, or null."
         lines += comment(["Takes over a handle.", parameters_doc([("handle", text)])], "  ")
         lines += [f"  explicit {name}({handle} handle) noexcept : Owner(handle) {{}}"]
         if has_context:
             context = ("context", "Its context, which its parts then know, as if it had been created with it.")
             lines += [""] + comment(["Takes over a handle.", parameters_doc([context, ("handle", text)])], "  ")
             lines += [f"  {name}(synfire_context context, {handle} handle) noexcept : Owner(handle), context_(context) {{}}"]
-        for member in self.at_once(made["name"]) + self.methods(made["name"]):
+        for member in self.at_once(made.name) + self.methods(made.name):
             lines += [""] + member
         if has_context:
             lines += ["", " private:", "  synfire_context context_ = nullptr;"]
@@ -588,13 +566,13 @@ class Generator:
 
     def maker(self, name, maker):
         """A constructor from another descriptor."""
-        desc = maker["desc"]
+        desc = maker.desc
         docs = parameters_doc([("context", "The context it belongs to."),
                                ("desc", f"What to create; {self.helper(desc)}() helps.")]) + [("@throws error", "")]
-        return comment([maker["doc"], f"Calls {maker['create']}().", docs], "  ") + \
+        return comment([maker.doc, f"Calls {maker.create}().", docs], "  ") + \
             signature(name, ["const Context& context", f"const {desc}& desc"], " {", "  ") + \
             [f"    const {desc} sized = detail::sized(desc);"] + \
-            broken(f"check({maker['create']}(context, &sized, &handle_));", "    ") + ["  }", ""]
+            broken(f"check({maker.create}(context, &sized, &handle_));", "    ") + ["  }", ""]
 
     def objects(self):
         return [self.object(made) for made in self.generated]
@@ -617,15 +595,14 @@ class Generator:
 
 def main():
     arguments = [pathlib.Path(argument) for argument in sys.argv[1:] if argument != "--check"]
-    description = arguments[0] if arguments else ROOT / "bindings/api/synfire.json"
     header = arguments[1] if len(arguments) > 1 else ROOT / "include/synfire/synfire.hpp"
     recorded = header.read_text(encoding="utf-8")
-    fresh = Generator(json.loads(description.read_text(encoding="utf-8")), recorded).rewrite(recorded)
+    fresh = Generator(model.read(*arguments[:1]), recorded).rewrite(recorded)
     if "--check" not in sys.argv:
         header.write_text(fresh, encoding="utf-8")
     elif recorded != fresh:
         sys.stdout.writelines(difflib.unified_diff(recorded.splitlines(True), fresh.splitlines(True), str(header),
-                                                   "what the description says"))
+                                                   "what synfire.h says"))
         fail(f"{header} is stale: bindings/update.sh rewrites it")
 
 

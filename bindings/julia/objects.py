@@ -1,6 +1,6 @@
 """Writes what is mechanical about objects in Julia: what generate.py adds to the operations in operations.jl.
 
-An object of bindings/api/synfire.json becomes a class: a subtype of Handle with a constructor whose keywords are the
+An object of the model becomes a class: a subtype of Handle with a constructor whose keywords are the
 fields of its descriptor, as those of operations are. A function of an object becomes a method:
 
     numbers                   positional; n_steps and n_neurons are the keywords steps and neurons
@@ -23,7 +23,8 @@ SPDX-License-Identifier: MIT
 """
 import re
 
-from operations import BASE, BUFFERS, NUMBERS, Operations, WIDTH, class_name, docstring, target_of
+import model
+from operations import BASE, BUFFERS, NUMBERS, Operations, WIDTH, class_name, docstring
 
 HAND_OBJECTS = {"buffer", "layer", "graph"}
 
@@ -68,57 +69,52 @@ class Objects(Operations):
         self.exported, self.taken = exported, taken | {(self.function(operation), "Graph")
                                                        for operation in self.operations}
         self.internal = {name for name, _ in taken} - exported - BASE - BASE_QUESTIONS
-        self.objects = self.sorted([self.creation(made) for made in api["objects"] if made["name"] not in HAND_OBJECTS])
-        made = {made["name"] for made in self.objects}
+        self.objects = self.sorted([self.creation(made) for made in api.objects if made.name not in HAND_OBJECTS])
+        self.makers = [self.creation(maker.extended(destroy=None)).extended(julia=maker.name, of=maker.object)
+                       for maker in api.makers]
+        made = {made.name for made in self.objects}
         for name in set(self.classes) - {f"synfire_{name}" for name in {"context"} | HAND_OBJECTS | made}:
             del self.classes[name]
-        self.makers = [{**self.creation({**maker, "destroy": None}), "julia": maker["name"], "of": maker["object"]}
-                       for maker in api["makers"]]
-        self.functions_of = [self.named(method) for method in api["methods"]
-                             if method["function"] not in HAND_FUNCTIONS and self.is_known(method)]
-        self.known |= {method["julia"] for method in self.functions_of}
+        self.functions_of = [self.named(method) for method in api.methods
+                             if method.function not in HAND_FUNCTIONS and self.is_known(method)]
+        self.known |= {method.julia for method in self.functions_of}
         self.keepers = {"graph"} | (made - COPIES)
         self.parts = {self.part(method) for method in self.functions_of if self.part(method)}
         for made in self.objects:
-            self.names.update(dict.fromkeys((made["handle"], made["record"], made["desc"]), made["julia"]))
-            self.names[made["destroy"]] = "close"
+            self.names.update(dict.fromkeys((made.handle, made.record, made.desc), made.julia))
+            self.names[made.destroy] = "close"
         for maker in self.makers:
-            self.names.update(dict.fromkeys((maker["record"], maker["desc"]), maker["julia"]))
-            self.names[maker["query_memory"]] = "query_memory"
-        self.names.update((method["function"], method["julia"]) for method in self.functions_of)
+            self.names.update(dict.fromkeys((maker.record, maker.desc), maker.julia))
+            self.names[maker.query_memory] = "query_memory"
+        self.names.update((method.function, method.julia) for method in self.functions_of)
 
     # ---- Selection and names -----------------------------------------------------------------------------------------
 
     def creation(self, made):
         """An object in the form of an operation. Callbacks and bare memory are left out: they stay null."""
-        lists = {field["length_of"] for field in made["fields"] if "length_of" in field}
-
         def is_known(field):
-            kind = field["type"]
-            if "access" in field or kind in self.classes or kind in ("const char *", "synfire_stream"):
+            if field.access or field.type in self.classes or field.role in ("text", "stream"):
                 return True
-            if kind.endswith("*"):
-                target = target_of(kind)
-                return field["name"] in lists and target in {*NUMBERS, *self.classes, *self.structs}
-            return kind not in self.callbacks and kind != "char"
+            if field.type.endswith("*"):
+                return field.role == "list" and field.target in {*NUMBERS, *self.classes, *self.api.struct}
+            return field.role != "callback" and field.type != "char"
 
-        fields = [field for field in made["fields"] if is_known(field)]
-        names = {field["name"] for field in fields}
-        fields = [field for field in fields if field.get("length_of", field["name"]) in names]
-        missing = [field["name"] for field in made["fields"] if field["name"] not in names and not field["nullable"]]
-        assert not missing, (f"{made['handle']}: no keyword can be made of {', '.join(missing)}; write this class by "
+        known = [field for field in made.fields if is_known(field)]
+        known = [field for field in known if (field.counted or field) in known]
+        missing = [field.name for field in made.fields if field not in known and not field.nullable]
+        assert not missing, (f"{made.handle}: no keyword can be made of {', '.join(missing)}; write this class by "
                              "hand, and add it to HAND_OBJECTS")
-        return {**made, "julia": class_name(made["name"]), "record": made["create"], "run": None, "object": None,
-                "fields": fields}
+        return made.extended(julia=class_name(made.name), record=made.create, run=None, object=None,
+                             fields=model.Fields([field.extended() for field in known], self.api))
 
     @staticmethod
     def sorted(objects):
         """Each object after those that its descriptor refers to."""
         order, left = [], list(objects)
         while left:
-            waiting = {made["handle"] for made in left}
+            waiting = {made.handle for made in left}
             ready = [made for made in left
-                     if not any(target_of(field["type"]) in waiting - {made["handle"]} for field in made["fields"])]
+                     if not any(field.target in waiting - {made.handle} for field in made.fields)]
             assert ready, f"objects that refer to each other: {', '.join(sorted(waiting))}"
             order += ready
             left = [made for made in left if made not in ready]
@@ -126,56 +122,54 @@ class Objects(Operations):
 
     def is_known(self, method):
         """Returns true if a method can be made of a function; others are written by hand."""
-        for parameter in method["parameters"]:
-            role, target = parameter["role"], target_of(parameter["type"])
-            if role == "object" and target not in self.classes or role == "length" and "*" in parameter["type"]:
+        for parameter in method.parameters:
+            role, target = parameter.role, parameter.target
+            if role == "object" and target not in self.classes or role == "length" and "*" in parameter.type:
                 return False
             if role == "list" and target not in NUMBERS:
-                is_read = parameter["type"].startswith("const ")
-                if target != "char" and not (is_read and (target in self.classes or self.is_plain(target))):
+                if target != "char" and not (parameter.is_read and (target in self.classes or self.is_plain(target))):
                     return False
-        return f"synfire_{method['object']}" in self.classes
+        return f"synfire_{method.object}" in self.classes
 
     @staticmethod
     def part(method):
         """The handle of the object that a function gives."""
-        return next((target_of(p["type"]) for p in method["parameters"] if p["role"] == "part"), None)
+        return next((parameter.target for parameter in method.parameters if parameter.role == "part"), None)
 
     def is_plain(self, struct):
         """True if the entries of a list of structures are made of numbers, texts and objects."""
-        return struct in self.structs and all(
-            field["type"] in NUMBERS or field["type"] in self.classes or field["type"] == "const char *"
-            for field in self.structs[struct]["fields"])
+        return struct in self.api.struct and all(
+            field.type in NUMBERS or field.type in self.classes or field.role == "text"
+            for field in self.api.struct[struct].fields)
 
     @staticmethod
     def answers(method):
-        return [parameter for parameter in method["parameters"] if parameter["role"] in ("result", "answer", "string", "part")
-                or parameter["role"] == "list" and not parameter["type"].startswith("const ")]
+        return [parameter for parameter in method.parameters if parameter.role in ("result", "answer", "string", "part")
+                or parameter.role == "list" and not parameter.is_read]
 
     def named(self, method):
         """A function in the form of an operation, with its name in Julia."""
-        name, owner = re.sub(r"^get_", "", method["name"]), class_name(method["object"])
+        name, owner = re.sub(r"^get_", "", method.name), class_name(method.object)
         if self.part(method):
-            return {**method, "julia": class_name(name), "record": method["function"], "run": None,
-                    "desc": method["function"]}
-        changes = not self.answers(method) and method["function"] not in UNCHANGING
-        if (changes or method["function"] in CHANGING) and name not in self.exported:
+            return method.extended(julia=class_name(name), record=method.function, run=None, desc=method.function)
+        changes = not self.answers(method) and method.function not in UNCHANGING
+        if (changes or method.function in CHANGING) and name not in self.exported:
             name += "!"
-        if method["function"] not in OVERLOADED and (name in self.internal or (name, owner) in self.taken):
-            name = f"{method['object']}_{name}"
+        if method.function not in OVERLOADED and (name in self.internal or (name, owner) in self.taken):
+            name = f"{method.object}_{name}"
         self.taken.add((name, owner))
-        return {**method, "julia": name, "record": method["function"], "run": None, "desc": method["function"]}
+        return method.extended(julia=name, record=method.function, run=None, desc=method.function)
 
     # ---- Objects -----------------------------------------------------------------------------------------------------
 
     def object_code(self, made):
-        name, handle, own = made["julia"], made["handle"], made["name"]
-        (keywords, _), renamed = self.fields(made), self.shortened(made["fields"])
+        name, handle, own = made.julia, made.handle, made.name
+        (keywords, _), renamed = self.fields(made), self.shortened(made.fields)
         plain = [field.plain for _, field in keywords]
         target = "context; " if plain else "context"
         items = [(field.name, self.field_doc(field, made, renamed + [(c, field.name) for c, field in keywords]))
                  for _, field in keywords]
-        paragraphs = [made["doc"], self.structs[made["desc"]]["doc"]]
+        paragraphs = [made.doc, self.api.struct[made.desc].doc]
         paragraphs = [self.prose(text, made, renamed) for text in paragraphs if text]
         if self.borrows(keywords):
             paragraphs.append(BUFFERS)
@@ -190,67 +184,66 @@ class Objects(Operations):
                 f"    function {name}(context::Context; arguments...)\n"
                 f"        request = {own}_request(context; arguments...)\n"
                 f"        handle = Ref(LibSynfire.{handle}(C_NULL))\n"
-                f"        check(LibSynfire.{made['create']}(context, request, handle))\n"
+                f"        check(LibSynfire.{made.create}(context, request, handle))\n"
                 f"        {own} = adopt(new(handle[], Threads.Atomic{{Int}}(1), context, Any[]))\n"
                 f"        return keep!({own}, request.operands.handles...)\n"
                 "    end\n" +
                 ("    # Takes over a handle that another object gave.\n"
                  f"    {name}(context::Context, handle::LibSynfire.{handle}) =\n"
-                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts | {maker["handle"] for maker in self.makers} or own in COPIES else "") +
+                 "        adopt(new(handle, Threads.Atomic{Int}(1), context, Any[]))\n" if handle in self.parts | {maker.handle for maker in self.makers} or own in COPIES else "") +
                 "end\n\n"
                 f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n"
-                f"destroy(::{name}, handle) = LibSynfire.{made['destroy']}(handle)\n\n"
+                f"destroy(::{name}, handle) = LibSynfire.{made.destroy}(handle)\n\n"
                 f"Base.show(io::IO, {own}::{name}) = print(io, \"{name}\", isopen({own}) ? \"\" : \" (closed)\")\n\n" +
                 self.request(made))
 
     def maker_code(self, maker):
         """The function that makes an object of another descriptor."""
-        name, of = maker["julia"], class_name(maker["of"])
-        (keywords, _), renamed = self.fields(maker), self.shortened(maker["fields"])
+        name, of = maker.julia, class_name(maker.of)
+        (keywords, _), renamed = self.fields(maker), self.shortened(maker.fields)
         plain = [field.plain for _, field in keywords]
         items = [(field.name, self.field_doc(field, maker, renamed + [(c, field.name) for c, field in keywords]))
                  for _, field in keywords]
-        paragraphs = [self.prose(text, maker, renamed) for text in (maker["doc"], self.structs[maker["desc"]]["doc"])]
+        paragraphs = [self.prose(text, maker, renamed) for text in (maker.doc, self.api.struct[maker.desc].doc)]
         doc = [self.wrapped(f"    {name}(context; ", plain, f") -> {of}", len(name) + 5), f"    {name}(f, context; ...)",
                *self.text(paragraphs, items)]
         return (f"# ---- {name} ".ljust(WIDTH, "-") + "\n\n" + docstring("\n".join(doc)) +
                 f"function {name}(context::Context; arguments...)\n"
                 f"    request = {name}_request(context; arguments...)\n"
-                f"    handle = Ref(LibSynfire.{maker['handle']}(C_NULL))\n"
-                f"    check(LibSynfire.{maker['create']}(context, request, handle))\n"
+                f"    handle = Ref(LibSynfire.{maker.handle}(C_NULL))\n"
+                f"    check(LibSynfire.{maker.create}(context, request, handle))\n"
                 f"    return {of}(context, handle[])\n"
                 "end\n\n"
                 f"{name}(f, context::Context; arguments...) = with_handle(f, {name}(context; arguments...))\n\n" +
-                self.request(maker) + (self.memory_code(maker) if maker["query_memory"] else ""))
+                self.request(maker) + (self.memory_code(maker) if maker.query_memory else ""))
 
     def memory_code(self, maker):
         """The function that says how much memory such an object would take."""
-        name, struct = maker["julia"], maker["memory"]
-        fields = [field["name"] for field in self.structs[struct]["fields"]
-                  if field["name"] not in ("struct_size", "reserved")]
+        name, struct = maker.julia, maker.memory
+        fields = [field.name for field in self.api.struct[struct].given]
         return ("\n" + docstring(f"    query_memory({name}, context; ...) -> NamedTuple\n\nThe bytes that what [`{name}`](@ref) makes "
                                  f"with these arguments takes on its device,\nbefore anything is allocated.") +
                 f"function query_memory(::typeof({name}), context::Context; arguments...)\n"
                 f"    request = {name}_request(context; arguments...)\n"
                 f"    memory = Ref(LibSynfire.{struct}())\n"
-                f"    GC.@preserve request check(LibSynfire.{maker['query_memory']}(request.desc, memory))\n" +
+                f"    GC.@preserve request check(LibSynfire.{maker.query_memory}(request.desc, memory))\n" +
                 self.wrapped("    return (", [f"{field}=Int(memory[].{field})" for field in fields], ")", 12) + "\nend\n")
 
     # ---- Functions ---------------------------------------------------------------------------------------------------
 
     def value(self, marks, c):
         """Returns the Julia expression for a value of C, and the name of its type."""
-        kind = marks["type"].rstrip(" *") if marks.get("role") == "result" else marks["type"]
-        if marks.get("array"):
+        kind = marks.target if marks.role == "result" else marks.type
+        if marks.array:
             return (f"text_of({c})", "String") if kind == "char" else (c, "Tuple")
-        if marks.get("flag"):
+        if marks.flag:
             return f"{c} != 0", "Bool"
-        if "one_of" in marks:
-            return f"constant_name(LibSynfire.{marks['one_of']}_names, {c})", "Symbol"
-        if "any_of" in marks:
-            return f"constant_names(LibSynfire.{marks['any_of']}_names, {c})", "Vector{Symbol}"
-        if kind == "const char *":
-            return (f"{c} == C_NULL ? nothing : unsafe_string({c})" if marks["nullable"] else f"unsafe_string({c})",
+        if marks.one_of:
+            return f"constant_name(LibSynfire.{marks.one_of}_names, {c})", "Symbol"
+        if marks.any_of:
+            return f"constant_names(LibSynfire.{marks.any_of}_names, {c})", "Vector{Symbol}"
+        if marks.role == "text":
+            return (f"{c} == C_NULL ? nothing : unsafe_string({c})" if marks.nullable else f"unsafe_string({c})",
                     "String")
         if kind in ("float", "double"):
             return c, NUMBERS[kind]
@@ -259,32 +252,28 @@ class Objects(Operations):
     def entry(self, struct):
         """How an entry of a list of structures is made of a named tuple."""
         fields = []
-        for field in self.structs[struct]["fields"]:
-            name, c = field["name"], f"entry.{self.identifier(field['name'])}"
-            if name in ("struct_size", "reserved"):
-                continue
-            if "access" in field:
+        for field in self.api.struct[struct].given:
+            name, c = field.name, f"entry.{self.identifier(field.name)}"
+            if field.access:
                 c = f"buffer!(operands, {c})"
-            elif field["type"] in self.classes:
+            elif field.type in self.classes:
                 c = f"handle!(operands, {c})"
-            elif field["type"] == "const char *":
+            elif field.role == "text":
                 c = f"text!(operands, {c})"
-            elif "one_of" in field:
-                c = f'constant("{name}", LibSynfire.{field["one_of"]}_names, {c})'
-            elif "any_of" in field:
-                c = f'sum_of_constants("{name}", LibSynfire.{field["any_of"]}_names, {c})'
+            elif field.one_of:
+                c = f'constant("{name}", LibSynfire.{field.one_of}_names, {c})'
+            elif field.any_of:
+                c = f'sum_of_constants("{name}", LibSynfire.{field.any_of}_names, {c})'
             fields.append(f"{self.identifier(name)}={c}")
         head = f"        LibSynfire.{struct}("
         return self.wrapped(head, fields, ")", len(head))
 
     def function_code(self, method):
-        name, own = method["julia"], method["object"]
+        name, own = method.julia, method.object
         defined = f"Base.{name}" if name in BASE | BASE_QUESTIONS else name
-        names = {parameter["name"] for parameter in method["parameters"]}
+        names = {parameter.name for parameter in method.parameters}
         local = {own, "operands", "status", "check", "fail", "constant", "raw"}
-        local |= {"length"} if any(parameter["role"] in ("length", "size") for parameter in method["parameters"]) else set()
-        counted = {parameter["length_of"]: parameter["name"] for parameter in method["parameters"]
-                   if "length_of" in parameter}
+        local |= {"length"} if any(parameter.role in ("length", "size") for parameter in method.parameters) else set()
         positional, keywords, before, given, after, items = [], [], [], [], [], []
         asked, sized = {}, []  # what asks for the size of a text, by position, and what is made of that size
 
@@ -292,23 +281,23 @@ class Objects(Operations):
             short = c[2:] if c.startswith("n_") and c[2:] not in names else c
             return f"its_{short}" if short in local else self.identifier(short)
 
-        for parameter in method["parameters"]:
-            c, role, kind = parameter["name"], parameter["role"], target_of(parameter["type"])
-            x, optional = own_name(c), parameter["nullable"]
+        for parameter in method.parameters:
+            c, role, kind = parameter.name, parameter.role, parameter.target
+            x, optional = own_name(c), parameter.nullable
             if role == "number":
-                if "one_of" in parameter:
+                if parameter.one_of:
                     positional.append(x)
-                    given.append(f'constant("{x}", LibSynfire.{parameter["one_of"]}_names, {x})')
-                    symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter["one_of"]))
-                    loaded = f", or a [`{LOADED[parameter['one_of']]}`](@ref)" if parameter["one_of"] in LOADED else ""
+                    given.append(f'constant("{x}", LibSynfire.{parameter.one_of}_names, {x})')
+                    symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter.one_of))
+                    loaded = f", or a [`{LOADED[parameter.one_of]}`](@ref)" if parameter.one_of in LOADED else ""
                     items.append((x, f"One of {symbols}{loaded}."))
-                elif "any_of" in parameter:
+                elif parameter.any_of:
                     positional.append(x)
-                    given.append(f'sum_of_constants("{x}", LibSynfire.{parameter["any_of"]}_names, {x})')
-                    symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter["any_of"]))
+                    given.append(f'sum_of_constants("{x}", LibSynfire.{parameter.any_of}_names, {x})')
+                    symbols = ", ".join(f"`:{symbol}`" for symbol, _ in self.symbols(parameter.any_of))
                     items.append((x, f"Any of {symbols}, as a collection."))
-                elif parameter.get("flag"):
-                    positional.append(f"{x}::Bool" + "=false" * parameter.get("optional", False))
+                elif parameter.flag:
+                    positional.append(f"{x}::Bool" + "=false" * bool(parameter.optional))
                     given.append(x)
                 elif c in ("n_steps", "n_neurons"):
                     keywords.append(f"{x}::Integer")
@@ -320,14 +309,14 @@ class Objects(Operations):
                 else:
                     items += [(x, "Counted from 0.")] if re.fullmatch(r"(\w+_)?index", c) else []
                     positional.append(f"{x}::{'Real' if kind in ('float', 'double') else 'Integer'}" +
-                                      "=0" * parameter.get("optional", False) +
-                                      "=NaN" * parameter.get("optional_nan", False))
+                                      "=0" * bool(parameter.optional) +
+                                      "=NaN" * bool(parameter.optional_nan))
                     given.append(f'whole_size("{x}", {x})' if c.startswith("n_") else x)
             elif role == "text":
                 keywords += [f"{x}=nothing"] if optional else []
                 positional += [] if optional else [f"{x}::Union{{Symbol,AbstractString}}"]
                 given.append(f"{x} === nothing ? C_NULL : String({x})" if optional else f"String({x})")
-            elif role == "object" and "access" in parameter:
+            elif role == "object" and parameter.access:
                 (keywords if optional else positional).append(f"{x}=nothing" if optional else x)
                 given.append(f"buffer!(operands, {x})")
                 items.append((x, self.buffer_doc(parameter)))
@@ -340,14 +329,15 @@ class Objects(Operations):
                 keywords.append(f"{x}=nothing")
                 given.append(f"stream_pointer({x})")
                 items.append((x, "The CUDA stream to run on. Default: the context's own."))
-            elif role == "list" and parameter["type"].startswith("const "):
+            elif role == "list" and parameter.is_read:
                 (keywords if optional else positional).append(f"{x}=()" if optional else x)
                 made, doc = self.read_list(parameter, kind, x)
                 before.append(made)
                 given.append(f"pointer_or_null({x}_list)" if optional else f"{x}_list")
                 items += [(x, doc)] if doc else []
             elif role == "list":
-                length = own_name(counted[c]) if counted[c][2:] != c else counted[c]
+                length = parameter.length.name
+                length = own_name(length) if length[2:] != c else length
                 element = NUMBERS.get(kind, "UInt8")
                 before.append(f'    {x} = Vector{{{element}}}(undef, whole_size("{length}", {length}))')
                 given.append(x)
@@ -358,13 +348,13 @@ class Objects(Operations):
                     what = "The most bytes that the text may take, its final null included."
                 items.append((length, what))
             elif role == "length":
-                listed = next(other for other in method["parameters"] if other["name"] == parameter["length_of"])
-                if listed["type"].startswith("const "):
-                    given.append(f"length({own_name(listed['name'])}_list)")
+                listed = parameter.counted
+                if listed.is_read:
+                    given.append(f"length({own_name(listed.name)}_list)")
                 else:
-                    length = own_name(c) if c[2:] != listed["name"] else c
+                    length = own_name(c) if c[2:] != listed.name else c
                     positional.append(f"{length}::Integer")
-                    given.append(f"length({own_name(listed['name'])})")
+                    given.append(f"length({own_name(listed.name)})")
             elif role == "string":
                 text, asked[len(given)] = x, "C_NULL"
                 given.append(x)
@@ -387,9 +377,8 @@ class Objects(Operations):
             else:
                 before.append(f"    {x} = Ref(LibSynfire.{kind}())")
                 given.append(x)
-                members = [(re.sub(r"^n_", "", field["name"]), field) for field in self.structs[kind]["fields"]
-                           if field["name"] not in ("struct_size", "reserved")]
-                made = [f"{member}={self.value(field, f'{x}[].' + self.identifier(field['name']))[0]}"
+                members = [(re.sub(r"^n_", "", field.name), field) for field in parameter.struct.given]
+                made = [f"{member}={self.value(field, f'{x}[].' + self.identifier(field.name))[0]}"
                         for member, field in members]
                 after.append((c, made, "NamedTuple"))
                 items += [(member, self.answer_doc(field, method)) for member, field in members]
@@ -404,38 +393,37 @@ class Objects(Operations):
             return f"{head}list!(operands, {NUMBERS[kind]}, {x})", "A collection of numbers."
         if kind == "char":
             return f"{head}collect(UInt8, codeunits({x}))", "A text."
-        if kind == "synfire_buffer" and "access" in parameter:
+        if kind == "synfire_buffer" and parameter.access:
             return f"{head}buffers!(operands, {x})", f"A collection. {self.buffer_doc(parameter)}"
         if kind in self.classes:
             return (f"{head}handles!(operands, LibSynfire.{kind}, {x})",
                     f"A collection of objects of the class [`{self.classes[kind]}`](@ref).")
-        members = ", ".join(f"`{field['name']}`" for field in self.structs[kind]["fields"]
-                            if field["name"] not in ("struct_size", "reserved"))
+        members = ", ".join(f"`{field.name}`" for field in parameter.struct.given)
         return (f"{head}list!(operands, LibSynfire.{kind}, [\n{self.entry(kind)}\n        for entry in {x}])",
                 f"A collection of named tuples of {members}.")
 
     @staticmethod
     def buffer_doc(parameter):
-        access = {"read": "Read", "written": "Written", "updated": "Read and written"}[parameter["access"]]
+        access = {"read": "Read", "written": "Written", "updated": "Read and written"}[parameter.access]
         return f"{access}: a [`Buffer`](@ref), or an array whose memory is used directly."
 
     def answer_doc(self, field, method):
-        text = self.prose(field["doc"], method, [])
-        return re.sub(r"^1 (?=when|where|if)", "`true` ", self.flag_prose(text)) if field.get("flag") else text
+        text = self.prose(field.doc, method, [])
+        return re.sub(r"^1 (?=when|where|if)", "`true` ", self.flag_prose(text)) if field.flag else text
 
     def function_doc(self, method, positional, keywords, after, items):
         called = [re.sub(r"::.*?(?==|$)", "", item) for item in positional]
         named = [re.sub(r"::.*?(?==|$)", "", item) for item in keywords]
-        target = ", ".join([method["object"], *called]) + (f"; {', '.join(named)}" if named else "")
+        target = ", ".join([method.object, *called]) + (f"; {', '.join(named)}" if named else "")
         answer = "" if not after else f" -> {after[0][2]}" if len(after) == 1 else " -> NamedTuple"
-        paragraphs = [self.prose(method["doc"], method, self.shortened(method["parameters"]))]
+        paragraphs = [self.prose(method.doc, method, self.shortened(method.parameters))]
         if len(after) > 1:
             names = [f"`{c}`" for c, _, _ in after]
             paragraphs.append(f"Returns {', '.join(names[:-1])} and {names[-1]}.")
-        return "\n".join([f"    {method['julia']}({target}){answer}", *self.text(paragraphs, items)])
+        return "\n".join([f"    {method.julia}({target}){answer}", *self.text(paragraphs, items)])
 
     def body(self, method, defined, positional, keywords, before, given, after, asked, sized):
-        own = method["object"]
+        own = method.object
         head = f"function {defined}("
         signature = [f"{own}::{class_name(own)}", *positional]
         if keywords:
@@ -463,11 +451,11 @@ class Objects(Operations):
         return "\n".join(lines) + "\nend\n"
 
     def called(self, method, given, uses):
-        own, preserve = method["object"], "GC.@preserve operands " if uses else ""
+        own, preserve = method.object, "GC.@preserve operands " if uses else ""
         if own == "graph":
-            call = f"    status = {preserve}LibSynfire.{method['function']}("
+            call = f"    status = {preserve}LibSynfire.{method.function}("
             return [self.wrapped(call, [own, *given], ")", len(call)), "    status < 0 && fail(graph, status)"]
-        call = f"    {preserve}check(LibSynfire.{method['function']}("
+        call = f"    {preserve}check(LibSynfire.{method.function}("
         return [self.wrapped(call, [own, *given], "))", len(call))]
 
     @staticmethod
@@ -477,8 +465,8 @@ class Objects(Operations):
     # ---- All of it ---------------------------------------------------------------------------------------------------
 
     def exports(self):
-        more = [made["julia"] for made in self.objects + self.makers]
-        more += [method["julia"] for method in self.functions_of if method["julia"] not in BASE | BASE_QUESTIONS and not self.part(method)]
+        more = [made.julia for made in self.objects + self.makers]
+        more += [method.julia for method in self.functions_of if method.julia not in BASE | BASE_QUESTIONS and not self.part(method)]
         exported = super().exports()
         return exported + [name for name in dict.fromkeys(more) if name not in {*exported, *self.exported}]
 

@@ -1,6 +1,6 @@
 """Writes the methods of the operations in Julia: what generate.py puts into Synfire/src/operations.jl.
 
-Every operation of bindings/api/synfire.json that takes no callback becomes three functions: one that fills in its
+Every operation of the model that takes no callback becomes three functions: one that fills in its
 descriptor from keywords, the method that records it into a graph and, where the C library runs it on its own, the
 method that runs it now. What a keyword is called, which default it has and how it becomes a field follows from the
 field's type, name and marks:
@@ -82,11 +82,6 @@ def class_name(name):
     return f"Synfire{called}" if called in BASE_TYPES else called
 
 
-def target_of(c):
-    """The type that a pointer of C points to."""
-    return re.sub(r"^const |\s*\*$", "", c)
-
-
 def split(text):
     """At the commas outside parentheses."""
     return re.split(r",\s*(?![^(]*\))", text)
@@ -113,34 +108,27 @@ class Field:
 class Operations:
     def __init__(self, api, exported, identifier):
         self.api, self.identifier = api, identifier
-        self.structs = {struct["name"]: struct for struct in api["structs"]}
-        self.functions = {function["name"]: function for function in api["functions"]}
-        self.callbacks = {callback["name"] for callback in api["callbacks"]}
-        self.groups = {}
-        for constant in api["constants"]:
-            self.groups.setdefault(constant["group"], []).append(constant)
-        self.operations = [operation for operation in api["operations"]
-                           if not any(field["type"] in self.callbacks for field in operation["fields"])]
+        self.operations = [operation for operation in api.operations if not operation.has_callback]
         self.known = exported | BASE | {self.function(operation) for operation in self.operations}
         self.names = {}  # of functions, descriptors and objects of C, where no rule gives them
-        self.owners = sorted((handle["name"][len("synfire_"):] for handle in api["handles"]), key=len, reverse=True)
+        self.owners = sorted((handle.object for handle in api.handles), key=len, reverse=True)
         # The classes of Julia by their handles of C.
         self.classes = {"synfire_context": "Context"}
-        self.classes.update((made["handle"], class_name(made["name"])) for made in api["objects"])
+        self.classes.update((made.handle, class_name(made.name)) for made in api.objects)
 
     # ---- Names -------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def function(operation):
-        short = re.sub(rf"^{operation['object']}_", "", operation["name"])
-        return operation.get("julia") or OWN_NAMES.get(operation["name"], short + "!")
+        short = re.sub(rf"^{operation.object}_", "", operation.name)
+        return getattr(operation, "julia", None) or OWN_NAMES.get(operation.name, short + "!")
 
     def function_of(self, c):
         """Returns the name of a function, descriptor or object of C here; None where it has no name of its own."""
         if c in self.names:
             return self.names[c]
-        for operation in self.api["operations"]:
-            if c in (operation["record"], operation["run"], operation["desc"]):
+        for operation in self.api.operations:
+            if c in (operation.record, operation.run, operation.desc):
                 return self.function(operation)
         short = re.sub(rf"^synfire_(?:(?:{'|'.join(self.owners)})_)?(?:get_)?", "", c)
         return next((name for name in (short, short + "!") if name in self.known), None)
@@ -148,15 +136,14 @@ class Operations:
     def link(self, c):
         """A reference to what a function, descriptor or object of C is called here; None where it has no name."""
         name = self.function_of(c)
-        of = next((operation["object"] for operation in self.api["operations"] if c in
-                   (operation["record"], operation["run"], operation["desc"])
-                   and operation["name"].startswith(f"{operation['object']}_")), None)
+        of = next((operation.object for operation in self.api.operations if c in
+                   (operation.record, operation.run, operation.desc)
+                   and operation.name.startswith(f"{operation.object}_")), None)
         owner = f" of {'an' if of[0] in 'aeiou' else 'a'} {of.replace('_', ' ')}" if of else ""
         return f"[`{name}`](@ref){owner}" if name else None
 
     def symbols(self, group):
-        prefix = f"SYNFIRE_{group.upper()}_"
-        return [(constant["name"][len(prefix):].lower(), constant) for constant in self.groups[group]]
+        return [(symbol.lower(), constant) for symbol, constant in self.api.symbols(group).items()]
 
     # ---- Texts -------------------------------------------------------------------------------------------------------
 
@@ -167,17 +154,17 @@ class Operations:
 
         def member(match):
             link, field = self.link(match[1]), re.sub(r"^n_", "", match[2])
-            return f"`{field}`" if link is None or match[1] == operation["desc"] else f"`{field}` of {link}"
+            return f"`{field}`" if link is None or match[1] == operation.desc else f"`{field}` of {link}"
 
         def constant(match):
-            group = max((g for g in self.groups if match[1].lower().startswith(g + "_")), key=len, default=None)
+            group = max((g for g in self.api.groups if match[1].lower().startswith(g + "_")), key=len, default=None)
             return f"`:{match[1][len(group) + 1:].lower()}`" if group else f"`SYNFIRE_{match[1]}`"
 
         def constants(match):
             return ", ".join(f"`:{name}`" for name, _ in self.symbols(match[1].lower()))
 
-        # References to the same operation say nothing here.
-        for c in (operation["record"], operation["run"], operation["desc"]):
+        # References to the operation itself say nothing here.
+        for c in (operation.record, operation.run, operation.desc):
             text = re.sub(rf"[;:] (?:as |the same operation that )?{c}(?:\(\))?(?: says [^.;]*| records)?(?=\.)", "",
                           text)
         text = re.sub(r"`SYNFIRE_(\w+)_\*`", constants, text)
@@ -201,55 +188,52 @@ class Operations:
 
     def fields(self, operation):
         """The keywords of an operation: buffers, layers and texts first, those that are needed before the others."""
-        of = {field["name"]: field for field in operation["fields"]}
-        bounds = {name: constant for field in operation["fields"] if "any_of" in field
-                  for name, constant in self.symbols(field["any_of"]) if name in of}
-        found, constants_of = [], {}
+        of, found, constants_of = operation.fields.of, [], {}
         for name, field in of.items():
-            if (operation["name"], name) in OWN_FIELDS:
-                own = OWN_FIELDS[operation["name"], name]
+            if (operation.name, name) in OWN_FIELDS:
+                own = OWN_FIELDS[operation.name, name]
                 if own:
-                    found.append((name, Field(*own, first="access" in field, marks=field)))
+                    found.append((name, Field(*own, first=bool(field.access), marks=field)))
                 continue
-            if "length_of" in field or re.fullmatch(r"n_(\w+)s", name) and f"first_{name[2:-1]}" in of:
+            if field.role == "length" or re.fullmatch(r"n_(\w+)s", name) and f"first_{name[2:-1]}" in of:
                 continue
-            if "any_of" in field and all(symbol in of for symbol, _ in self.symbols(field["any_of"])):
-                constants_of[name] = field["any_of"]
+            if field.any_of and all(symbol in of for symbol, _ in self.symbols(field.any_of)):
+                constants_of[name] = field.any_of
                 continue
-            found.append((name, self.field(name, field, of, bounds)))
+            found.append((name, self.field(field, of)))
         # Sorting keeps the order of the descriptor otherwise.
         found.sort(key=lambda item: (not item[1].first, item[1].first and not item[1].required))
         return found, constants_of
 
-    def field(self, name, field, of, bounds):
-        kind, doc, keyword = field["type"], field["doc"], self.identifier(re.sub(r"^n_", "", name))
-        listed = next((other["name"] for other in of.values() if other.get("length_of") == name), None)
-        if listed:
-            return Field(f"{keyword}=()" if field["nullable"] else keyword, None, doc, first=True, marks=field)
-        optional = "=nothing" if field["nullable"] else ""
-        if "access" in field:
+    def field(self, field, of):
+        name, kind, doc, keyword = field.name, field.type, field.doc, self.identifier(re.sub(r"^n_", "", field.name))
+        if field.role == "list":
+            return Field(f"{keyword}=()" if field.nullable else keyword, None, doc, first=True, marks=field)
+        optional = "=nothing" if field.nullable else ""
+        if field.access:
             return Field(keyword + optional, f"buffer!(operands, {keyword})", doc, first=True, marks=field)
         if kind in self.classes:
             julia = f"Union{{{self.classes[kind]},Nothing}}" if optional else self.classes[kind]
             return Field(f"{keyword}::{julia}{optional}", f"handle!(operands, {keyword})", doc, first=True)
-        if kind == "synfire_stream":
+        if field.role == "stream":
             return Field(f"{keyword}=nothing", f"stream_pointer({keyword})", doc)
-        if field["array"]:
-            return Field(f"{keyword}=()", f'fixed_list("{keyword}", {field["array"]}, {keyword})', doc)
-        if kind == "const char *":
+        if field.array:
+            return Field(f"{keyword}=()", f'fixed_list("{keyword}", {field.array}, {keyword})', doc)
+        if field.role == "text":
             named = re.search(r'Default: `"(\w+)"`', doc)
             default = f"=:{named[1]}" if named else optional
             return Field(keyword + default, f"text!(operands, {keyword})", doc, first=True)
-        if field.get("flag"):
+        if field.flag:
             return Field(f"{keyword}::Bool=false", keyword, self.flag_prose(doc))
-        if "one_of" in field:
-            group = field["one_of"]
-            zero = next((f"=:{symbol}" for symbol, constant in self.symbols(group) if constant["value"] == 0), "")
+        if field.one_of:
+            group = field.one_of
+            zero = self.api.groups[group].zero
+            zero = f"=:{zero.symbol.lower()}" if zero else ""
             return Field(keyword + zero, f'constant("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
-        if "any_of" in field:
-            group = field["any_of"]
+        if field.any_of:
+            group = field.any_of
             return Field(f"{keyword}=()", f'sum_of_constants("{keyword}", LibSynfire.{group}_names, {keyword})', doc)
-        if name in bounds:
+        if field.is_bound:
             return Field(f"{keyword}=nothing", f"something({keyword}, 0)", f"{doc} Default: none.")
         rows = re.fullmatch(r"first_(\w+)", name)
         if rows and f"n_{rows[1]}s" in of:
@@ -259,26 +243,26 @@ class Operations:
         if name.endswith("_row"):
             return Field(f"{keyword}::Integer=1", f'row_index("{keyword}", {keyword})',
                          re.sub(r"\s*Default: 0\.", "", doc).rstrip(".") + ", counted from 1. Default: 1.")
-        default = re.search(r"Default: (-?\d+(?:\.\d+)?(?:e-?\d+)?)\.(?=\s|$)", doc)
-        default = "" if field.get("required") else f"={default[1]}" if default else "=0"
+        default = "" if field.required else f"={field.default or 0}"
         size = kind == "int64_t" and (name.startswith("n_") or re.search(r"Default: 1\.|at least", doc))
         return Field(keyword + default, f'whole_size("{keyword}", {keyword})' if size else keyword, doc)
 
     def entries(self, field):
         """How a list becomes the memory that the descriptor points to."""
-        kind = target_of(field["type"])
-        name = self.identifier(field["name"])
+        kind, struct, name = field.target, field.struct, self.identifier(field.name)
         if kind == "synfire_buffer":
             return f"buffers!(operands, {name})"
         if kind in self.classes:
             return f"handles!(operands, LibSynfire.{kind}, {name})"
-        struct = self.structs.get(kind)
         if struct is None:
             return f"list!(operands, {NUMBERS[kind]}, {name})"
-        members = [(member["type"], "access" in member) for member in struct["fields"]]
-        if members == [("const char *", False), ("synfire_buffer", True)]:
+        if self.is_named_buffer(struct):
             return f"named_buffers!(operands, LibSynfire.{kind}, {name})"
         return f"list!(operands, LibSynfire.{kind}, {name})"
+
+    @staticmethod
+    def is_named_buffer(struct):
+        return [member.type for member in struct.fields] == ["const char *", "synfire_buffer"]
 
     # ---- Code --------------------------------------------------------------------------------------------------------
 
@@ -291,14 +275,13 @@ class Operations:
 
     def request(self, operation):
         """The function that fills in the descriptor."""
-        name, keywords, constants_of = operation["name"], *self.fields(operation)
-        of = {field["name"]: field for field in operation["fields"]}
-        names = [field.name for _, field in keywords]
-        own = {"operands", "unknown", "stream"} if operation["run"] else {"operands", "unknown"}
+        name, keywords, constants_of = operation.name, *self.fields(operation)
+        of, names = operation.fields.of, [field.name for _, field in keywords]
+        own = {"operands", "unknown", "stream"} if operation.run else {"operands", "unknown"}
         assert not set(names) & own, f"{name}: a keyword that the generator uses itself"
         context = "its_context" if "context" in names else "context"
         layer = "its_layer" if "layer" in names else "layer"
-        of_layer = operation["object"] == "layer"
+        of_layer = operation.object == "layer"
         neurons = f", {layer}.neurons" if of_layer else ", neurons" if "n_neurons" in of else ""
         owner = f"{context}::Context" + (f", {layer}::Layer" if of_layer else "")
         head = f"function {name}_request({owner}; "
@@ -312,11 +295,10 @@ class Operations:
         for c, field in keywords:
             mark = of[c]
             key = self.identifier(c)
-            length = next((other["name"] for other in of.values() if other.get("length_of") == c), None)
-            if length:
+            if mark.role == "list":
                 lines.append(f"    {field.name}_list = {self.entries(mark)}")
                 values += [f"{key}=pointer_or_null({field.name}_list)",
-                           f"{self.identifier(length)}=length({field.name}_list)"]
+                           f"{self.identifier(mark.length.name)}=length({field.name}_list)"]
                 continue
             rows = re.fullmatch(r"first_(\w+)", c)
             if rows and f"n_{rows[1]}s" in of:
@@ -326,9 +308,9 @@ class Operations:
             values.append(f"{key}={field.expression}")
         for c, group in constants_of.items():
             values.append(f"{c}=" + (" |\n" + " " * (9 + len(c))).join(
-                f"({self.identifier(symbol)} === nothing ? 0 : LibSynfire.{constant['name']})"
+                f"({self.identifier(symbol)} === nothing ? 0 : LibSynfire.{constant.name})"
                 for symbol, constant in self.symbols(group)))
-        lines.append(f"    return Request(operands, LibSynfire.{operation['desc']}(" + ("" if values else "))"))
+        lines.append(f"    return Request(operands, LibSynfire.{operation.desc}(" + ("" if values else "))"))
         lines += [f"        {value}{',' if value is not values[-1] else '))'}" for value in values]
         return "\n".join(lines) + "\nend\n"
 
@@ -337,35 +319,34 @@ class Operations:
         """The lines that refuse a call without a keyword that another one, or its absence, makes necessary."""
         lines = []
         for c, field in of.items():
-            for mark, absent in (("with", "!=="), ("unless", "===")):
-                if mark in field:
-                    name = keywords[c].name
-                    lines.append(f"    {keywords[field[mark]].name} {absent} nothing && {name} === nothing && "
-                                 f"throw(UndefKeywordError(:{name}))")
+            if field.other:
+                name, absent = keywords[c].name, "!==" if field.given_with else "==="
+                lines.append(f"    {keywords[field.other.name].name} {absent} nothing && {name} === nothing && "
+                             f"throw(UndefKeywordError(:{name}))")
         return lines
 
     def docs(self, operation):
         """The documentation of the method for graphs, and of the one that runs now."""
         name, (keywords, _) = self.function(operation), self.fields(operation)
-        renamed = self.shortened(operation["fields"])
-        target = f"graph, {operation['object']}" if operation["object"] else "graph"
+        renamed = self.shortened(operation.fields)
+        target = f"graph, {operation.object}" if operation.object else "graph"
         renamed += [(c, field.name) for c, field in keywords]
         signature = self.wrapped(f"    {name}({target}; ", [field.plain for _, field in keywords], ")", len(name) + 5)
-        paragraphs = [self.prose(operation["doc"], operation, renamed)]
-        struct = self.structs[operation["desc"]]
-        if sum(struct["name"] == other["desc"] for other in self.operations) == 1:
-            paragraphs.append(self.prose(struct["doc"], operation, renamed))
+        paragraphs = [self.prose(operation.doc, operation, renamed)]
+        struct = self.api.struct[operation.desc]
+        if sum(not other.has_callback for other in operation.sharing) == 1:
+            paragraphs.append(self.prose(struct.doc, operation, renamed))
         if self.borrows(keywords):
             paragraphs.append(BUFFERS)
         out = [signature]
         out += self.text(paragraphs, [(field.name, self.field_doc(field, operation, renamed)) for _, field in keywords])
         recorded = "\n".join(out)
-        if not operation["run"]:
+        if not operation.run:
             return recorded, None
-        ran = self.functions[operation["run"]]["doc"]
+        ran = self.api.function[operation.run].doc
         text = (f"{self.prose(ran, operation, renamed)} The keywords are those of `{name}({target}; ...)`; `stream` is "
                 "the CUDA stream to run on, by default the context's own.")
-        return recorded, "\n".join([f"    {name}({operation['on']}; stream=nothing, ...)", ""] + self.filled(text))
+        return recorded, "\n".join([f"    {name}({operation.on}; stream=nothing, ...)", ""] + self.filled(text))
 
     @staticmethod
     def filled(text, indent=""):
@@ -380,7 +361,7 @@ class Operations:
     @staticmethod
     def shortened(fields):
         """The names that lose their `n_` here, and what becomes of them."""
-        return [(field["name"], field["name"][2:]) for field in fields if field["name"].startswith("n_")]
+        return [(field.name, field.name[2:]) for field in fields if field.name.startswith("n_")]
 
     @staticmethod
     def borrows(keywords):
@@ -388,19 +369,19 @@ class Operations:
         return any("buffer!(" in (field.expression or "") and "::" not in field.keyword for _, field in keywords)
 
     def field_doc(self, field, operation, renamed):
-        doc, marks = field.doc, field.marks or {}
-        if marks.get("access") and (not doc or doc == "As the function defines it."):
-            access = {"read": "Read", "written": "Written", "updated": "Read and written"}[marks["access"]]
-            shape = "" if marks["shape"] == "any" else f", `{julia_shape(marks['shape'])}`"
+        doc, marks = field.doc, field.marks
+        if marks and marks.access and (not doc or doc == "As the function defines it."):
+            access = {"read": "Read", "written": "Written", "updated": "Read and written"}[marks.access]
+            shape = "" if marks.shape == "any" else f", `{julia_shape(marks.shape)}`"
             return f"{access}{shape}."
         text = self.prose(doc, operation, renamed)
-        if doc.startswith(f"`n_{marks.get('name')}` "):
+        if marks and doc.startswith(f"`n_{marks.name}` "):
             text = re.sub(r"^`\w+` (\w)", lambda match: match[1].upper(), text)
-        if marks.get("type", "").endswith("*") and "access" not in marks:
-            struct = self.structs.get(target_of(marks["type"]))
-            if struct and [member["type"] for member in struct["fields"]] == ["const char *", "synfire_buffer"]:
-                called, buffer = struct["fields"]
-                called, buffer = (self.lower(member["doc"], operation, renamed) for member in (called, buffer))
+        if marks and marks.role == "list" and not marks.access:
+            struct = marks.struct
+            if struct and self.is_named_buffer(struct):
+                called, buffer = struct.fields
+                called, buffer = (self.lower(member.doc, operation, renamed) for member in (called, buffer))
                 text += f" Given as `(name=buffer,)`. A name is that of {called} A buffer is {buffer}"
         return text
 
@@ -409,20 +390,20 @@ class Operations:
         return text[:1].lower() + text[1:]
 
     def methods(self, operation):
-        name, run = self.function(operation), operation["run"]
+        name, run = self.function(operation), operation.run
         defined = f"Base.{name}" if name in BASE else name
         recorded, ran = self.docs(operation)
-        owner = operation["object"]
+        owner = operation.object
         graph = f"graph, {owner}" if owner else "graph"
         typed = f"graph::Graph, {owner}::{class_name(owner)}" if owner else "graph::Graph"
         layer = ", layer" if owner == "layer" else ""
-        request = f"{operation['name']}_request"
+        request = f"{operation.name}_request"
         out = [f"# ---- {name} ".ljust(WIDTH, "-") + "\n\n", self.request(operation), "\n", docstring(recorded),
                f"{defined}({typed}; arguments...) =\n",
-               self.call("record!", [f"LibSynfire.{operation['record']}",
+               self.call("record!", [f"LibSynfire.{operation.record}",
                                      f"{request}(graph.context{layer}; arguments...)", graph])]
         if run:
-            on = operation["on"]
+            on = operation.on
             context = "context" if on == "context" else f"{on}.context{layer}"
             out += ["\n", docstring(ran), f"{defined}({on}::{class_name(on)}; stream=nothing, arguments...) =\n",
                     self.call("run!", [f"LibSynfire.{run}", f"{request}({context}; arguments...)", "stream", on])]
@@ -445,7 +426,7 @@ class Operations:
         return ("# operations.jl - the operations of the C library as methods with keywords: recorded, or run now.\n"
                 "# Objects and functions of the C library that no other file wraps are here too.\n"
                 "#\n"
-                "# Generated by bindings/julia/generate.py from bindings/api/synfire.json; do not edit.\n"
+                "# Generated by bindings/julia/generate.py from include/synfire/synfire.h; do not edit.\n"
                 "#\n"
                 "# SPDX-License-Identifier: MIT\n\n" +
                 self.wrapped("export ", self.exports(), "", 7) + "\n\n" + "\n".join(self.sections()))

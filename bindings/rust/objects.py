@@ -3,7 +3,7 @@
 An object that a context creates from a descriptor becomes a type with a builder, like Layer. What the descriptor needs
 are the arguments of `builder`, as those of an operation's `new`; every other field has a setter. The object keeps the context, and the buffers and
 objects that it was created with. A graph that records it keeps all of them. Dropping destroys it. A function of an
-object becomes a method. All of it follows from `objects` and `methods` in bindings/api/synfire.json.
+object becomes a method. All of it follows from the objects and methods of the model.
 
 An operation that runs on an object is a method of that object too, without its name: `Synapse::forward`.
 A text that a method gives is a String: the function is asked for its size first. An object that a method gives is a
@@ -56,62 +56,59 @@ class Objects:
     def __init__(self, base):
         self.base, self.api = base, base.api
         base.file = "objects"
-        known = {method["function"] for method in self.api["methods"]}
+        known = {method.function for method in self.api.methods}
         if METHODS_BY_HAND - known:
             fail(f"no methods of the C ABI: {', '.join(sorted(METHODS_BY_HAND - known))}")
-        self.objects = [o for o in self.api["objects"] if o["name"] not in OBJECTS_BY_HAND]
-        self.fields = {o["name"]: [base.field(field, o) for field in o["fields"]] for o in self.objects}
+        self.objects = [o for o in self.api.objects if o.name not in OBJECTS_BY_HAND]
+        self.fields = {made.name: base.described_by(made) for made in self.objects}
         self.types = {"context": "Context", "buffer": "Buffer", "graph": "Graph", **base.objects}
         self.methods, self.answers = [], {}
         for made in self.objects:
-            name = base.objects[made["name"]]
-            base.written.update({made["create"]: f"{name}Builder::create", made["destroy"]: f"{name}::close",
-                                 made["desc"]: f"{name}Builder", made["handle"]: name})
-            base.written.update({f"{made['desc']}::{field.name}": f"{name}Builder::{field.name}"
-                                 for field in self.fields[made["name"]]
-                                 if base.has_setter(field, self.fields[made["name"]])})
-        self.makers = self.api["makers"]
-        self.maker_fields = {maker["name"]: [base.field(field, maker) for field in maker["fields"]] for maker in self.makers}
+            name = base.objects[made.name]
+            base.written.update({made.create: f"{name}Builder::create", made.destroy: f"{name}::close",
+                                 made.desc: f"{name}Builder", made.handle: name})
+            base.written.update({f"{made.desc}::{field.name}": f"{name}Builder::{field.name}"
+                                 for field in self.fields[made.name]
+                                 if base.has_setter(field, self.fields[made.name])})
+        self.makers = self.api.makers
+        self.maker_fields = {maker.name: base.described_by(maker) for maker in self.makers}
         for maker in self.makers:
-            builder = f"{camel(maker['name'])}Builder"
-            base.written.update({maker["create"]: f"{builder}::create", maker["desc"]: builder})
-            if maker["query_memory"]:
-                base.written[maker["query_memory"]] = f"{builder}::query_memory"
-            base.written.update({f"{maker['desc']}::{field.name}": f"{builder}::{field.name}"
-                                 for field in self.maker_fields[maker["name"]]
-                                 if base.has_setter(field, self.maker_fields[maker["name"]])})
-        taken = set(base.sources.methods) | {(base.objects[o["name"]], own) for o in self.objects
+            builder = f"{camel(maker.name)}Builder"
+            base.written.update({maker.create: f"{builder}::create", maker.desc: builder})
+            if maker.query_memory:
+                base.written[maker.query_memory] = f"{builder}::query_memory"
+            base.written.update({f"{maker.desc}::{field.name}": f"{builder}::{field.name}"
+                                 for field in self.maker_fields[maker.name]
+                                 if base.has_setter(field, self.maker_fields[maker.name])})
+        taken = set(base.sources.methods) | {(base.objects[o.name], own) for o in self.objects
                                              for own in ("builder", "as_raw", "close")}
-        given = [(method["object"], parameter["type"][len("synfire_"):].rstrip(" *"))
-                 for method in self.api["methods"] for parameter in method["parameters"] if parameter["role"] == "part"]
-        self.wholes, self.parts = {whole for whole, _ in given}, {part for _, part in given}
         self.run_names = {}
         for operation in base.operations:
-            if operation["on"] in base.generated:
-                of = self.types[operation["on"]]
-                is_free = (of, operation["method"]) not in taken and operation["method"] not in RESERVED
-                self.run_names[operation["name"]] = operation["method"] if is_free else operation["name"]
-                taken.add((of, self.run_names[operation["name"]]))
-        for method in self.api["methods"]:
-            if method["function"] in METHODS_BY_HAND:
+            if operation.on in base.generated:
+                of = self.types[operation.on]
+                is_free = (of, operation.method) not in taken and operation.method not in RESERVED
+                self.run_names[operation.name] = operation.method if is_free else operation.name
+                taken.add((of, self.run_names[operation.name]))
+        for method in self.api.methods:
+            if method.function in METHODS_BY_HAND:
                 continue
-            if method["object"] not in self.types:
-                fail(f"{method['function']}: no Rust type for the object '{method['object']}'")
-            of, name = self.types[method["object"]], method["name"]
+            if method.object not in self.types:
+                fail(f"{method.function}: no Rust type for the object '{method.object}'")
+            of, name = self.types[method.object], method.name
             short = name[4:] if name.startswith("get_") else name
             name = next((one for one in (short, name, short + "_") if (of, one) not in taken), name)
             name += "_" * (name in RESERVED)
             taken.add((of, name))
-            base.written[method["function"]] = f"{of}::{name}"
+            base.written[method.function] = f"{of}::{name}"
             self.methods.append((name, method))
-            for parameter in method["parameters"]:
-                if parameter["role"] == "answer":
-                    self.answer_type(parameter["type"].rstrip(" *"))
+            for parameter in method.parameters:
+                if parameter.role == "answer":
+                    self.answer_type(parameter.target)
         # The constants of all parameters, before any text is written.
         for name, method in self.methods:
             self.method(name, method)
-        self.answer_fields = {struct: [self.answer_field(struct, f) for f in base.structs[struct]["fields"]
-                                       if f["name"] not in ("struct_size", "reserved")] for struct in self.answers}
+        self.answer_fields = {struct: [self.answer_field(struct, field) for field in self.api.struct[struct].given]
+                              for struct in self.answers}
 
     # ---- Results -----------------------------------------------------------------------------------------------------
 
@@ -124,42 +121,42 @@ class Objects:
 
     def number(self, marks, kind):
         """The Rust type of a number, and how C's becomes one, and it C's."""
-        if "one_of" in marks:
-            name = self.base.values(marks["one_of"])
+        if marks.one_of:
+            name = self.base.values(marks.one_of)
             return name, f"{name}::from_raw({{}})", "{}.to_raw()"
-        if "any_of" in marks:
-            name = self.base.flags(marks["any_of"])
+        if marks.any_of:
+            name = self.base.flags(marks.any_of)
             return name, f"{name}::from_raw({{}})", "{}.to_raw()"
-        if marks.get("flag"):
+        if marks.flag:
             return "bool", "{} != 0", "{}.into()"
-        alias = next((alias["type"] for alias in self.api["aliases"] if alias["name"] == kind), kind)
+        alias = next((alias.type for alias in self.api.aliases if alias.name == kind), kind)
         return (SCALARS[alias], "{}", "{}") if alias in SCALARS else (None, None, None)
 
     def answer_field(self, struct, field):
         """Name, type, how it is read from `c`, documentation."""
-        name = field["name"] + "_" * (field["name"] in RESERVED)
-        if field["type"] == "char" and field["array"]:
+        name = field.name + "_" * (field.name in RESERVED)
+        if field.type == "char" and field.array:
             return name, "String", f"text(c.{name}.as_ptr())", field
-        if field["type"] == "const char *":
+        if field.type == "const char *":
             return name, "String", f"text(c.{name})", field
-        kind, read, _ = self.number(field, field["type"])
+        kind, read, _ = self.number(field, field.type)
         if kind is None:
-            fail(f"{struct}: no Rust for the field '{field['name']}' of the type '{field['type']}'")
-        if field["array"]:
+            fail(f"{struct}: no Rust for the field '{field.name}' of the type '{field.type}'")
+        if field.array:
             made = f"c.{name}" if read == "{}" else f"c.{name}.map(|value| {read.format('value')})"
-            return name, f"[{kind}; {field['array']}]", made, field
+            return name, f"[{kind}; {field.array}]", made, field
         return name, kind, read.format(f"c.{name}"), field
 
     def doc(self, field):
-        doc = field["doc"]
-        if field.get("flag"):
+        doc = field.doc
+        if field.flag:
             doc = re.sub(r"(^|\. )1:", r"\1`true`:", re.sub(r"\b0:", "`false`:", doc))
-        return self.base.spell(doc) or f"`{field['name']}`."
+        return self.base.spell(doc) or f"`{field.name}`."
 
     def answer(self, struct):
         name, fields, comment = self.answers[struct], self.answer_fields[struct], self.base.comment
         has_text = any(kind == "String" for _, kind, _, _ in fields)
-        doc = self.base.spell(self.base.structs[struct]["doc"]) or f"What `{struct}` has."
+        doc = self.base.spell(self.api.struct[struct].doc) or f"What `{struct}` has."
         return (comment(doc, "") + f"#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub struct {name} {{\n"
                 + "".join(comment(self.doc(field)) + f"    pub {own}: {kind},\n" for own, kind, _, field in fields)
                 + f"}}\nimpl {name} {{\n"
@@ -197,60 +194,53 @@ class Objects:
         return f"Buffer<{letter}>"
 
     def list_parameter(self, out, method, name, parameter):
-        kind = parameter["type"]
-        target = kind.replace("const ", "").rstrip(" *")
-        is_input = kind.startswith("const ")
-        value = name
+        kind, target, is_input, value = parameter.type, parameter.target, parameter.is_read, name
         if target in SCALARS:
             out.parameters.append(f"{name}: &{'' if is_input else 'mut '}[{SCALARS[target]}]")
-        elif is_input and target.replace("synfire_", "") in self.types and target != "synfire_context":
-            handle = target[len("synfire_"):]
+        elif is_input and parameter.object in self.types and parameter.object != "context":
+            handle = parameter.object
             out.parameters.append(f"{name}: &[&{self.type_of(out, handle)}]")
             raw = "as_raw()" if handle == "graph" else "core.raw"
             value = f"{name}_list"
             out.before.append(f"let {value}: Vec<_> = {name}.iter().map(|one| one.{raw}).collect();")
             if handle != "graph":
                 self.use(out, handle, name, many=True)
-        elif is_input and target in self.base.structs:
+        elif is_input and parameter.struct:
             value = self.list_of_structs(out, method, name, target)
         else:
-            fail(f"{method['function']}: no Rust for the list '{name}' of the type '{kind}'")
+            fail(f"{method.function}: no Rust for the list '{name}' of the type '{kind}'")
         pointer, null = (".as_ptr()", "null()") if is_input else (".as_mut_ptr()", "null_mut()")
-        out.arguments.append(f"if {value}.is_empty() {{ {null} }} else {{ {value}{pointer} }}" if parameter["nullable"]
+        out.arguments.append(f"if {value}.is_empty() {{ {null} }} else {{ {value}{pointer} }}" if parameter.nullable
                              else f"{value}{pointer}")
 
     def list_of_structs(self, out, method, name, struct):
         """Structures of names, numbers, buffers and lists: a slice of tuples."""
-        entries, types = self.base.structs[struct]["fields"], []
-        counted = {entry["length_of"]: entry for entry in entries if "length_of" in entry}
-        values, names = [], []
+        entries, types, values, names = self.api.struct[struct].fields, [], [], []
         for entry in entries:
-            target = entry["type"].replace("const ", "").rstrip(" *")
-            number, _, to_c = self.number(entry, entry["type"])
+            number, _, to_c = self.number(entry, entry.type)
             at = f"entry.{len(types)}"
-            if entry["type"] == "const char *" and not entry["nullable"]:
+            if entry.role == "text" and not entry.nullable:
                 names.append(at)
-                values.append(f"{entry['name']}: name.as_ptr()")
+                values.append(f"{entry.name}: name.as_ptr()")
                 types.append("&str")
-            elif entry["type"] == "synfire_buffer" and not entry["nullable"]:
+            elif entry.type == "synfire_buffer" and not entry.nullable:
                 out.more_held.append(f"held.extend({name}.iter().map(|entry| &{at}.core.held));")
                 out.kept.append(f"{name}.iter().for_each(|entry| self.keep(&{at}.core));")
-                values.append(f"{entry['name']}: {at}.core.raw")
+                values.append(f"{entry.name}: {at}.core.raw")
                 types.append(f"&{self.type_of(out, 'buffer')}")
-            elif entry["name"] in counted and target in SCALARS and entry["type"].startswith("const "):
-                count = counted[entry["name"]]
-                values += [f"{entry['name']}: {at}.as_ptr()",
-                           f"{count['name']}: {at}.len() as {SCALARS[count['type']]}"]
-                types.append(f"&[{SCALARS[target]}]")
-            elif "length_of" in entry:
+            elif entry.role == "list" and entry.target in SCALARS and entry.is_read:
+                values += [f"{entry.name}: {at}.as_ptr()",
+                           f"{entry.length.name}: {at}.len() as {SCALARS[entry.length.type]}"]
+                types.append(f"&[{SCALARS[entry.target]}]")
+            elif entry.role == "length":
                 continue
-            elif number and not entry["array"]:
-                values.append(f"{entry['name']}: {to_c.format(at)}")
+            elif number and not entry.array:
+                values.append(f"{entry.name}: {to_c.format(at)}")
                 types.append(number)
             else:
-                fail(f"{method['function']}: no Rust for the entry '{entry['name']}' of '{name}'")
+                fail(f"{method.function}: no Rust for the entry '{entry.name}' of '{name}'")
         if len(names) > 1:
-            fail(f"{method['function']}: entries of more than one name in '{name}'")
+            fail(f"{method.function}: entries of more than one name in '{name}'")
         out.parameters.append(f"{name}: &[({', '.join(types)}{',' if len(types) == 1 else ''})]")
         made = f"sys::{struct} {{ {', '.join(values)} }}"
         if names:
@@ -263,19 +253,19 @@ class Objects:
 
     def analysed(self, method):
         out, string = Method(), ""
-        for parameter in method["parameters"]:
-            name = parameter["name"] + "_" * (parameter["name"] in RESERVED)
-            role, kind, optional = parameter["role"], parameter["type"], parameter["nullable"]
-            is_operation = method["object"] == "graph" and parameter["name"] == "operation"
+        for parameter in method.parameters:
+            name = parameter.name + "_" * (parameter.name in RESERVED)
+            role, kind, optional = parameter.role, parameter.type, parameter.nullable
+            is_operation = method.object == "graph" and parameter.name == "operation"
             if role == "number":
                 number, _, to_c = self.number(parameter, kind)
                 number, to_c = ("Operation", "{}.0") if is_operation else (number, to_c)
-                if parameter.get("one_of") in LOADED:
+                if parameter.one_of in LOADED:
                     number, to_c = f"impl Into<{number}>", f"{number}::to_raw({{}}.into())"
-                if parameter.get("optional_nan"):
+                if parameter.optional_nan:
                     number = f"impl Into<Option<{number}>>"
                     out.before.append(f"let {name} = {name}.into().unwrap_or(f64::NAN);")
-                out.parameters.append(f"{name}: {number or fail(method['function'] + ': the type ' + kind)}")
+                out.parameters.append(f"{name}: {number or fail(method.function + ': the type ' + kind)}")
                 out.arguments.append(to_c.format(name))
             elif role == "text":
                 out.parameters.append(f"{name}: {'Option<&str>' if optional else '&str'}")
@@ -284,9 +274,9 @@ class Objects:
                 out.arguments.append(f"{name}.as_ref().map_or(null(), Name::as_ptr)" if optional
                                      else f"{name}.as_ptr()")
             elif role == "object":
-                handle = kind[len("synfire_"):]
+                handle = parameter.object
                 if handle not in self.types:
-                    fail(f"{method['function']}: no Rust type for the object '{handle}'")
+                    fail(f"{method.function}: no Rust type for the object '{handle}'")
                 of = self.type_of(out, handle)
                 out.parameters.append(f"{name}: {f'Option<&{of}>' if optional else f'&{of}'}")
                 raw = "as_raw()" if handle in ("context", "graph") else "core.raw"
@@ -295,12 +285,11 @@ class Objects:
                     self.use(out, handle, name, optional)
             elif role == "stream":
                 out.has_stream = True
-                out.arguments.append("stream" if method["object"] in ("buffer", "graph") else "null_mut()")
+                out.arguments.append("stream" if method.object in ("buffer", "graph") else "null_mut()")
             elif role == "list":
                 self.list_parameter(out, method, name, parameter)
             elif role == "length":
-                of = next(p for p in method["parameters"] if p["name"] == parameter["length_of"])
-                listed = of["name"] + "_" * (of["name"] in RESERVED)
+                listed = parameter.length_of + "_" * (parameter.length_of in RESERVED)
                 out.arguments.append(f"{listed}.len() as {SCALARS[kind]}")
             elif role == "string":
                 string = name
@@ -318,14 +307,13 @@ class Objects:
                 whole = f"{string}.split(|byte| *byte == 0).next().unwrap_or_default()"
                 out.outputs.append(f"String::from_utf8_lossy({whole}).into_owned()")
             elif role == "part":
-                handle = kind[len("synfire_"):].rstrip(" *")
-                of = self.type_of(out, handle)
+                of = self.type_of(out, parameter.object)
                 out.before.append(f"let mut {name} = null_mut();")
                 out.arguments.append(f"&mut {name}")
                 out.types.append(of)
                 out.outputs.append(f"{of.split('<')[0]}::from_part({name}, self.core.part_of())?")
             elif role == "result":
-                target = kind.rstrip(" *")
+                target = parameter.target
                 number, read, _ = self.number(parameter, target)
                 number, read = ("Operation", "Operation({})") if is_operation else (number, read)
                 out.before.append(f"let mut {name} = {'0.0' if target in ('float', 'double') else '0'};")
@@ -333,27 +321,27 @@ class Objects:
                 out.types.append(number)
                 out.outputs.append(read.format(name))
             else:
-                struct = kind.rstrip(" *")
+                struct = parameter.target
                 of = self.answer_type(struct)
                 out.before += ["// SAFETY: zeros plus the size is how C initialises it.",
                                f"let mut {name}: sys::{struct} = unsafe {{ zeroed() }};",
                                f"{name}.struct_size = size_of::<sys::{struct}>() as u32;"]
                 out.arguments.append(f"&mut {name}")
                 out.types.append(of)
-                fields = self.base.structs[struct]["fields"]
-                has_text = any(f["type"] == "const char *" or (f["type"] == "char" and f["array"]) for f in fields)
+                has_text = any(field.role == "text" or (field.type == "char" and field.array)
+                               for field in parameter.struct.fields)
                 made = f"{of}::from_c(&{name})"
                 out.outputs.append(f"unsafe {{ {made} }}" if has_text else made)
                 out.has_text |= has_text
         return out
 
     def method(self, name, method):
-        out, handle = self.analysed(method), method["object"]
+        out, handle = self.analysed(method), method.object
         raw = {"context": "self.raw", "graph": "self.as_raw()"}.get(handle, "self.core.raw")
-        call = f"unsafe {{ sys::{method['function']}({', '.join([raw] + out.arguments)}) }}"
+        call = f"unsafe {{ sys::{method.function}({', '.join([raw] + out.arguments)}) }}"
         if out.measured:
             asked = [out.measured.get(i, argument) for i, argument in enumerate(out.arguments)]
-            call = "\n".join([f"{{ match unsafe {{ sys::{method['function']}({', '.join([raw] + asked)}) }} {{",
+            call = "\n".join([f"{{ match unsafe {{ sys::{method.function}({', '.join([raw] + asked)}) }} {{",
                               "status if status < 0 => status,", "_ => {", *out.sized, "// SAFETY: as above.", call, "}}}"])
         on_stream = out.has_stream and handle in ("buffer", "graph")
         waits = out.has_stream and not on_stream
@@ -363,7 +351,7 @@ class Objects:
         if value.endswith(")?") and len(out.outputs) == 1:
             answer = [value[:-1]]
         safety = "// SAFETY: live handles; what is pointed to lives for the call."
-        is_shared = handle != "graph" or bool(out.measured) or method["name"].startswith(("get_", "query"))
+        is_shared = handle != "graph" or bool(out.measured) or method.name.startswith(("get_", "query"))
         shared = bool(out.held or out.more_held or out.has_stream or handle == "buffer")
 
         own = {"context": [], "graph": []}.get(handle, ["&self.core.held"])
@@ -400,14 +388,14 @@ class Objects:
         else:
             body += [safety, f"self.core.held.between_launches(|| check({call}).map(drop))"]
 
-        doc = self.base.comment(self.base.spell(method["doc"]) + (" Returns when it is done." if waits else ""))
+        doc = self.base.comment(self.base.spell(method.doc) + (" Returns when it is done." if waits else ""))
         if on_stream:
             doc += "    ///\n    /// # Safety\n    ///\n" + self.base.comment(
                 "`stream` is null, which stands for the context's own stream, or a live CUDA stream of the same "
                 "device. Nothing else uses what the call uses until the stream is done with it.")
             out.parameters.append("stream: Stream")
-        if method["doc"] == "":
-            doc = self.base.comment(f"Calls `{method['function']}`.")
+        if method.doc == "":
+            doc = self.base.comment(f"Calls `{method.function}`.")
         generics = f"<{', '.join(out.generics)}>" if out.generics else ""
         receiver = "&self" if is_shared else "&mut self"
         if len(out.parameters) > 6:
@@ -418,10 +406,10 @@ class Objects:
 
     def run(self, operation):
         """The short form of an operation that runs on an object."""
-        of, name = self.base.types[operation["name"]], self.run_names[operation["name"]]
-        doc = next(f["doc"] for f in self.api["functions"] if f["name"] == operation["run"])
+        of, name = self.base.types[operation.name], self.run_names[operation.name]
+        doc = self.api.function[operation.run].doc
         doc = re.sub(r": the same operation that \w+\(\) records", "", doc).rstrip(".")
-        lifetime = "<'_>" if any("'a" in field.type for field in self.base.fields[operation["name"]]) else ""
+        lifetime = "<'_>" if any("'a" in field.type for field in self.base.fields[operation.name]) else ""
         return (self.base.comment(f"{self.base.spell(doc)}, as {self.base.link(of + '::run')}.")
                 + f"    pub fn {name}(&self, {name}: {of}{lifetime}) -> Result<()> {{\n        {name}.run(self)\n    }}\n")
 
@@ -429,8 +417,8 @@ class Objects:
 
     def made(self, made, methods, uses_now):
         base, comment = self.base, self.base.comment
-        name, fields, handle = base.objects[made["name"]], self.fields[made["name"]], f"sys::{made['handle']}"
-        has_parts, is_part = made["name"] in self.wholes, made["name"] in self.parts
+        name, fields, handle = base.objects[made.name], self.fields[made.name], f"sys::{made.handle}"
+        has_parts, is_part = made.name in self.api.wholes, made.name in self.api.parts
         keeps_context = uses_now or has_parts
         stored = [field for field in fields if field.kind != "length"]
         lifetime = "'a" if any("'a" in field.type for field in stored) else ""
@@ -455,14 +443,14 @@ class Objects:
             f"let {'mut ' if optional else ''}objects: Vec<Arc<dyn Object>> = vec![{needed}];" if objects else "",
             *optional, "let mut raw = null_mut();",
             "// SAFETY: live handles; the descriptor lives for the call.",
-            f"check(unsafe {{ sys::{made['create']}(context.raw, &desc, &mut raw) }})?;", "born();",
+            f"check(unsafe {{ sys::{made.create}(context.raw, &desc, &mut raw) }})?;", "born();",
             f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
             + ("on_host: context.on_host, " if keeps_context else "")
             + (f"buffers: {buffers}, " if has_buffers else "") + ("objects " if objects else "") + "};",
             f"Ok({name} {{ core: Arc::new(core) }})")
-        doc = base.spell(made["doc"]).rstrip(".") + "."
+        doc = base.spell(made.doc).rstrip(".") + "."
         kept = " and ".join(["its context"] + ["what it was created with"] * bool(has_buffers or objects))
-        is_recorded = any(operation["object"] == made["name"] for operation in base.operations)
+        is_recorded = any(operation.object == made.name for operation in base.operations)
         doc += f" Graphs that use it keep it alive, and it keeps {kept}." if is_recorded else f" It keeps {kept}."
         out = [comment(doc, ""),
                f"pub struct {name} {{\n    pub(crate) core: Arc<{name}Core>,\n}}\n",
@@ -517,61 +505,60 @@ class Objects:
                        "    }\n}\n")
         out.append(f"impl Drop for {name}Core {{\n    fn drop(&mut self) {{\n"
                    "        // SAFETY: our own handle, destroyed once.\n"
-                   f"        unsafe {{ sys::{made['destroy']}(self.raw) }};\n        gone();\n    }}\n}}\n")
+                   f"        unsafe {{ sys::{made.destroy}(self.raw) }};\n        gone();\n    }}\n}}\n")
         return "".join(out)
 
     def maker(self, maker, uses_now):
         """Another builder of an object, of numbers alone, and the function of the object that begins it."""
         base, comment = self.base, self.base.comment
-        name, fields = base.objects[maker["object"]], self.maker_fields[maker["name"]]
-        builder = f"{camel(maker['name'])}Builder"
-        keeps_context = uses_now or maker["object"] in self.wholes
+        name, fields = base.objects[maker.object], self.maker_fields[maker.name]
+        builder = f"{camel(maker.name)}Builder"
+        keeps_context = uses_now or maker.object in self.api.wholes
         context = "context" if keeps_context else "_context"
         create = lines_of(
             "let desc = self.desc();", "let mut raw = null_mut();",
             "// SAFETY: live handles; the descriptor lives for the call.",
-            f"check(unsafe {{ sys::{maker['create']}(context.raw, &desc, &mut raw) }})?;", "born();",
+            f"check(unsafe {{ sys::{maker.create}(context.raw, &desc, &mut raw) }})?;", "born();",
             f"let core = {name}Core {{ raw, held: Held::default(), {context}: context.handle.clone(), "
             + ("on_host: context.on_host " if keeps_context else "") + "};",
             f"Ok({name} {{ core: Arc::new(core) }})")
-        doc = base.spell(base.structs[maker["desc"]]["doc"]).split(" Zero ")[0]
-        out = [comment(f"Options for [`{name}::{maker['name']}`]; each has the library's default. {doc}", ""),
+        doc = base.spell(base.api.struct[maker.desc].doc).split(" Zero ")[0]
+        out = [comment(f"Options for [`{name}::{maker.name}`]; each has the library's default. {doc}", ""),
                f"#[derive(Clone, Copy, Debug)]\n#[must_use]\npub struct {builder} {{\n"]
         out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in fields]
         out.append(f"}}\nimpl {builder} {{\n")
         out += base.setters(fields)
         out.append(comment("Creates it.")
                    + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
-        if maker["query_memory"]:
-            memory = camel(maker["memory"][len("synfire_"):])  # written by hand, with the fields of the structure
-            values = ", ".join(f"{field['name']}: memory.{field['name']}" for field in base.structs[maker["memory"]]["fields"]
-                               if field["name"] not in ("struct_size", "reserved"))
+        if maker.query_memory:
+            memory = camel(maker.memory[len("synfire_"):])  # written by hand, with the fields of the structure
+            values = ", ".join(f"{field.name}: memory.{field.name}" for field in self.api.struct[maker.memory].given)
             out.append(comment("Bytes it will take.") +
                        f"    pub fn query_memory(&self) -> Result<crate::{memory}> {{\n        crate::error::loaded()?;\n"
                        "        // SAFETY: zeros plus the size is how C initialises it.\n"
-                       f"        let mut memory: sys::{maker['memory']} = unsafe {{ zeroed() }};\n"
-                       f"        memory.struct_size = size_of::<sys::{maker['memory']}>() as u32;\n"
+                       f"        let mut memory: sys::{maker.memory} = unsafe {{ zeroed() }};\n"
+                       f"        memory.struct_size = size_of::<sys::{maker.memory}>() as u32;\n"
                        "        // SAFETY: the descriptor lives for the call.\n"
-                       f"        check(unsafe {{ sys::{maker['query_memory']}(&self.desc(), &mut memory) }})?;\n"
+                       f"        check(unsafe {{ sys::{maker.query_memory}(&self.desc(), &mut memory) }})?;\n"
                        f"        Ok(crate::{memory} {{ {values} }})\n    }}\n")
         out += [base.descriptor(maker, fields, "pub(crate) "), f"}}\nimpl {name} {{\n",
-                base.new(builder, fields, maker["name"]), "}\n"]
+                base.new(builder, fields, maker.name), "}\n"]
         return "".join(out)
 
     # ---- Text --------------------------------------------------------------------------------------------------------
 
     def body(self):
         text = self.base.enumerations("objects")
-        runs = {operation["on"] for operation in self.base.operations}
+        runs = {operation.on for operation in self.base.operations}
         methods = {}
         for name, method in self.methods:
-            methods.setdefault(method["object"], []).append(self.method(name, method))
+            methods.setdefault(method.object, []).append(self.method(name, method))
         for made in self.objects:
-            own = [self.run(operation) for operation in self.base.operations if operation["on"] == made["name"]]
-            own += methods.get(made["name"], [])
-            uses_now = made["name"] in runs or any("self.core.now(" in one for one in own)
+            own = [self.run(operation) for operation in self.base.operations if operation.on == made.name]
+            own += methods.get(made.name, [])
+            uses_now = made.name in runs or any("self.core.now(" in one for one in own)
             text += "\n" + self.made(made, own, uses_now)
-            text += "".join("\n" + self.maker(maker, uses_now) for maker in self.makers if maker["object"] == made["name"])
+            text += "".join("\n" + self.maker(maker, uses_now) for maker in self.makers if maker.object == made.name)
         for handle, own in methods.items():
             if handle not in self.base.generated:
                 head = "impl<T: Element> Buffer<T>" if handle == "buffer" else f"impl {self.types[handle]}"
@@ -592,9 +579,9 @@ class Objects:
 
     def text(self):
         base = self.base
-        own = base.own("objects") + [base.objects[made["name"]] for made in self.objects] + list(self.answers.values())
-        own += [f"{base.objects[made['name']]}Builder" for made in self.objects]
-        own += [f"{camel(maker['name'])}Builder" for maker in self.makers]
+        own = base.own("objects") + [base.objects[made.name] for made in self.objects] + list(self.answers.values())
+        own += [f"{base.objects[made.name]}Builder" for made in self.objects]
+        own += [f"{camel(maker.name)}Builder" for maker in self.makers]
         other = base.own("operations")
         values = [name for name in sorted(set(base.groups.values())) if name not in own]
         imports = [("crate::buffer", ["Buffer", "Core as BufferCore", "Element"]),

@@ -2,6 +2,7 @@
 
 #include "error.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace synfire::core {
@@ -26,6 +27,15 @@ void check_memory(const Buffer& buffer, const char* name, bool host_device) {
   if (!host_device && buffer.view().memory == SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-KIND",
                   "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
+}
+
+void check_type(const Buffer& buffer, const char* name, std::initializer_list<int32_t> allowed) {
+  if (std::find(allowed.begin(), allowed.end(), buffer.dtype()) != allowed.end()) return;
+  std::string types;
+  for (const int32_t* each = allowed.begin(); each != allowed.end(); ++each)
+    types.append(each == allowed.begin() ? "" : each + 1 == allowed.end() ? " or " : ", ").append(name_of_dtype(*each));
+  fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s %s needed", name, name_of_dtype(buffer.dtype()), types.c_str(),
+                types.ends_with("bits") ? "are" : "is");
 }
 
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape) {

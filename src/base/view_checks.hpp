@@ -1,5 +1,5 @@
 // Checks that every operation makes of its lengths and buffers: addressable lengths, memory that the device can compute
-// on, the right shape, and room for the rows at the buffer's pitch. operands.hpp checks overlap.
+// on, the right type and shape, and room for the rows at the buffer's pitch. operands.hpp checks overlap.
 #ifndef SYNFIRE_BASE_VIEW_CHECKS_HPP
 #define SYNFIRE_BASE_VIEW_CHECKS_HPP
 
@@ -20,6 +20,9 @@ void check_length(const char* rule, const char* name, int64_t value, Zero zero =
 bool is_addressable(std::initializer_list<int64_t> lengths);
 
 void check_memory(const Buffer& buffer, const char* name, bool host_device);
+
+// Refuses a buffer whose elements are of none of these types: "desc.rates holds f64; f32, f16 or bf16 is needed".
+void check_type(const Buffer& buffer, const char* name, std::initializer_list<int32_t> allowed);
 
 // Refuses a buffer whose known shape differs from these lengths; `shape` is the needed one, for the error text.
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape);

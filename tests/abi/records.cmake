@@ -2,10 +2,12 @@
 #
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=...            [-D UPDATE=ON] -P records.cmake
 #   cmake -D WHAT=layout  -D HEADER=... -D RECORD=... -D PROGRAM=... -D KEPT=layout-0.1.tsv           -P records.cmake
+#   cmake -D WHAT=signatures -D HEADER=... -D RECORD=... -D PYTHON=... -D PROGRAM=generate.py [-D UPDATE=ON | -D KEPT=synfire-0.1.h]
+#         -P records.cmake
 #   cmake -D WHAT=symbols -D HEADER=... -D RECORD=... -D LIBRARY=... -D NM=...  [-D UPDATE=ON] -P records.cmake
 #   cmake -D WHAT=needed  -D LIBRARY=... -D READELF=... -D THREADING=...                       -P records.cmake
 #
-# A record changes only together with the ABI's version. To rewrite both after a deliberate change:
+# A record changes only together with the ABI's version. To rewrite all of them after a deliberate change:
 #   cmake --build BUILD_FOLDER --target synfire-abi-update
 
 cmake_minimum_required(VERSION 3.22)
@@ -55,7 +57,7 @@ if(WHAT STREQUAL "layout")
     set(line "constant\t${name}\t${value}\n")
     string(FIND "${layout}" "${line}" at)
     if(at EQUAL -1)
-      message(FATAL_ERROR "layout.c does not print ${enumerator} of the header")
+      message(FATAL_ERROR "synfire_abi.def lacks ${enumerator} of the header")
     endif()
   endforeach()
   string(REGEX MATCHALL "typedef struct synfire_[a-z_]+ {" structs "${header}")
@@ -63,7 +65,7 @@ if(WHAT STREQUAL "layout")
     string(REGEX REPLACE "^typedef struct ([a-z_]+) {$" "struct\t\\1\t" line "${struct}")
     string(FIND "${layout}" "${line}" at)
     if(at EQUAL -1)
-      message(FATAL_ERROR "layout.c does not print ${struct} of the header")
+      message(FATAL_ERROR "synfire_abi.def lacks ${struct} of the header")
     endif()
   endforeach()
   list(LENGTH enumerators n_enumerators)
@@ -92,6 +94,30 @@ if(WHAT STREQUAL "layout")
   endif()
   file(STRINGS "${RECORD}" recorded)
   require_equal("layout.tsv" recorded found)
+
+elseif(WHAT STREQUAL "signatures")
+  output_of(signatures "${PYTHON}" "${PROGRAM}" --signatures "${HEADER}")
+  if(UPDATE)
+    file(WRITE "${RECORD}" "${signatures}")
+    return()
+  endif()
+  string(STRIP "${signatures}" signatures)
+  string(REPLACE "\n" ";" found "${signatures}")
+  if(KEPT)
+    output_of(signatures "${PYTHON}" "${PROGRAM}" --signatures "${KEPT}")
+    string(STRIP "${signatures}" signatures)
+    string(REPLACE "\n" ";" kept "${signatures}")
+    list(LENGTH kept n_kept)
+    list(REMOVE_ITEM kept ${found})
+    if(kept OR n_kept LESS 60)
+      list(JOIN kept "\n  - " kept)
+      message(FATAL_ERROR "of ${n_kept} signatures of ${KEPT} these are no more:\n  - ${kept}")
+    endif()
+    message(STATUS "${n_kept} signatures of ${KEPT} are what they were")
+    return()
+  endif()
+  file(STRINGS "${RECORD}" recorded)
+  require_equal("signatures.txt" recorded found)
 
 elseif(WHAT STREQUAL "symbols")
   string(REGEX MATCH "#define SYNFIRE_ABI_MAJOR ([0-9]+)" ignored "${header}")
@@ -152,5 +178,5 @@ elseif(WHAT STREQUAL "needed")
   endif()
 
 else()
-  message(FATAL_ERROR "WHAT is \"${WHAT}\"; allowed are layout, symbols and needed")
+  message(FATAL_ERROR "WHAT is \"${WHAT}\"; allowed are layout, signatures, symbols and needed")
 endif()

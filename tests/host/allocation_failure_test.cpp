@@ -3,6 +3,7 @@
 #include <synfire/synfire.h>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
@@ -12,6 +13,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "../capi/call_watch.hpp"
 
 // ---- An allocator that can run dry ----------------------------------------------------------------------------------
 
@@ -71,6 +74,9 @@ int posix_memalign(void** memory, size_t alignment, size_t size) {
 namespace {
 
 int n_failures = 0;
+
+// Listens while memory is short.
+synfire_test::CallWatch watch;
 
 void complain(const char* call, long n, const char* what) {
   char text[512];
@@ -468,6 +474,25 @@ const std::vector<Kind>& kinds() {
          desc.learning_rate = 0.5;
          return synfire_graph_record_update_parameter(w.graph, w.second, &desc);
        }},
+      {"record_synapse_forward",
+       [](World& w) {
+         synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.grad_spike;
+         desc.output = w.grad_x;
+         return synfire_graph_record_synapse_forward(w.graph, w.synapse, &desc);
+       }},
+      {"record_synapse_backward",
+       [](World& w) {
+         synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.grad_output = w.grad_spike;
+         desc.input = w.x;
+         desc.grad_input = w.grad_x;
+         return synfire_graph_record_synapse_backward(w.graph, w.synapse, &desc);
+       }},
       {"record_optimizer_step",
        [](World& w) {
          const synfire_optimizer_step_desc desc = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
@@ -521,9 +546,11 @@ int32_t last_operation(const World& w) {
 // Makes the call with allocation n = 0, 1, 2 ... failing until it succeeds; runs check() after each failure.
 void run_dry(const char* name, const std::function<synfire_status()>& call, const std::function<void(long)>& check) {
   for (long n = 0; n < 10000; ++n) {
+    watch.listen(true);
     allocations_left = n;
     const synfire_status status = call();
     allocations_left = -1;
+    watch.listen(false);
     if (status >= 0) {
       if (n == 0) complain(name, n, "nothing failed: the library's allocations are not counted");
       return;
@@ -690,6 +717,19 @@ void test_network_files() {
       },
       unchanged("create_from_memory"));
   if (!made || file_of(made) != file) complain("create_from_memory", -1, "the network is another");
+  synfire_network read = nullptr;
+  char path[] = "/tmp/synfire_allocation_failure_XXXXXX";
+  const int opened = mkstemp(path);
+  if (opened < 0) std::exit(2);
+  close(opened);
+  require(synfire_network_save(network, path), "save");
+  run_dry(
+      "create_from_file", [&] { return synfire_network_create_from_file(context, path, nullptr, &read); },
+      [&](long n) {
+        if (read) complain("create_from_file", n, "there is a handle");
+      });
+  unlink(path);
+  if (!read || file_of(read) != file) complain("create_from_file", -1, "the network is another");
   for (const bool only_one : {true, false}) {
     only_one_fails = only_one;
     run_dry(
@@ -714,7 +754,7 @@ void test_network_files() {
     if (file_of(other) != before) complain("load_from_memory", n, "a network has changed");
   }
   if (n_refused == 0) complain("load_from_memory", -1, "no load has left anything to put back");
-  for (synfire_network each : {network, other, made}) synfire_network_destroy(each);
+  for (synfire_network each : {network, other, made, read}) synfire_network_destroy(each);
   synfire_context_destroy(context);
 }
 
@@ -820,17 +860,34 @@ void test_objects() {
         return synfire_layer_create(world.context, &desc, &layer);
       },
       [&](long n) { expect_null("layer_create", layer, n); });
-  synfire_synapse synapse = nullptr;
+  synfire_synapse one_to_one = nullptr;
   run_dry(
       "synapse_create_one_to_one",
       [&] {
         const synfire_one_to_one_desc desc = World::neurons_apart();
-        return synfire_synapse_create_one_to_one(world.context, &desc, &synapse);
+        return synfire_synapse_create_one_to_one(world.context, &desc, &one_to_one);
       },
-      [&](long n) { expect_null("synapse_create_one_to_one", synapse, n); });
+      [&](long n) { expect_null("synapse_create_one_to_one", one_to_one, n); });
   run_dry(
       "graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
       [&](long n) { expect_null("graph_create", graph, n); });
+  synfire_synapse synapse = nullptr;
+  run_dry(
+      "synapse_create",
+      [&] {
+        synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+        desc.n_inputs = desc.n_outputs = 5;
+        return synfire_synapse_create(world.context, &desc, &synapse);
+      },
+      [&](long n) { expect_null("synapse_create", synapse, n); });
+  synfire_optimizer optimizer = nullptr;
+  run_dry(
+      "optimizer_create",
+      [&] {
+        const synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+        return synfire_optimizer_create(world.context, &desc, &optimizer);
+      },
+      [&](long n) { expect_null("optimizer_create", optimizer, n); });
   std::vector<double> values(n_neurons, 3.0);
   run_dry(
       "set_parameter per neuron",
@@ -842,8 +899,10 @@ void test_objects() {
       });
   synfire_buffer_destroy(buffer);
   synfire_layer_destroy(layer);
-  synfire_synapse_destroy(synapse);
+  synfire_synapse_destroy(one_to_one);
   synfire_graph_destroy(graph);
+  synfire_optimizer_destroy(optimizer);
+  synfire_synapse_destroy(synapse);
   synfire_context_destroy(context);
 }
 
@@ -1008,9 +1067,18 @@ void test_networks() {
   if (world.drawing() != twin.drawing()) complain("networks", -1, "the drawings differ");
 }
 
+// Every kind of operation is recorded and every kind of object is made without enough memory. What a compiler makes is
+// in tests/jit.
+void test_that_nothing_is_left_out() {
+  for (const std::string& name : watch.makers_not_called())
+    if (name != "synfire_model_load" && name != "synfire_surrogate_load")
+      complain(name.c_str(), -1, "it was never called without enough memory");
+}
+
 }  // namespace
 
 int main() {
+  watch.listen(false);
   test_records();
   test_refused_records_do_not_run();
   test_networks();
@@ -1019,6 +1087,7 @@ int main() {
   test_network_files();
   test_training();
   test_network_calls();
+  if (synfire_test::CallWatch::is_possible) test_that_nothing_is_left_out();
   std::printf("%d failures\n", n_failures);
   return n_failures == 0 ? 0 : 1;
 }

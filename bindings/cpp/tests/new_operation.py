@@ -9,7 +9,6 @@ Each new function is documented in the copy, and nothing outside the generated b
 
 SPDX-License-Identifier: MIT
 """
-import json
 import pathlib
 import re
 import shutil
@@ -19,6 +18,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+sys.path.insert(0, str(ROOT / "bindings/api"))
+import model  # noqa: E402
+
 PROGRAMS = ("new_operation.cpp", "new_object.cpp")
 END = "/** @} */\n/** @cond PLATFORM */\n#ifdef __cplusplus\n}"
 BLOCKS = re.compile(r"(bindings/cpp/generate.py: begin ([\w ]+)\n).*?(?=[ ]*// ---- generated [^\n]*: end \2\n)", re.S)
@@ -32,14 +34,14 @@ def compiled(compiler, standard, include, program, *options):
     return answer.returncode == 0, answer.stderr
 
 
-def check_documentation(description, wrapper):
+def check_documentation(header, wrapper):
     """Every function of the new headers is called by a function whose documentation says so."""
-    api = json.loads(description.read_text(encoding="utf-8"))
+    api = model.read(header)
     new = "".join((HERE / name).read_text(encoding="utf-8") for name in ("decode_rate.h", "delay_line.h"))
-    names = [function["name"] for function in api["functions"] if f"{function['name']}(" in new]
+    names = [name for name in api.function if f"{name}(" in new]
     text = wrapper.read_text(encoding="utf-8")
     for name in names:
-        doc = next(function["doc"] for function in api["functions"] if function["name"] == name)
+        doc = api.function[name].doc
         if not name.endswith("_destroy") and not re.search(rf"\* {re.escape(doc)}\n *\*\n *\* Calls {name}\(\)", text):
             sys.exit(f"synfire.hpp does not document {name}")
     if BLOCKS.sub(r"\1", text) != BLOCKS.sub(r"\1", (ROOT / "include/synfire/synfire.hpp").read_text(encoding="utf-8")):
@@ -59,11 +61,9 @@ def main():
             sys.exit("new_operation.py: the end of synfire.h looks different")
         new = "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("decode_rate.h", "delay_line.h"))
         header.write_text(text.replace(END, f"{new}\n{END}"), encoding="utf-8")
-        description = include / "synfire.json"
-        subprocess.run([sys.executable, ROOT / "bindings/api/extract.py", header, description], check=True)
         wrapper = include / "synfire/synfire.hpp"
-        subprocess.run([sys.executable, ROOT / "bindings/cpp/generate.py", description, wrapper], check=True)
-        check_documentation(description, wrapper)
+        subprocess.run([sys.executable, ROOT / "bindings/cpp/generate.py", header, wrapper], check=True)
+        check_documentation(header, wrapper)
         first, last = sys.argv[1], sys.argv[-1]
         for program in PROGRAMS:
             if compiled(first, "c++17", ROOT / "include", program, "-fsyntax-only")[0]:

@@ -600,8 +600,8 @@ def run(*command, **variables):
 
 
 def generate(folder, field="", more=""):
-    """The description and the C# files of a header with what is new; the operation's descriptor ends with `field`."""
-    header, description = folder / "synfire.h", folder / "synfire.json"
+    """The C# files of a header with what is new; the operation's descriptor ends with `field`."""
+    header = folder / "synfire.h"
     text = (ROOT / "include/synfire/synfire.h").read_text(encoding="utf-8")
     if text.count(END) != 1:
         sys.exit("synfire.h does not end as expected")
@@ -610,10 +610,7 @@ def generate(folder, field="", more=""):
                  DELAY_LINE + DECODE_RATE.replace("FIELD", field) + more, flags=re.S | re.M)
     new = new.replace(" @since ABI 0.1 */", "\n\n@since ABI 0.1 */")
     header.write_text(text.replace(END, new + END), encoding="utf-8")
-    made = run(sys.executable, ROOT / "bindings/api/extract.py", header, description)
-    if made.returncode != 0:
-        sys.exit(made.stdout)
-    return run(sys.executable, ROOT / "bindings/csharp/generate.py", description, folder)
+    return run(sys.executable, ROOT / "bindings/csharp/generate.py", header, folder)
 
 
 def refused(made, what):
@@ -666,7 +663,7 @@ def main():
             sys.exit(f"{name}: '{words}' is not in '{members.get(name)}'")
 
     # Without anything new nothing of it is left behind.
-    again = run(sys.executable, ROOT / "bindings/csharp/generate.py", ROOT / "bindings/api/synfire.json", folder)
+    again = run(sys.executable, ROOT / "bindings/csharp/generate.py", ROOT / "include/synfire/synfire.h", folder)
     objects = [(place / "Objects.g.cs").read_text(encoding="utf-8") for place in (folder, ROOT / "bindings/csharp/src")]
     if again.returncode != 0 or objects[0] != objects[1]:
         sys.exit(f"Objects.g.cs is not as before: {again.stdout}")

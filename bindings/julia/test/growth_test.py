@@ -316,9 +316,7 @@ def main():
         (folder / "synfire.h").write_text(text.replace(end, MORE), encoding="utf-8")
         shutil.copytree(HERE.parent / "Synfire", folder / "Synfire")
         before = {path: path.read_bytes() for path in (folder / "Synfire").rglob("*") if path.is_file()}
-        extract = [sys.executable, ROOT / "bindings/api/extract.py", folder / "synfire.h", folder / "synfire.json"]
-        subprocess.run(extract, check=True)
-        generate = [sys.executable, HERE.parent / "generate.py", folder / "synfire.json", folder / "Synfire/src"]
+        generate = [sys.executable, HERE.parent / "generate.py", folder / "synfire.h", folder / "Synfire/src"]
         assert subprocess.run([*generate, "--check"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               check=False).returncode != 0, "--check does not see what is missing"
         subprocess.run(generate, check=True)
@@ -326,10 +324,8 @@ def main():
         changed = {path.name for path, content in before.items() if path.read_bytes() != content}
         assert changed == {"libsynfire_api.jl", "operations.jl"}, changed
         sources = [path for path in (folder / "Synfire/src").glob("*.jl") if path.name != "libsynfire_api.jl"]
-        (folder / "complete").mkdir()
-        shutil.copy(ROOT / "bindings/api/complete.py", folder / "complete")
-        shutil.copy(folder / "synfire.json", folder / "complete")
-        subprocess.run([sys.executable, folder / "complete/complete.py", *sources], check=True)
+        subprocess.run([sys.executable, ROOT / "bindings/api/complete.py", "--header", folder / "synfire.h", *sources],
+                       check=True)
         # The package in its new folder, compiled afresh: what the other tests compiled stays as it is.
         subprocess.run([julia, "--startup-file=no", "--history-file=no", "--compiled-modules=no", "-e",
                         f'pushfirst!(LOAD_PATH, raw"{folder}"); include(raw"{HERE / "growth_test.jl"}")'], check=True)

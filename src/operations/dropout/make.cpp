@@ -23,16 +23,13 @@ void check_range(const Extents& e) {
 }
 
 View mask_view(const Buffer& buffer, const Extents& e, bool on_host) {
-  if (buffer.dtype() != SYNFIRE_DTYPE_BITS)
-    fail_argument("SYN-BUFFER-TYPE", "desc.mask holds %s; bits are needed", name_of_dtype(buffer.dtype()));
+  check_type(buffer, "desc.mask", {SYNFIRE_DTYPE_BITS});
   return spike_view(buffer, "desc.mask", e, on_host);
 }
 
 View scale_view(const Buffer& buffer, bool on_host) {
-  const int32_t dtype = buffer.dtype();
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-BUFFER-TYPE", "desc.scale holds %s; f32 or f64 is needed", name_of_dtype(dtype));
-  return stepped(buffer, "desc.scale", {1, 1}, std::string(name_of_dtype(dtype)).append(" [1]"), on_host);
+  check_type(buffer, "desc.scale", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
+  return stepped(buffer, "desc.scale", {1, 1}, std::string(name_of_dtype(buffer.dtype())).append(" [1]"), on_host);
 }
 
 }  // namespace

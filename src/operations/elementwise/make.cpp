@@ -108,16 +108,7 @@ OperationLabel label(const ScaleAdd& op) {
 namespace {
 
 void check_number(const Buffer& buffer, const char* name) {
-  switch (buffer.dtype()) {
-    case SYNFIRE_DTYPE_F32:
-    case SYNFIRE_DTYPE_F64:
-    case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16:
-      return;
-    default:
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32, f64, f16 or bf16 is needed", name,
-                    name_of_dtype(buffer.dtype()));
-  }
+  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
 }
 
 uint64_t elements_of(const Buffer& buffer) {

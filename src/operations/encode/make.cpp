@@ -25,8 +25,7 @@ void check_counted(const Extents& e) {
 View rates_of(const EncodeBernoulliRequest& request, const Extents& e, bool on_host) {
   const Buffer& rates = *request.rates;
   const int32_t dtype = rates.dtype();
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F16 && dtype != SYNFIRE_DTYPE_BF16)
-    fail_argument("SYN-BUFFER-TYPE", "desc.rates holds %s; f32, f16 or bf16 is needed", name_of_dtype(dtype));
+  check_type(rates, "desc.rates", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
   char text[128];
   if (request.rates_per_step)
     std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(dtype), static_cast<long long>(e.n_steps),

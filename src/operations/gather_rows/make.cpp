@@ -28,8 +28,7 @@ void check_size(int64_t rows, const char* name, int64_t n_steps, int64_t n_eleme
 }
 
 View u32_array(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
-  if (buffer.dtype() != SYNFIRE_DTYPE_U32)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; u32 is needed", name, name_of_dtype(buffer.dtype()));
+  check_type(buffer, name, {SYNFIRE_DTYPE_U32});
   return array_view(buffer, name, {1, count}, on_host);
 }
 

@@ -93,29 +93,18 @@ class Views {
   Views(const Extents& extents, bool on_host) : e_(extents), on_host_(on_host) {}
 
   View source(const Buffer& buffer) const {
-    switch (buffer.dtype()) {
-      case SYNFIRE_DTYPE_F32:
-      case SYNFIRE_DTYPE_F64:
-      case SYNFIRE_DTYPE_F16:
-      case SYNFIRE_DTYPE_BF16:
-      case SYNFIRE_DTYPE_U32:
-        return view(buffer, "desc.source", {e_.n_steps, e_.batch, e_.n_neurons});
-      default:
-        fail_argument("SYN-BUFFER-TYPE", "desc.source holds %s; f32, f64, f16, bf16 or u32 is needed",
-                      name_of_dtype(buffer.dtype()));
-    }
+    check_type(buffer, "desc.source",
+               {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_U32});
+    return view(buffer, "desc.source", {e_.n_steps, e_.batch, e_.n_neurons});
   }
   View optional(const Buffer* buffer, const char* name, int32_t dtype, std::initializer_list<int64_t> lengths) const {
     if (!buffer) return {};
-    if (buffer->dtype() != dtype)
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer->dtype()),
-                    name_of_dtype(dtype));
+    check_type(*buffer, name, {dtype});
     return view(*buffer, name, lengths);
   }
   View loss(const Buffer* buffer) const {
     if (!buffer) return {};
-    if (buffer->dtype() != SYNFIRE_DTYPE_F64 && buffer->dtype() != SYNFIRE_DTYPE_F32)
-      fail_argument("SYN-BUFFER-TYPE", "desc.loss holds %s; f32 or f64 is needed", name_of_dtype(buffer->dtype()));
+    check_type(*buffer, "desc.loss", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
     return view(*buffer, "desc.loss", {1});
   }
 

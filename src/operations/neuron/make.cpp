@@ -368,9 +368,7 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
     rows.rows[rows.count++] = layer.parameters().gradient_row(request.gradients[i].parameter, name);
     const Buffer& gradient = *request.gradients[i].gradient;
     std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
-    if (gradient.dtype() != spec.arithmetic())
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(gradient.dtype()),
-                    name_of_dtype(spec.arithmetic()));
+    check_type(gradient, name, {spec.arithmetic()});
     const uint64_t held = gradient.view().bytes / spec.element_bytes();
     if (held != 1 && held != n_neurons)
       fail_argument("SYN-GRADIENT-LENGTH",

@@ -34,9 +34,7 @@ model::Descent checked_descent(const Layer& layer, const UpdateRequest& request,
   layer.parameters().gradient_row(request.parameter,
                                   std::string(place).append("name").c_str());  // refuses the surrogate's
   const Buffer& gradient = *request.gradient;
-  if (gradient.dtype() != layer.spec().arithmetic())
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name.c_str(), name_of_dtype(gradient.dtype()),
-                  name_of_dtype(layer.spec().arithmetic()));
+  check_type(gradient, name.c_str(), {layer.spec().arithmetic()});
   const uint64_t held = gradient.view().bytes / layer.spec().element_bytes(),
                  length = layer.parameters().values(request.parameter.index).size();
   if (held != length)

@@ -15,10 +15,8 @@ namespace {
 
 View loss_view(const Buffer* buffer, bool on_host) {
   if (!buffer) return {};
-  const int32_t dtype = buffer->dtype();
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-BUFFER-TYPE", "desc.loss holds %s; f32 or f64 is needed", name_of_dtype(dtype));
-  return stepped(*buffer, "desc.loss", {1, 1}, std::string(name_of_dtype(dtype)).append(" [1]"), on_host);
+  check_type(*buffer, "desc.loss", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
+  return stepped(*buffer, "desc.loss", {1, 1}, std::string(name_of_dtype(buffer->dtype())).append(" [1]"), on_host);
 }
 
 View scratch(int64_t bytes) {

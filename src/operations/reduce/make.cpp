@@ -51,8 +51,7 @@ View source_view(const Buffer& buffer, const Extents& e, bool on_host) {
 // The reduced array, or its gradient: [B, N], or [T, N] with a pitch.
 View reduced_view(const Buffer& buffer, const char* name, Axis axis, const Extents& e, bool on_host) {
   const int32_t dtype = buffer.dtype();
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32 or f64 is needed", name, name_of_dtype(dtype));
+  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
   const int64_t rows = axis == Axis::steps ? e.batch : e.n_steps;
   char text[80];
   std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(dtype), static_cast<long long>(rows),
@@ -83,8 +82,7 @@ uint64_t columns_of(Axis axis, const Extents& e) {
 
 View lengths_view(const Buffer* buffer, const Extents& e, bool on_host) {
   if (!buffer) return {};
-  if (buffer->dtype() != SYNFIRE_DTYPE_U32)
-    fail_argument("SYN-BUFFER-TYPE", "desc.lengths holds %s; u32 is needed", name_of_dtype(buffer->dtype()));
+  check_type(*buffer, "desc.lengths", {SYNFIRE_DTYPE_U32});
   char text[40];
   std::snprintf(text, sizeof text, "u32 [%lld]", static_cast<long long>(e.batch));
   return stepped(*buffer, "desc.lengths", {1, e.batch}, text, on_host);
@@ -92,18 +90,14 @@ View lengths_view(const Buffer* buffer, const Extents& e, bool on_host) {
 
 View n_active_view(const Buffer* buffer, bool on_host) {
   if (!buffer) return {};
-  if (buffer->dtype() != SYNFIRE_DTYPE_U32)
-    fail_argument("SYN-BUFFER-TYPE", "desc.n_active holds %s; u32 is needed", name_of_dtype(buffer->dtype()));
+  check_type(*buffer, "desc.n_active", {SYNFIRE_DTYPE_U32});
   return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]", on_host);
 }
 
 View gradient_view(const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
-  const int32_t dtype = buffer.dtype();
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64 && dtype != SYNFIRE_DTYPE_F16 &&
-      dtype != SYNFIRE_DTYPE_BF16)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; f32, f64, f16 or bf16 is needed", name, name_of_dtype(dtype));
+  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons},
-                 std::string(name_of_dtype(dtype)).append(" ").append(shape_text(e)), on_host);
+                 std::string(name_of_dtype(buffer.dtype())).append(" ").append(shape_text(e)), on_host);
 }
 
 OperationLabel label(const Reduce& op) {

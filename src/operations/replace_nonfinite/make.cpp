@@ -27,21 +27,12 @@ void check_size(int64_t n_steps, int64_t batch, int64_t n_elements) {
 }
 
 void check_types(const ReplaceNonfiniteRequest& request) {
-  switch (request.source->dtype()) {
-    case SYNFIRE_DTYPE_F32:
-    case SYNFIRE_DTYPE_F64:
-    case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16:
-      break;
-    default:
-      fail_argument("SYN-BUFFER-TYPE", "desc.source holds %s; f32, f64, f16 or bf16 is needed",
-                    name_of_dtype(request.source->dtype()));
-  }
+  check_type(*request.source, "desc.source",
+             {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
   if (request.destination->dtype() != request.source->dtype())
     fail_argument("SYN-REPLACE-TYPE", "desc.source holds %s and desc.destination %s; both must be the same",
                   name_of_dtype(request.source->dtype()), name_of_dtype(request.destination->dtype()));
-  if (request.count->dtype() != SYNFIRE_DTYPE_U64)
-    fail_argument("SYN-BUFFER-TYPE", "desc.count holds %s; u64 is needed", name_of_dtype(request.count->dtype()));
+  check_type(*request.count, "desc.count", {SYNFIRE_DTYPE_U64});
 }
 
 }  // namespace

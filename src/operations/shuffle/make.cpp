@@ -36,8 +36,7 @@ ShuffleRules rules_of(const ShuffleRequest& request) {
 }
 
 View u32_steps(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
-  if (buffer.dtype() != SYNFIRE_DTYPE_U32)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; u32 is needed", name, name_of_dtype(buffer.dtype()));
+  check_type(buffer, name, {SYNFIRE_DTYPE_U32});
   return stepped(buffer, name, {1, count}, "u32 [" + std::to_string(count) + "]", on_host);
 }
 

@@ -54,9 +54,7 @@ int find_variable(const Layer& layer, const char* name) {
 // [n_rows, N] at the beginning of a buffer.
 View values(const Layer& layer, RowRange rows, const Buffer& buffer) {
   const LayerSpec& spec = layer.spec();
-  if (buffer.dtype() != spec.arithmetic())
-    fail_argument("SYN-BUFFER-TYPE", "desc.buffer holds %s; %s is needed", name_of_dtype(buffer.dtype()),
-                  name_of_dtype(spec.arithmetic()));
+  check_type(buffer, "desc.buffer", {spec.arithmetic()});
   const int64_t lengths[] = {rows.n_rows, spec.extents.n_neurons};
   const std::string shape = std::string(name_of_dtype(spec.arithmetic())).append(" ").append(lengths_text(lengths));
   check_shape(buffer, "desc.buffer", lengths, shape);
@@ -147,8 +145,7 @@ View snapshot_part(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
 }
 
 void check_snapshot_buffer(const Layer& layer, RowRange rows, const Buffer& buffer) {
-  if (buffer.dtype() != SYNFIRE_DTYPE_U8)
-    fail_argument("SYN-BUFFER-TYPE", "desc.buffer holds %s; u8 is needed", name_of_dtype(buffer.dtype()));
+  check_type(buffer, "desc.buffer", {SYNFIRE_DTYPE_U8});
   check_memory(buffer, "desc.buffer", layer.context()->device().is_host());
   const uint64_t needed = snapshot_bytes(layer, rows);
   if (buffer.view().bytes < needed)

@@ -2,8 +2,10 @@
 // refuses it as any argument, and destroys nothing. Other invalid handles are in handles_test.cpp.
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <thread>
 
+#include "../call_watch.hpp"
 #include "errors.hpp"
 
 namespace synfire_test {
@@ -13,7 +15,27 @@ template <typename Handle>
 using Calls = std::vector<std::pair<const char*, std::function<synfire_status(Handle)>>>;
 
 class ForgedHandles : public Errors {
+ public:
+  static void SetUpTestSuite() { watch = std::make_unique<CallWatch>(); }
+  // Every place of the interface has had a forged handle, if no test was left out.
+  static void TearDownTestSuite() {
+    const auto* const suite = testing::UnitTest::GetInstance()->current_test_suite();
+    if (CallWatch::is_possible && suite->test_to_run_count() == suite->total_test_count())
+      for (const std::string& place : watch->places_not_seen()) ADD_FAILURE() << "no forged handle in " << place;
+    watch.reset();
+  }
+
  protected:
+  static inline std::unique_ptr<CallWatch> watch;
+
+  // forged(), for a call that is noted.
+  template <typename Handle>
+  static Handle forge(Handle of_this_type, uintptr_t other) {
+    const Handle bad = forged(of_this_type, other);
+    watch->look_for(reinterpret_cast<uintptr_t>(bad));
+    return bad;
+  }
+
   const synfire_forward_desc forward = rig.forward_desc();
   const synfire_backward_desc backward = rig.backward_desc();
   const synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT;
@@ -190,6 +212,41 @@ class ForgedHandles : public Errors {
                synfire_graph made = nullptr;
                return synfire_graph_create(bad, nullptr, &made);
              }},
+            {"optimizer_create",
+             [](auto bad) {
+               const synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+               synfire_optimizer made = nullptr;
+               return synfire_optimizer_create(bad, &desc, &made);
+             }},
+            {"model_load",
+             [](auto bad) {
+               const synfire_load_desc desc = SYNFIRE_LOAD_DESC_INIT;
+               synfire_model made = nullptr;
+               return synfire_model_load(bad, &desc, &made);
+             }},
+            {"surrogate_load",
+             [](auto bad) {
+               const synfire_load_desc desc = SYNFIRE_LOAD_DESC_INIT;
+               synfire_surrogate made = nullptr;
+               return synfire_surrogate_load(bad, &desc, &made);
+             }},
+            {"network_create",
+             [](auto bad) {
+               synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+               desc.n_steps = 1;
+               synfire_network made = nullptr;
+               return synfire_network_create(bad, &desc, &made);
+             }},
+            {"network_create_from_file",
+             [](auto bad) {
+               synfire_network made = nullptr;
+               return synfire_network_create_from_file(bad, "nowhere.safetensors", nullptr, &made);
+             }},
+            {"network_create_from_memory",
+             [this](auto bad) {
+               synfire_network made = nullptr;
+               return synfire_network_create_from_memory(bad, &element, bytes, nullptr, &made);
+             }},
             {"convert_spikes",
              [this](auto bad) {
                const auto desc = convert();
@@ -266,6 +323,46 @@ class ForgedHandles : public Errors {
     });
   }
 
+  // A descriptor with a list of one named buffer.
+  template <typename Desc, typename Entry, typename Call>
+  static void add_list(Calls<synfire_buffer>& calls, const Desc& desc, const Entry* Desc::*list, uint64_t Desc::*length,
+                       const char* name, Call call) {
+    calls.emplace_back("a list", [=](synfire_buffer bad) {
+      const Entry entry = {name, bad};
+      Desc with_bad = desc;
+      with_bad.*list = &entry;
+      with_bad.*length = 1;
+      return call(&with_bad);
+    });
+  }
+  void add_lists(Calls<synfire_buffer>& calls) {
+    using Forward = synfire_forward_desc;
+    using Backward = synfire_backward_desc;
+    const synfire_layer layer = rig.layer;
+    const synfire_graph recording = graph;
+    const auto run = [=](const Forward* desc) { return synfire_layer_forward(layer, desc, nullptr); };
+    const auto record = [=](const Forward* desc) { return synfire_graph_record_forward(recording, layer, desc); };
+    const auto run_back = [=](const Backward* desc) { return synfire_layer_backward(layer, desc, nullptr); };
+    const auto record_back = [=](const Backward* desc) {
+      return synfire_graph_record_backward(recording, layer, desc);
+    };
+    for (const auto& [list, length] : {std::pair(&Forward::state_init, &Forward::n_state_init),
+                                       std::pair(&Forward::state_final, &Forward::n_state_final),
+                                       std::pair(&Forward::state_seq, &Forward::n_state_seq)}) {
+      add_list(calls, forward, list, length, "w", run);
+      add_list(calls, forward, list, length, "w", record);
+    }
+    for (const auto& [list, length] : {std::pair(&Backward::grad_state_seq, &Backward::n_grad_state_seq),
+                                       std::pair(&Backward::grad_state_final, &Backward::n_grad_state_final),
+                                       std::pair(&Backward::grad_state_init, &Backward::n_grad_state_init)}) {
+      add_list(calls, backward, list, length, "w", run_back);
+      add_list(calls, backward, list, length, "w", record_back);
+    }
+    const auto gradients = &Backward::parameter_gradients;
+    add_list(calls, backward, gradients, &Backward::n_parameter_gradients, "tau", run_back);
+    add_list(calls, backward, gradients, &Backward::n_parameter_gradients, "tau", record_back);
+  }
+
   Calls<synfire_buffer> calls_of_buffers() {
     const synfire_layer layer = rig.layer;
     const synfire_graph recording = graph;
@@ -304,12 +401,9 @@ class ForgedHandles : public Errors {
            const auto desc = native(nullptr, &bad);
            return synfire_graph_record_native(graph, &desc);
          }},
-        {"a gradient of a parameter", [this](auto bad) {
-           const synfire_parameter_gradient gradient = {"tau", bad};
-           synfire_backward_desc desc = backward;
-           desc.parameter_gradients = &gradient;
-           desc.n_parameter_gradients = 1;
-           return synfire_layer_backward(rig.layer, &desc, nullptr);
+        {"rows of the state to restore", [this](auto bad) {
+           const auto desc = rows_in(bad);
+           return synfire_layer_restore(rig.layer, &desc, &element, bytes);
          }}};
     using Rows = synfire_status (*)(synfire_layer, const synfire_state_desc*, synfire_stream);
     for (const Rows function : {synfire_layer_reset_rows, synfire_layer_read_rows, synfire_layer_write_rows})
@@ -325,6 +419,7 @@ class ForgedHandles : public Errors {
         const auto desc = rows_in(bad);
         return function(graph, rig.layer, &desc);
       });
+    add_lists(calls);
     calls.emplace_back("snapshot", [this](synfire_buffer bad) {
       const auto desc = rows_in(bad);
       uint64_t size = 0;
@@ -332,14 +427,14 @@ class ForgedHandles : public Errors {
     });
     using Forward = synfire_forward_desc;
     for (const auto field : {&Forward::x, &Forward::spikes, &Forward::v_init, &Forward::v_final, &Forward::v_seq,
-                             &Forward::h_seq, &Forward::w_init, &Forward::w_final, &Forward::w_seq})
+                             &Forward::h_seq, &Forward::w_init, &Forward::w_final, &Forward::w_seq, &Forward::n_active})
       add_field(
           calls, forward, field, [=](const auto* desc) { return synfire_layer_forward(layer, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_forward(recording, layer, desc); });
     using Backward = synfire_backward_desc;
-    for (const auto field :
-         {&Backward::grad_spike_seq, &Backward::grad_v_seq, &Backward::grad_v_final, &Backward::grad_x_seq,
-          &Backward::grad_v_init, &Backward::grad_w_seq, &Backward::grad_w_final, &Backward::grad_w_init})
+    for (const auto field : {&Backward::grad_spike_seq, &Backward::grad_v_seq, &Backward::grad_v_final,
+                             &Backward::grad_x_seq, &Backward::grad_v_init, &Backward::grad_w_seq,
+                             &Backward::grad_w_final, &Backward::grad_w_init, &Backward::grad_synapse_input})
       add_field(
           calls, backward, field, [=](const auto* desc) { return synfire_layer_backward(layer, desc, nullptr); },
           [=](const auto* desc) { return synfire_graph_record_backward(recording, layer, desc); });
@@ -423,6 +518,7 @@ class ForgedHandles : public Errors {
                synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
                return synfire_layer_get_desc(bad, &desc);
              }},
+            {"source", [this](auto bad) { return synfire_layer_source(bad, nullptr, &bytes); }},
             {"set_n_active", [](auto bad) { return synfire_layer_set_n_active(bad, 1); }},
             {"get_parameter", [this](auto bad) { return synfire_layer_get_parameter(bad, "tau", &value, 1); }},
             {"get_parameter_info",
@@ -593,7 +689,7 @@ class ForgedHandles : public Errors {
   void expect_refused(Handle of_this_type, const std::vector<uintptr_t>& others, const Calls<Handle>& calls,
                       void (*destroy)(Handle)) {
     for (const uintptr_t other : others) {
-      const Handle bad = forged(of_this_type, other);
+      const Handle bad = forge(of_this_type, other);
       for (const auto& [what, call] : calls) {
         SCOPED_TRACE(testing::Message() << what << " with " << bad);
         EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("SYN-HANDLE-STALE"), call(bad));
@@ -615,6 +711,20 @@ TEST_F(ForgedHandles, AreRefusedByEveryFunction) {
                                 [](auto bad) { synfire_layer_destroy(bad); });
   expect_refused<synfire_graph>(graph, {a_context, a_buffer, a_layer}, calls_of_graphs(),
                                 [](auto bad) { synfire_graph_destroy(bad); });
+  // There need be no model: a handle of that type names the slot of another object.
+  synfire_load_info info = SYNFIRE_LOAD_INFO_INIT;
+  synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
+  constexpr int tag_shift = 56;
+  expect_refused<synfire_model>(as<synfire_model>(uintptr_t{0x59} << tag_shift),
+                                {a_context, a_buffer, a_layer, a_graph},
+                                {{"get_info", [&](auto bad) { return synfire_model_get_info(bad, &info); }},
+                                 {"check", [&](auto bad) { return synfire_model_check(bad, 1, 1, &report); }}},
+                                [](auto bad) { synfire_model_destroy(bad); });
+  expect_refused<synfire_surrogate>(as<synfire_surrogate>(uintptr_t{0x5a} << tag_shift),
+                                    {a_context, a_buffer, a_layer, a_graph},
+                                    {{"get_info", [&](auto bad) { return synfire_surrogate_get_info(bad, &info); }},
+                                     {"check", [&](auto bad) { return synfire_surrogate_check(bad, 1, 1, &report); }}},
+                                    [](auto bad) { synfire_surrogate_destroy(bad); });
   EXPECT_OK(synfire_context_synchronize(context));
   expect_usable();  // nothing was destroyed
 }
@@ -654,12 +764,12 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
                                     calls, [](auto bad) { synfire_optimizer_destroy(bad); });
   const uintptr_t an_optimizer = reinterpret_cast<uintptr_t>(optimizer);
   const auto expect_stale = [](synfire_status status) { EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE); };
-  expect_stale(synfire_optimizer_add_weights(optimizer, forged(synapse, an_optimizer), 1, 1));
-  expect_stale(synfire_optimizer_add_bias(optimizer, forged(synapse, a_buffer), 1, 1));
-  expect_stale(synfire_optimizer_add_array(optimizer, forged(synapse, a_buffer), "weight", 1, 1));
-  expect_stale(parameter(optimizer, forged(layer, an_optimizer), number));
-  expect_stale(parameter(optimizer, layer, forged(number.get(), a_synapse)));
-  expect_stale(synfire_graph_record_optimizer_step(forged(recording, an_optimizer), optimizer, &step));
+  expect_stale(synfire_optimizer_add_weights(optimizer, forge(synapse, an_optimizer), 1, 1));
+  expect_stale(synfire_optimizer_add_bias(optimizer, forge(synapse, a_buffer), 1, 1));
+  expect_stale(synfire_optimizer_add_array(optimizer, forge(synapse, a_buffer), "weight", 1, 1));
+  expect_stale(parameter(optimizer, forge(layer, an_optimizer), number));
+  expect_stale(parameter(optimizer, layer, forge(number.get(), a_synapse)));
+  expect_stale(synfire_graph_record_optimizer_step(forge(recording, an_optimizer), optimizer, &step));
   synfire_optimizer_destroy(optimizer);
   synfire_synapse_destroy(synapse);
   expect_usable();
@@ -726,7 +836,7 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
                             &synfire_synapse_forward_desc::input_scale})
     for (const uintptr_t bad : {a_synapse, a_layer}) {
       synfire_synapse_forward_desc of = product;
-      of.*member = forged(number.get(), bad);
+      of.*member = forge(number.get(), bad);
       expect_stale(synfire_synapse_forward(synapse, &of, nullptr));
       expect_stale(synfire_graph_record_synapse_forward(recording, synapse, &of));
     }
@@ -735,17 +845,20 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
                             &synfire_synapse_backward_desc::input_mask, &synfire_synapse_backward_desc::input_scale})
     for (const uintptr_t bad : {a_synapse, a_context}) {
       synfire_synapse_backward_desc of = gradients;
-      of.*member = forged(number.get(), bad);
+      of.*member = forge(number.get(), bad);
       expect_stale(synfire_synapse_backward(synapse, &of, nullptr));
       expect_stale(synfire_graph_record_synapse_backward(recording, synapse, &of));
     }
-  const synfire_forward_desc bad_input = with_synapse(synapse, forged(number.get(), a_synapse));
+  const synfire_forward_desc bad_input = with_synapse(synapse, forge(number.get(), a_synapse));
   expect_stale(synfire_layer_forward(layer, &bad_input, nullptr));
+  expect_stale(synfire_graph_record_forward(recording, layer, &bad_input));
+  expect_stale(synfire_graph_record_synapse_forward(forge(recording, a_synapse), synapse, &product));
+  expect_stale(synfire_graph_record_synapse_backward(forge(recording, a_synapse), synapse, &gradients));
   synfire_synapse created = nullptr;
-  expect_stale(synfire_synapse_create(forged(synfire_context(context), a_synapse), &desc, &created));
+  expect_stale(synfire_synapse_create(forge(synfire_context(context), a_synapse), &desc, &created));
   synfire_one_to_one_desc one_to_one = SYNFIRE_ONE_TO_ONE_DESC_INIT;
   one_to_one.channels = shape.n_neurons;
-  expect_stale(synfire_synapse_create_one_to_one(forged(synfire_context(context), a_synapse), &one_to_one, &created));
+  expect_stale(synfire_synapse_create_one_to_one(forge(synfire_context(context), a_synapse), &one_to_one, &created));
   synfire_synapse_destroy(synapse);
   expect_usable();
 }
@@ -809,11 +922,13 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
   ASSERT_OK(synfire_network_add_loss(network, "e", SYNFIRE_LOSS_CROSS_ENTROPY));
   ASSERT_OK(synfire_network_add_optimizer(network, "f", SYNFIRE_OPTIMIZER_KIND_ADAM, 0));
   ASSERT_OK(synfire_network_build(network));
-  const synfire_buffer forgery = forged(rig.x.get(), reinterpret_cast<uintptr_t>(network));
+  const synfire_buffer forgery = forge(rig.x.get(), reinterpret_cast<uintptr_t>(network));
   const Buffer one = make_buffer(context, SYNFIRE_DTYPE_F32, 1), label = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
   for (const synfire_status status :
        {set_data(network, forgery, label), set_data(network, one, forgery),
+        synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, nullptr, forgery, nullptr, nullptr),
         synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, label, nullptr, forgery, nullptr),
+        synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, label, nullptr, nullptr, forgery),
         synfire_network_infer(network, forgery, 1, one), synfire_network_infer(network, one, 1, forgery)})
     EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE);
   EXPECT_OK(set_data(network, one, label));
