@@ -44,12 +44,12 @@ GENERATED_HEADERS = {ROOT / name for name in ("tests/abi/init_macros.c", "tests/
 # Files that CMake compiles in projects of their own or not at all, and the files whose options they get.
 LIKE = {
     "docs/examples/models/fit.c": "docs/examples/quickstart.c",
-    "tests/abi/header_alone.c": "tests/abi/init_macros.c",
+    "tests/abi/header_alone.c": "docs/examples/quickstart.c",
     "tests/added/added_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/added/examples_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/added/further_states_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
-    "tests/install/consumer/main.c": "tests/abi/init_macros.c",
+    "tests/install/consumer/main.c": "docs/examples/quickstart.c",
     "tests/install/consumer/main.cpp": "tests/hpp/wrapper_test.cpp",
     "tools/bench/bare_none.cpp": "tools/bench/main.cpp",
     "tools/bench/cublas_none.cpp": "tools/bench/main.cpp",
