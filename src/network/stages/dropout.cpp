@@ -27,7 +27,7 @@ class DropoutParts final : public StageParts {
         mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, maker.stage()->width())),
         scale_(maker.one(maker.number())) {}
 
-  Kept kept() const noexcept override { return {mask_.get(), scale_.get()}; }
+  DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get()}; }
 
   void forward(StageRecorder& recorder) override {
     const Stage& dropout = stage().stage();
