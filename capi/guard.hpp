@@ -8,7 +8,7 @@
 
 #include <base/context.hpp>
 #include <base/error.hpp>
-#include <base/float_environment.hpp>
+#include <platform/float_environment.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The functions of synfire.h for layers as objects. Operations on layers are in the files of their kinds.
 #include "pins.hpp"
 
-#include <operations/state/state.hpp>
+#include <neurons/state/make_layer.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;

@@ -2,7 +2,7 @@
 #include "pins.hpp"
 
 #include <jit/layer_source.hpp>
-#include <jit/load.hpp>
+#include <jit/load_model.hpp>
 
 #include <cstdio>
 

@@ -4,7 +4,7 @@
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
 #include <network/network.hpp>
-#include <network/stages/kinds.hpp>
+#include <network/stages/stage_kinds.hpp>
 
 #include <cstring>
 #include <string>

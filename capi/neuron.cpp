@@ -1,8 +1,8 @@
 // The functions of synfire.h for the two passes of a layer.
 #include "pins.hpp"
 
-#include <operations/neuron/backward.hpp>
-#include <operations/neuron/forward.hpp>
+#include <neurons/passes/backward.hpp>
+#include <neurons/passes/forward.hpp>
 
 #include <string>
 #include <vector>

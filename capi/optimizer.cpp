@@ -1,7 +1,7 @@
 // The functions of synfire.h for optimisers.
 #include "pins.hpp"
 
-#include <operations/optimizer/optimizer.hpp>
+#include <optimizer/optimizer.hpp>
 
 namespace {
 

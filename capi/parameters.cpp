@@ -1,7 +1,7 @@
 // The functions of synfire.h for the parameters of layers.
 #include "operands.hpp"
 
-#include <operations/parameters/update_parameter.hpp>
+#include <neurons/parameters/update_parameter.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;

@@ -6,7 +6,7 @@
 
 #include <graph/eager_calls.hpp>
 #include <graph/graph.hpp>
-#include <layer/layer.hpp>
+#include <neurons/layer.hpp>
 #include <synapses/synapse.hpp>
 
 namespace synfire::capi {

@@ -1,7 +1,7 @@
 // The functions of synfire.h for the state of layers.
 #include "operands.hpp"
 
-#include <operations/state/state.hpp>
+#include <neurons/state/state_rows.hpp>
 
 namespace {
 

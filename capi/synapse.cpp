@@ -1,9 +1,9 @@
 // The functions of synfire.h for synapses.
 #include "operands.hpp"
 
-#include <operations/synapse/synapse.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
+#include <synapses/passes/synapse_passes.hpp>
 
 namespace {
 

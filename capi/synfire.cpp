@@ -3,7 +3,7 @@
 #include "pins.hpp"
 #include "select.hpp"
 
-#include <base/fork.hpp>
+#include <platform/fork.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;
@@ -70,7 +70,7 @@ synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* d
   return guarded(__func__, [&] {
     check_pointer(context, "context");
     *context = nullptr;
-    core::watch_forks();
+    if (!core::watch_forks()) core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to count forks");
     core::drain();
     synfire_context_desc checked = SYNFIRE_CONTEXT_DESC_INIT;
     if (desc) checked = read_descriptor(desc, "desc");

@@ -1,5 +1,5 @@
 # Decides which layers have neuron kernels for the GPU. Sets SYNFIRE_BUILT_KERNELS, a list of definitions for
-# operations/neuron/built.hpp, with names separated by colons; empty: all layers have them.
+# neurons/passes/cuda/built.hpp, with names separated by colons; empty: all layers have them.
 set(SYNFIRE_CUDA_DTYPES "ALL" CACHE STRING
   "Layers' dtypes that have neuron kernels for the GPU: ALL, or a list of f32, f64, f16 and bf16")
 set(SYNFIRE_CUDA_MODELS "ALL" CACHE STRING

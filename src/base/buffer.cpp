@@ -1,7 +1,8 @@
 #include "buffer.hpp"
 
 #include "error.hpp"
-#include "float_environment.hpp"
+
+#include <platform/float_environment.hpp>
 
 #include <atomic>
 

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_BASE_HOST_MEMORY_HPP
 #define SYNFIRE_BASE_HOST_MEMORY_HPP
 
-#include "physical_memory.hpp"
+#include <platform/physical_memory.hpp>
 
 namespace synfire::core {
 

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_BASE_MUTEX_HPP
 #define SYNFIRE_BASE_MUTEX_HPP
 
-#include "native_mutex.hpp"
+#include <platform/native_mutex.hpp>
 
 #include <atomic>
 #include <cstdint>

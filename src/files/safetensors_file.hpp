@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 #define SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 
-#include "dtype.hpp"
+#include "file_dtype.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -5,9 +5,9 @@
 #include "process.hpp"
 #include "temporary_folder.hpp"
 
+#include <backends/host/level.hpp>
 #include <base/error.hpp>
 #include <base/text.hpp>
-#include <host/level.hpp>
 
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ std::string compiler() {
        "SYNFIRE_CXX");
 }
 
-// As in src/operations/CMakeLists.txt for the kernels of this level.
+// As in src/CMakeLists.txt for the kernels of this level.
 std::vector<std::string> options(HostParts parts) {
   std::vector<std::string> all = {"-std=c++20",
                                   parts == HostParts::formula ? "-O1" : "-O3",
@@ -77,8 +77,8 @@ Source source_of(const ModelText& text, HostParts parts) {
   Source source(Source::Marks::lines, Source::Standard::kept);
   give_lists(source, text.kind == TextKind::model ? &text : nullptr,
              text.kind == TextKind::surrogate ? &text : nullptr);
-  source.add(parts == HostParts::formula ? "operations/neuron/loaded_formula.cpp"
-                                         : "operations/neuron/loaded_host.cpp");
+  source.add(parts == HostParts::formula ? "neurons/passes/loaded/loaded_formula.cpp"
+                                         : "neurons/passes/loaded/loaded_host.cpp");
   return source;
 }
 
@@ -123,7 +123,7 @@ std::string run_compiler(const std::string& path, HostParts parts, const Tempora
   for (std::string& option : options(parts)) arguments.push_back(std::move(option));
   if (parts == HostParts::formula_and_kernels) {
     // Both report which loops they vectorise. gcc needs the other options for loops of several variables
-    // (src/operations/CMakeLists.txt), clang its warnings to print remarks.
+    // (src/CMakeLists.txt), clang its warnings to print remarks.
     if (is_clang(path, folder, progress)) {
       std::erase(arguments, "-w");
       arguments.insert(arguments.end(), {"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"});
@@ -231,8 +231,8 @@ struct Loop {
   int n_instances;  // f32 and f64, shared constants and one set per neuron
   TextKind kind;
 };
-constexpr const char* rows_path = "operations/neuron/host_rows.hpp";
-constexpr const char* backward_path = "operations/neuron/host_backward.cpp";
+constexpr const char* rows_path = "neurons/passes/host/host_rows.hpp";
+constexpr const char* backward_path = "neurons/passes/host/host_backward.cpp";
 constexpr Loop known_loops[] = {
     {rows_path, "void forward_row(", "forward", 4, TextKind::model},
     {backward_path, "void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},

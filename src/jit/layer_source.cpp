@@ -1,7 +1,7 @@
 #include "layer_source.hpp"
 
 #include "kernel_source.hpp"
-#include "kernels.hpp"
+#include "loaded_kernels.hpp"
 
 #include <base/dtype.hpp>
 
@@ -191,7 +191,7 @@ std::string layer_source(core::Layer& layer) {
   const core::SurrogateRow* const surrogate = spec.model->never_fires ? nullptr : spec.surrogate;
   return introduction(spec) +
          kernel_source(text_of(*spec.model), spec.model->id, surrogate ? text_of(*surrogate) : nullptr,
-                       surrogate ? surrogate->id : 0, "operations/neuron/passes.cuh", Source::Marks::comments) +
+                       surrogate ? surrogate->id : 0, "neurons/passes/cuda/passes.cuh", Source::Marks::comments) +
          "\n" + launches(layer);
 }
 

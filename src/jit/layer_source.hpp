@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_JIT_LAYER_SOURCE_HPP
 #define SYNFIRE_JIT_LAYER_SOURCE_HPP
 
-#include <layer/layer.hpp>
+#include <neurons/layer.hpp>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "design.hpp"
 
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/make_room.hpp>
 #include <base/text.hpp>

@@ -1,7 +1,7 @@
 // Training, evaluation and inference by replays of a network's graphs.
 #include "network.hpp"
 #include "sample_counts.hpp"
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>

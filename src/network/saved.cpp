@@ -1,7 +1,7 @@
 #include "saved.hpp"
 
 #include "stage_words.hpp"
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>

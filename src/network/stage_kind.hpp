@@ -1,5 +1,5 @@
 // A kind of stage, as a design, its file and its pictures know it. stages/<kind>.cpp has the one object of each kind,
-// and stages/kinds.cpp lists them. Nothing else names a kind.
+// and stages/stage_kinds.cpp lists them. Nothing else names a kind.
 #ifndef SYNFIRE_NETWORK_STAGE_KIND_HPP
 #define SYNFIRE_NETWORK_STAGE_KIND_HPP
 

@@ -8,7 +8,7 @@
 #include <base/buffer.hpp>
 #include <base/function_ref.hpp>
 #include <graph/operation.hpp>
-#include <operations/optimizer/optimizer.hpp>
+#include <optimizer/optimizer.hpp>
 
 #include <functional>
 #include <optional>

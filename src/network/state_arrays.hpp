@@ -4,7 +4,7 @@
 
 #include "parts.hpp"
 
-#include <files/dtype.hpp>
+#include <files/file_dtype.hpp>
 
 #include <functional>
 #include <string>

@@ -2,10 +2,10 @@
 #include "written_down.hpp"
 
 #include <operations/elementwise/copy.hpp>
-#include <operations/elementwise/kernels.hpp>
+#include <operations/elementwise/elementwise_kernels.hpp>
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
-#include <operations/spikes/kernels.hpp>
+#include <operations/spikes/spikes_kernels.hpp>
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "pins.hpp"
 
 #include <network/network.hpp>
-#include <network/stages/kinds.hpp>
+#include <network/stages/stage_kinds.hpp>
 
 namespace synfire_test {
 namespace {

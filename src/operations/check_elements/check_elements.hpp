@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 
-#include "arguments.hpp"
+#include "check_elements_arguments.hpp"
 
 #include <operations/kind.hpp>
 

@@ -1,5 +1,5 @@
 // A loss of predictions against labels or targets, with its gradient: cross-entropy or mean squared error
-// (arithmetic.hpp).
+// (loss_arithmetic.hpp).
 #ifndef SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 

@@ -1,13 +1,13 @@
 #include "native.hpp"
 
+#include <backends/host/host_launcher.hpp>
 #include <base/error.hpp>
-#include <base/float_environment.hpp>
 #include <base/text.hpp>
 #include <base/view_checks.hpp>
-#include <host/launcher.hpp>
+#include <platform/float_environment.hpp>
 
 #if SYNFIRE_HAVE_CUDA
-#include <cuda/launcher.hpp>
+#include <backends/cuda/cuda_launcher.hpp>
 #endif
 
 #include <exception>

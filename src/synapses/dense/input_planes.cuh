@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 #define SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 
-#include "kernels.hpp"
+#include "dense_kernels.hpp"
 #include "planes.cuh"
 
 #include <synfire/model/grid.hpp>
