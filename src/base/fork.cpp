@@ -28,8 +28,7 @@ void count_fork() noexcept {
 
 void watch_forks() {
   if (watched.load(std::memory_order_acquire)) return;
-  // Two threads may get here at once: every fork then counts twice, which does no harm. A lock could be held across a
-  // fork.
+  // Two threads at once make every fork count twice, which is harmless. A lock could be held across a fork.
   if (pthread_atfork(nullptr, nullptr, [] { count_fork(); }) != 0)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to count forks");
   watched.store(true, std::memory_order_release);

@@ -206,8 +206,7 @@ void ReplacementFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-// The new file gets the access rights of its folder. ReplaceFileW() would keep those of the old file, but can fail
-// after renaming it.
+// The new file gets its folder's access rights. ReplaceFileW() would keep the old file's, but can fail when half done.
 void ReplacementFile::commit() {
   if (!FlushFileBuffers(handle_of(file_))) fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
   const std::wstring from = wide(temporary_), to = wide(target_);

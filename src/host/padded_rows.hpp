@@ -84,8 +84,7 @@ SYNFIRE_MODEL_FN void copy_padded(E* __restrict to, const E* __restrict from, in
 #endif
 }
 
-// Elements after `count` of a row that may be read: those of the same step and, if no other memory lies between steps,
-// of the steps after it.
+// Elements after `count` of a row that may be read: those of its step and, if steps are contiguous, of later steps.
 SYNFIRE_MODEL_FN int64_t elements_behind(const Sequence& sequence, const core::Extents& extents, int64_t step,
                                          int64_t at, int count) {
   const int64_t steps_behind = sequence.pitch == extents.row() ? extents.n_steps - 1 - step : 0;
