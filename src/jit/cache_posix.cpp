@@ -136,8 +136,7 @@ void Cache::store(const Key& key, const std::string& bytes) const {
   std::memcpy(header.magic, magic, sizeof magic);
   const std::string path = path_of(key);
   try {
-    // An object of another user, or a link, is removed, not written through. A folder that is not empty stays, and the
-    // entry has no place.
+    // Removes, and never writes through, a link or an object of another user. A folder that is not empty stays.
     struct stat status = {};
     if (::lstat(path.c_str(), &status) == 0) {
       if (S_ISDIR(status.st_mode)) {
