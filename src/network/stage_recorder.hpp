@@ -1,5 +1,4 @@
-// A graph of a network while its stages record themselves in turn. A stage asks for its inputs and outputs, and knows
-// no neighbour.
+// A graph of a network while its stages record themselves in turn. A stage asks for its arrays and knows no neighbour.
 #ifndef SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 #define SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 
