@@ -14,9 +14,8 @@ struct KnownLoads {
   static constexpr Loads value = Kind;
 };
 
-// The next `Ahead` rows of a source, on their way from memory. Loads never depend on a branch within a chunk: the
-// compiler does not move loads over branches, and where branches meet, it waits for their loads. `AtOnce`: there are no
-// more than these.
+// The next `Ahead` rows of a source, in flight. Loads never depend on a branch within a chunk: the compiler does not
+// move loads over branches, and waits for loads where branches meet. `AtOnce`: there are no more.
 template <class Source, int Ahead, bool AtOnce = false>
 class Flight {
  public:

@@ -1,5 +1,4 @@
-// How a pass is computed: the instance of a kernel, its threads and shared memory. Planning touches no device, so it
-// can be tested without one.
+// How a pass is computed: a kernel's instance, threads and shared memory. Planning needs no device, nor do its tests.
 #ifndef SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
 #define SYNFIRE_OPERATIONS_NEURON_PLAN_HPP
 

@@ -19,8 +19,7 @@ struct ShuffleRules {
   uint32_t batch;      // rows of a full batch
   uint32_t n_batches;  // of an epoch
   bool in_order;
-  // The grid on which rows are permuted: n_columns is even, and n_columns * n_lines is the smallest multiple of it that
-  // is not less than n_rows.
+  // The grid of permuted rows: n_columns is even, and n_columns * n_lines its least multiple that is not below n_rows.
   uint32_t n_columns, n_lines;
 };
 

@@ -12,7 +12,7 @@ struct RowIndex {
   int64_t t, b;
 };
 
-// Divides in 32 bits where that is enough: 64 take four times as long.
+// Divides in 32 bits where that is enough, because a division in 64 bits takes much longer.
 SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
   if (static_cast<uint64_t>(row | batch) >> 32 == 0) {
     const uint32_t t = static_cast<uint32_t>(row) / static_cast<uint32_t>(batch);

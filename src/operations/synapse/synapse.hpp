@@ -1,5 +1,4 @@
-// Products of synapses of any kind, and their gradients: from a request to the operations of the kind
-// (synapses/synapse.hpp).
+// Turns requests for products of synapses, and their gradients, into operations of the kind (synapses/synapse.hpp).
 #ifndef SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 #define SYNFIRE_OPERATIONS_SYNAPSE_SYNAPSE_HPP
 
