@@ -36,7 +36,7 @@ class Object {
   ObjectType type() const noexcept { return type_; }
   // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
-  // The object as seen by those who use memory that it owns; null if it is no such object.
+  // This object as one of these; null if it is not.
   virtual Replayed* replayed() noexcept { return nullptr; }
   virtual SharedObject* shared() noexcept { return nullptr; }
   virtual Versioned* versioned() noexcept { return nullptr; }

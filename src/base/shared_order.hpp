@@ -58,7 +58,7 @@ class SharedOrder {
   }
 
   const SharedName name_;
-  static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are no stream
+  static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are not those of a stream
 
   std::atomic<StreamId> readers_{&none_};    // the stream of all replays in flight that use the object
   std::atomic<StreamId> writer_{&none_};     // of those that write it

@@ -1,4 +1,4 @@
-// Rows whose length is no multiple of a vector, for loops over whole vectors, which have no slow remainder. Rows are
+// Rows whose length is not a multiple of a vector, for loops over whole vectors, which have no slow remainder. Rows are
 // read into scratch memory followed by zeros, and exactly their own elements are written. Rows of whole vectors are
 // read and written in place, as in storage.hpp. Included by host kernels only.
 #ifndef SYNFIRE_HOST_PADDED_ROWS_HPP

@@ -24,7 +24,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   // The operation is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
   Tape* leaves(const Recorder& recorder, Layer& layer, const TapeShape& shape);
   // The operation is a backward of the forward with this number, or of the newest; returns the tape that it reads.
-  // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is no forward of this layer in this graph.
+  // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is not a forward of this layer in this graph.
   Tape& reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use);
 
   // ---- as the graph's keeper

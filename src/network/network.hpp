@@ -130,7 +130,7 @@ class Network final : public core::Child {
 // Choices that a file does not make.
 struct FileRules {
   bool inference;          // without what only training needs
-  bool replace_nonfinite;  // also if the file's network does not
+  bool replace_nonfinite;  // even if the file's network does not
   int64_t n_steps, batch;  // 0: those of the file
   uint32_t n_slots;        // likewise
 

@@ -30,7 +30,7 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-// Settings that are no numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
+// Settings that are not numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
 struct StageSettings {
   virtual ~StageSettings() = default;
   virtual std::unique_ptr<StageSettings> copy() const = 0;

@@ -31,7 +31,7 @@ struct DropoutArrays {
   Buffer* scale = nullptr;
 };
 
-// X of neurons that is no array: the operations on the neurons compute it.
+// The X of neurons where it is not an array: the operations on the neurons compute it.
 class Product {
  public:
   virtual void give(operations::ForwardRequest& request, StageRecorder& recorder) = 0;

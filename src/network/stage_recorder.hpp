@@ -40,7 +40,7 @@ class StageRecorder {
   }
   // Notes that the operation recorded last has this value of the stage, under this name.
   void note(const char* name, const char* known_as) { note(name, known_as, 0); }
-  // Notes that it draws random numbers: a replay advances "offset" by so much.
+  // Notes that it draws random numbers: a replay advances "offset" by this number.
   void note_draws(uint64_t per_replay);
   uint64_t seed() const noexcept { return drawn_seed(parts_.stage(index_), kind_); }
   uint64_t offset() const noexcept { return trains() ? (*offsets_)[index_] : 0; }

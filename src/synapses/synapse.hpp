@@ -64,7 +64,7 @@ struct SynapseKind {
   bool takes_dropout;                   // of its input: SynapsePass::kept
   // Pairs of a multiplication and an addition in the product of one row: the cost in plans.
   int64_t (*row_operations)(const Synapse& synapse);
-  // Throws UNSUPPORTED if gradients over so many rows, of the arrays or of the input, cannot be computed.
+  // Throws UNSUPPORTED if gradients over this many rows, of the arrays or of the input, cannot be computed.
   void (*check_gradients)(const Synapse& synapse, int64_t n_steps, int64_t batch, bool of_arrays, bool of_input);
   // Writes [T, B, N]. Rows that are not active give +0.
   OperationList (*product)(const SynapsePass& pass, const View& output);

@@ -449,7 +449,7 @@ class NeuronsKind final : public StageKind {
     }
     return wanted.reciprocal ? 1.0 / value : value;
   }
-  // Rates that are drawn to a target now can be later.
+  // If rates are drawn to a target now, they can be later.
   void built(Stage& stage) const noexcept override { stage.as<NeuronsSettings>().has_rate = has_rate(stage); }
   void take_changes(Stage& stage, const Stage& from) const override {
     stage.as<NeuronsSettings>().parameters = settings_of(from).parameters;

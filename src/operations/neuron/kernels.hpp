@@ -166,7 +166,7 @@ constexpr Widths linear_backward_widths() {
   return {widths.strided, widths.adjacent};
 }
 
-// Threads of a backward block that stores so many variables per step, in the shared memory that needs no opting in.
+// Threads of a backward block that stores this many variables per step, in the shared memory that needs no opting in.
 constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }

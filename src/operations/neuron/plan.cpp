@@ -124,15 +124,15 @@ struct Carveout {
 };
 
 struct Policy {
-  // Wide accesses pay off if narrow ones give each multiprocessor so many blocks; fewer keep too few loads in flight.
+  // Wide accesses pay off if narrow ones give each multiprocessor this many blocks; fewer keep too few loads in flight.
   int blocks_before_widening;
   // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, if that fills the
   // waves by at least this fraction more. A value above 1 disables it.
   double fuller;
   Residency wide_backward, narrow_backward;
-  // Narrow passes fill their waves if they read and write at most so many bytes.
+  // Narrow passes fill their waves if they read and write at most this many bytes.
   int64_t filled_bytes;
-  // Backwards with one neuron per thread that need at most so many blocks per multiprocessor are spread evenly: early
+  // Backwards with one neuron per thread that need at most this many blocks per multiprocessor are spread evenly: early
   // blocks would crowd where the pass before ends first.
   int spread_up_to;
 };

@@ -25,7 +25,7 @@ SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
 struct SequenceRows {
   int64_t n_steps, batch;
   const uint32_t* n_active;  // in device memory: how many batch rows count, from the first on; null: all
-  // The same of a layer with n_neurons: elements of its rows [B, N]. Null: all
+  // The same for a layer with n_neurons: elements of its rows [B, N]. Null: all
   const int64_t* layer_active = nullptr;
   int64_t n_neurons = 1;
 
