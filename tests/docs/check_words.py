@@ -30,7 +30,7 @@ WORDS = [
      r"|\b(?:falls?|fell|is|are|be|of|us|far|run|runs) behind\b(?! an? | the )"),  # late
     (r"l(?:ies?|ay|ying) over", "over", "shares the memory of, aliases", None),
     (r"stands?|stood", "stand|stood", "is", r"\bstands?(?: in)? for\b|\bstand-ins?\b|\bas it stands\b"),
-    (r"answers|answered|answer(?= (?:::|`|#|SYN))", "answer", "returns, fails with, is available",
+    (r"answers|answered|answer(?= (?:::|`|#|SYN))|the answer is(?= [:`S])", "answer", "returns, fails with, is available",
      r"\b(?:the|their|its|of|same|known) answers\b|\"answers\"|-answers\b"),
     (r"whole numbers?", "whole", "integer", None),
     (r"to the bit", "bit", "bit for bit, with the same bits", None),

@@ -25,7 +25,7 @@ PLANTED = [
     ("docs/pages/a.md", "A length behind\nanother one; a call may answer `SYN-A`.\n", [1, 2]),
     ("docs/a.md", "| stands | answers |\n", [1, 1]),
     ("README.md", "Equal to the bit.\n", [1]),
-    ("CHANGELOG.md", "- A launch answers `SYNFIRE_OK`.\n", [1]),
+    ("CHANGELOG.md", "- A launch answers `SYNFIRE_OK`.\n- The answer is `SYN-A`.\n", [1, 2]),
     ("src/base/d.cpp", '// Rows that are no\n// numbers. A mask is no row.\nfail("it is no folder");\n', [1, 2, 3]),
     ("bindings/c.rs", "// SAFETY: the slice has so many bytes.\nfn f() {}  // as some hundred\n// others\n", [1, 2]),
     ("docs/pages/b.md", "It takes at most so\nmuch memory, some thousands of bytes.\n", [1, 2]),

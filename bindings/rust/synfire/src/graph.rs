@@ -343,7 +343,7 @@ impl Graph {
         }
         Ok(())
     }
-    /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
+    /// Replaces a buffer by another one of the same type, size and kind, in all operations. Slow: replays in flight
     /// are waited for, and on a GPU the graph is captured again. The graphs of a network stay with its buffers.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
         if self.is_part {

@@ -1,4 +1,4 @@
-// jobs.rs - a job system of the program's in the place of threads of a host context's own.
+// jobs.rs - a job system of the program's in place of threads of a host context's own.
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::raw::c_void;
