@@ -114,7 +114,7 @@ std::string_view closest_name(std::string_view name, std::span<const std::string
   if (name.empty() || name.size() > longest) return closest;
   for (const std::string_view one : known) {
     const size_t apart = distance(name, one);
-    // One letter of a short name, one of every three of a longer one.
+    // Allows one wrong letter in a short name, and one of every three in a longer one.
     if (apart > std::max<size_t>(1, std::min(name.size(), one.size()) / 3) || apart >= least) continue;
     closest = one;
     least = apart;

@@ -37,7 +37,7 @@ constexpr uint32_t awaited = 16;  // the submitting thread sleeps on the word un
 // longer would take a processor from other programs between two replays.
 constexpr int64_t most_spin_ns = 50'000;
 
-// The parts of a job, so that threads begin far from each other and get the same blocks in the next job.
+// The parts of a job: threads begin far apart, and get the same blocks in the next job.
 constexpr int most_parts = 32;
 
 void pause_processor() noexcept {

@@ -67,7 +67,7 @@ std::string folder_of_environment() {
   return {};
 }
 
-// The system's own file times advance in steps of milliseconds, in which several entries can be used.
+// File times of the system itself advance in steps of milliseconds, within which several entries can be used.
 struct timespec now_exactly() {
   struct timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

@@ -82,7 +82,7 @@ Source source_of(const ModelText& text, HostParts parts) {
   return source;
 }
 
-// Includes the compiler, so that replacing it compiles again.
+// The key includes the compiler, so that replacing it compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
   key.add("host, with counts of loops");

@@ -89,7 +89,7 @@ class Design {
   // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
-  // The array that an edge reads, past stages that hand on their input.
+  // The array that an edge reads, beyond stages that pass on their input.
   Edge source(Edge edge) const noexcept;
 
   // ---- the network as a whole

@@ -78,7 +78,7 @@ class OptimizerParts final : public StageParts {
     operations::record_optimizer_step(recorder.graph(), *optimizer_, {0, 0, 0});
     for (const char* const name : {"learning_rate", "weight_decay", "clip_norm"}) {
       recorder.note(name, name);
-      // 0 is a number here, and the optimiser's own in a request.
+      // 0 is a value here, but in a request it means the optimiser's own value.
       recorder.graph().set_value(recorder.graph().last_operation(), name, own().value(name));
     }
   }

@@ -261,7 +261,7 @@ class BackwardThread {
     return u == 1 || u == 2 || u == 4;
   }
 
-  // H of one step (and the further variables before it) into shared memory. The state moves on.
+  // Writes H of one step, and the further variables before it, to shared memory. The state moves on.
   __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Further& w_now,
                                               bool exists = true) {
     if constexpr (keeps_w) {
