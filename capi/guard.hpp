@@ -1,5 +1,4 @@
-// The guard around every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, descriptors
-// and handles are checked.
+// Guards every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, arguments are checked.
 #ifndef SYNFIRE_CAPI_GUARD_HPP
 #define SYNFIRE_CAPI_GUARD_HPP
 

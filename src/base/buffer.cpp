@@ -31,8 +31,7 @@ Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
   return shape;
 }
 
-// The fewest elements of a buffer with this shape, up to its last element, and the most, with the whole pitch of its
-// last step.
+// The fewest elements of a buffer with this shape, and the most, which include the whole pitch of its last step.
 struct ElementRange {
   uint64_t least, most;
 };

@@ -1,5 +1,4 @@
-// Failures below the C ABI: code throws Failure, and the ABI's guard alone turns it into a status and the caller's
-// text.
+// Failures below the C ABI: code throws Failure; only the ABI's guard turns it into a status and the caller's text.
 #ifndef SYNFIRE_BASE_ERROR_HPP
 #define SYNFIRE_BASE_ERROR_HPP
 

@@ -21,7 +21,7 @@ class Mutex {
   void unlock() noexcept;
   // Locks, or returns false if the lock is abandoned.
   bool enter() noexcept;
-  // Locks even if it is abandoned: for data that is consistent at every moment.
+  // Locks even an abandoned lock, for data that is consistent at every moment.
   void take_over() noexcept;
 
  private:

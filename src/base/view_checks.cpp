@@ -61,7 +61,7 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
   check_shape(buffer, name, {lengths.begin(), lengths.size()}, shape);
   View view = buffer.view().shaped(lengths);
   const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
-  // From a single step there is no next one.
+  // A single step has no next one, so its pitch does not matter.
   const uint64_t pitch = buffer.row_pitch() == 0 || steps <= 1 ? wanted : buffer.row_pitch();
   if (pitch < wanted)
     fail_argument("SYN-BUFFER-PITCH",

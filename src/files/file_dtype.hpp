@@ -16,8 +16,7 @@ Dtype dtype_named(std::string_view name) noexcept;
 // Bytes of one element; 0 for Dtype::unknown.
 uint64_t bytes_of(Dtype dtype) noexcept;
 
-// Replaces every NaN by the positive quiet one without a payload, because the bits of a computed NaN depend on the
-// machine.
+// Replaces every NaN by the positive quiet one without payload: the bits of a computed NaN depend on the machine.
 void canonicalize_nans(Dtype dtype, std::span<std::byte> elements) noexcept;
 
 }  // namespace synfire::files

@@ -28,8 +28,7 @@ class SafetensorsFile {
   };
   using Metadata = std::map<std::string, std::string, std::less<>>;
 
-  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read completely and
-  // closed.
+  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read and closed.
   static SafetensorsFile from_memory(std::span<const std::byte> file);
   static SafetensorsFile from_file(const char* path);
 

@@ -22,7 +22,7 @@ namespace {
 int64_t most_shared_bytes(const GpuShape& gpu) {
   return int64_t{gpu.compute_major >= 9 ? 160 : 96} * 1024;
 }
-// A block walks alone through all steps of its batch row, in less time than two launches take for so many. Few batch
+// A block walks alone through all steps of its batch row, in less time than two launches take for that many. Few batch
 // rows over more steps take less time apart (docs/pages/tuning.md, "Measured constants").
 constexpr int64_t most_steps = 32, most_steps_of_few_rows = 16, few_rows = 7;
 // Lets every block begin at once, or soon after others.

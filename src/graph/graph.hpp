@@ -89,7 +89,7 @@ class Recorder {
   // An integer, and one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);
-  // Keeps an object alive that is no operand.
+  // Keeps an object alive that is not an operand.
   void keep(Buffer& buffer) { buffers_.emplace_back(&buffer); }
   void keep(SharedObject& object) { objects_.emplace_back(&object); }
   // The graph's keeper of this type, made as Keeper(const Graph&) if it has none yet.

@@ -41,7 +41,7 @@ std::string compiler() {
     std::string found = find_program(given);
     if (found.empty())
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER",
-           "the environment variable SYNFIRE_CXX is %s, which is no program that can be run",
+           "the environment variable SYNFIRE_CXX is %s, which is not a program that can be run",
            core::quoted(given, 300).c_str());
     return found;
   }
@@ -82,7 +82,7 @@ Source source_of(const ModelText& text, HostParts parts) {
   return source;
 }
 
-// Includes the compiler, so that replacing it compiles again.
+// The key includes the compiler, so that replacing it compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
   key.add("host, with counts of loops");
@@ -135,7 +135,7 @@ std::string run_compiler(const std::string& path, HostParts parts, const Tempora
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
   if (result.end != ProcessResult::End::signalled && result.code == 0) return result.output;
-  // A program that is no compiler, or an incomplete one, may fail without output.
+  // A program that is not a compiler, or an incomplete one, may fail without output.
   const bool is_silent = result.output.find_first_not_of(" \t\r\n") == std::string::npos;
   const std::string errors = is_silent ? "it printed nothing" : errors_in(result.output, text.known_as);
   if (result.end == ProcessResult::End::signalled)

@@ -8,7 +8,7 @@
 
 namespace synfire::jit {
 
-// With the current shape, rules and constants of the layer. Throws UNSUPPORTED for models of synfire_add_model().
+// Returns it for the current shape, rules and constants. Throws UNSUPPORTED for models of synfire_add_model().
 std::string layer_source(core::Layer& layer);
 
 }  // namespace synfire::jit

@@ -13,8 +13,6 @@
 
 namespace synfire::jit {
 
-// ---- kernels --------------------------------------------------------------------------------------------------------
-
 const void* Kernels::find(const core::KernelRequest& request) {
   const int32_t model = request.model.id, surrogate = request.surrogate ? request.surrogate->id : 0;
   std::atomic<Entry*>& slot = slots_[request.key];

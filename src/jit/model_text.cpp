@@ -25,7 +25,7 @@ bool is_of_word(char c) {
   return is_small(c) || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// As in cmake/AddModel.cmake: small letters, digits and single underscores.
+// As in cmake/AddModel.cmake: lower-case letters, digits and single underscores.
 bool is_stem(std::string_view name) {
   if (name.empty() || name.size() > 63 || !(name[0] >= 'a' && name[0] <= 'z') || name.back() == '_') return false;
   for (size_t i = 0; i < name.size(); ++i)

@@ -26,8 +26,7 @@ struct ModelText {
 // Gives a source the file <synfire/loaded_models.hpp> with these; one of them is null.
 void give_lists(Source& source, const ModelText* model, const ModelText* surrogate);
 
-// As give_lists(), for GPU kernels of a model and a surrogate, either of which may be a listed one, by its id; 0: no
-// surrogate.
+// As give_lists(), for kernels of a model and a surrogate. Null: the listed one with the id; 0: no surrogate.
 void give_kernel_lists(Source& source, const ModelText* model, int32_t model_id, const ModelText* surrogate,
                        int32_t surrogate_id);
 

@@ -137,8 +137,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
                        as_before(arrays.sample_weights, before.sample_weights);
   const bool pinned = std::ranges::any_of(needs, &DataNeed::pinned);
   const int32_t memory = pinned ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
-  // A GPU checks elements at the speed of its memory. So host memory is copied first, if nobody uses the destination
-  // yet.
+  // A GPU checks elements at its memory's speed, so host memory is copied first if nobody uses the destination yet.
   const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
   if (!looks_at_copies) check_elements(context, design, n_rows, given);
   // Everything is allocated before anything is copied.

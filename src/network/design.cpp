@@ -459,8 +459,7 @@ void Design::take_changes(const Design& from) {
   for (size_t i = 0; i < next.size(); ++i) {
     const Stage& other = from.stages_[i];
     for (const ValueSpec& spec : next[i].kind->traits.values)
-      // A value without an effect here describes the data that the network accepts, which the program chooses, not the
-      // file.
+      // A value without an effect here describes the data that the network accepts: the program's choice.
       if (spec.changes && spec.effect != ValueSpec::Effect::on_none) next[i].at(spec) = other.at(spec);
     next[i].kind->take_changes(next[i], other);
     if (next[i].kind->draws(next[i]) != Draws::never && !next[i].seed_is_set) next[i].seed = other.seed;

@@ -174,7 +174,6 @@ void Network::load(const files::SafetensorsFile& file) {
   }
 }
 
-// If it fails now, the next call owes it.
 void Network::take_back(const HeldGraphs& held) noexcept {
   try {
     settle(held);

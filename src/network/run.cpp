@@ -25,8 +25,7 @@ void Network::reset_layers() const {
   device().synchronize();
 }
 
-// The results count, also if the reset fails for lack of memory or by the program's job system: the next
-// call on the network makes up for it.
+// The results count even if the reset fails for lack of memory or in the job system: the next call makes up for it.
 void Network::reset_afterwards() {
   reset_owed_ = true;
   try {

@@ -54,7 +54,7 @@ std::string text_of_stage(const Stage& stage) {
 // The lowest version of the format for the design. Version 1 has no edges: each stage reads the one before.
 uint64_t version_of(const Design& design) {
   if (!design.is_chain())
-    fail_argument("SYN-NETWORK-FILE", "the network is no chain of stages, which version %llu of the format needs",
+    fail_argument("SYN-NETWORK-FILE", "the network is not a chain of stages, which version %llu of the format needs",
                   static_cast<unsigned long long>(format_version));
   return format_version;
 }

@@ -105,7 +105,7 @@ class StageKind {
   virtual Draws draws(const Stage&) const { return Draws::never; }
   // True if its output is the array that it reads, and its readers apply what it makes of it.
   virtual bool hands_on(const Stage&) const { return false; }
-  // It reads numbers of the network's type, also if these are spikes.
+  // It reads numbers of the network's type, even if these are spikes.
   virtual bool reads_numbers(const Stage&) const { return false; }
   // True if an optimizer changes something of it.
   virtual bool learns(const Stage&) const { return false; }

@@ -1,5 +1,4 @@
-// Texts of words "key=value" with spaces between them. Numbers have as few digits as give the same number again, on
-// every machine.
+// Texts of words "key=value" with spaces between them. Numbers have the fewest digits that give the same number again.
 #ifndef SYNFIRE_NETWORK_WORDS_HPP
 #define SYNFIRE_NETWORK_WORDS_HPP
 

@@ -81,7 +81,7 @@ Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t
   const Forward* const inside = find_forward(layer, forward);
   if (forward && !inside)
     fail_argument("SYN-BACKWARD-FORWARD",
-                  "desc.forward names operation %u, which is no forward of this layer in this graph", *forward);
+                  "desc.forward names operation %u, which is not a forward of this layer in this graph", *forward);
   if (inside && !inside->tape)
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INFERENCE",
          "%s forward of the layer in this graph was recorded for inference (SYNFIRE_TAPE_NONE)",

@@ -1,5 +1,4 @@
-// The layers whose passes a graph replays: the tapes that its forwards leave and its backwards read, and the parameters
-// that it updates.
+// The layers whose passes a graph replays: the tapes of its forwards and backwards, and the parameters that it updates.
 #ifndef SYNFIRE_NEURONS_GRAPH_TAPES_HPP
 #define SYNFIRE_NEURONS_GRAPH_TAPES_HPP
 
@@ -25,8 +24,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   // The operation is a forward that leaves a tape of this shape. Returns the tape, or null for inference.
   Tape* leaves(const Recorder& recorder, Layer& layer, const TapeShape& shape);
   // The operation is a backward of the forward with this number, or of the newest; returns the tape that it reads.
-  // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is not that of a forward of this layer in this
-  // graph.
+  // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is not a forward of this layer in this graph.
   Tape& reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use);
 
   // ---- as the graph's keeper
@@ -96,8 +94,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
     size_t forward;  // that leaves it
     bool last;       // of the replay's forwards of the layer
     // Turns a stamp from before the replay into that of the data that the forward read: the changes that count once the
-    // replay has been launched, less those made after the forward. A slot may move X, so x_changes may be negative
-    // (modulo 2^64).
+    // replay is launched, less those after the forward. Slots may move X, so x_changes may be negative (mod 2^64).
     uint64_t x_changes, weight_changes, parameter_changes;
     TapeStamp stamp = {};
   };

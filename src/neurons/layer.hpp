@@ -76,8 +76,7 @@ class Layer final : public Replayed {
   size_t n_values(ParameterName name) const;
   // Grows with every change, by the host or by a replay.
   uint64_t parameter_version() const noexcept { return version() + updates_.load(std::memory_order_acquire); }
-  // The parameter version that work enqueued from now on uses: that of the last refresh, plus the updates of replays
-  // launched so far.
+  // The parameter version of work enqueued from now on: that of the last refresh plus the updates launched so far.
   uint64_t computing_version() const noexcept { return uploaded_version() + updates_.load(std::memory_order_acquire); }
 
   // ---- updates of parameters inside replays
@@ -177,7 +176,7 @@ class Layer final : public Replayed {
   std::atomic<uint32_t> on_device_{0};  // parameters whose values on the device are newer than those here
   std::atomic<uint32_t> captured_{0};   // parameters that graphs of the caller's own update, at any time
 
-  // Used from the first value per neuron, or the first update in a replay, on: values on the device, after the block,
+  // Used once a parameter has a value per neuron or a replay updates one: the values on the device, after the block,
   // and those that the host has set since the last launch.
   ParameterMaster* master_ = nullptr;
   uint32_t updaters_[model::max_parameters] = {};  // recorded updates of each parameter, in live graphs
@@ -196,8 +195,7 @@ class Layer final : public Replayed {
 
   Ref<Tape> eager_;  // null until the first eager forward
   Ref<Tape> left_;   // by the forward that ran last
-  // The tape of the taped forward that was recorded or run last. Weak, because the tape of a recorded forward is
-  // useless without its graph.
+  // The tape of the last taped forward, recorded or run. Weak: a recorded forward's tape is useless without its graph.
   WeakRef<Tape> latest_;
 };
 

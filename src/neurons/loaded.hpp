@@ -1,6 +1,5 @@
-// Models and surrogates that were loaded at run time, as layers see them: a row like those of the lists, and the code
-// that replaces the library's. src/jit makes them. Ids are never used again in the process; a name is unique in its
-// context.
+// Models and surrogates loaded at run time, as layers see them: a row like those of the lists, and the code that
+// replaces the library's. src/jit makes them. Ids are never used again in the process; a name is unique in its context.
 #ifndef SYNFIRE_NEURONS_LOADED_HPP
 #define SYNFIRE_NEURONS_LOADED_HPP
 
@@ -30,8 +29,7 @@ class LoadedCode : public Child {
  public:
   // The table of functions compiled for the host (neurons/passes/loaded/loaded_code.hpp); null on a GPU.
   const void* host_table() const noexcept { return host_table_; }
-  // A GPU kernel for a launch. The first request compiles it or finds it in the cache; later ones take no lock. Throws
-  // SYN-MODEL-* or SYN-CUDA.
+  // A kernel, compiled or taken from the cache once; later requests take no lock. Throws SYN-MODEL-* or SYN-CUDA.
   virtual const void* kernel(const KernelRequest& request) = 0;
 
  protected:
@@ -81,8 +79,7 @@ FoundSurrogate find_surrogate(int32_t id);
 FoundModel find_model(std::string_view name, const Context& context);
 FoundSurrogate find_surrogate(std::string_view name, const Context& context);
 
-// Registers a model and returns its id, until it is disposed of. Throws INVALID_ARGUMENT if another one of the context,
-// or of the lists, has its name.
+// Registers a model and returns its id. Throws INVALID_ARGUMENT if the context or the lists have one of this name.
 int32_t enroll(LoadedModel& model);
 int32_t enroll(LoadedSurrogate& surrogate);
 void strike_off(const LoadedModel& model) noexcept;

@@ -1,5 +1,4 @@
-// A layer's parameters in device memory: the constants that kernels read and, once replays update parameters, the
-// values themselves.
+// A layer's parameters in device memory: the constants of kernels and, once replays update them, the values themselves.
 #ifndef SYNFIRE_NEURONS_PARAMETER_BLOCK_HPP
 #define SYNFIRE_NEURONS_PARAMETER_BLOCK_HPP
 

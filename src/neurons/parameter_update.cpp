@@ -1,7 +1,6 @@
-// Setting, reading and updating parameters. As long as each parameter is one number that only the host sets, the
-// constants go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per
-// neuron, the values live on the device, where the constants are derived; the host keeps the values that it last set or
-// read.
+// Setting, reading and updating parameters. While each parameter is one number that only the host sets, the constants
+// go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per neuron, the
+// values live on the device, where the constants are derived; the host keeps those that it last set or read.
 #include "layer.hpp"
 
 #include <base/error.hpp>

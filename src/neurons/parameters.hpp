@@ -102,8 +102,7 @@ class ParameterSet {
   // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is the caller's name for it.
   ParameterName find(std::string_view name, const char* argument = "name") const;
 
-  // Converts the caller's values under this name to stored ones. Throws unless their count is allowed and all are
-  // finite and in range.
+  // Converts the caller's values under this name to stored ones. Throws unless their number and each value is allowed.
   std::vector<double> checked(ParameterName name, std::span<const double> values) const;
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
   void exchange(uint32_t index, std::vector<double>& values) noexcept { values_[index].swap(values); }

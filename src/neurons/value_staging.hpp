@@ -1,6 +1,5 @@
 // Transfers per-neuron values of parameters to the device. The host writes rows in page-locked memory, which a kernel
-// reads in stream order. Newer values go into another row, so setting waits neither for replays in flight nor for a
-// copy.
+// reads in stream order. Newer values go to another row, so setting waits for neither replays in flight nor copies.
 #ifndef SYNFIRE_NEURONS_VALUE_STAGING_HPP
 #define SYNFIRE_NEURONS_VALUE_STAGING_HPP
 

@@ -13,7 +13,7 @@ struct DenseMembers {
   int64_t n_inputs, n_outputs;
   int64_t first_row, first_tile, first_unit;  // among those of all synapses
   MemberArray weights, bias;
-  float* any_bias;       // of an exact synapse, also if it is no member; null: none
+  float* any_bias;       // of an exact synapse, even if it is not a member; null: none
   const uint32_t* mask;  // null: all are connected
   void* rows;
   int64_t rows_pitch;

@@ -16,7 +16,7 @@ namespace synfire::operations {
 class FusedSteps {
  public:
   virtual ~FusedSteps() = default;
-  // `arrays` has an entry for each array of the synapse; those that are no members have no gradient.
+  // `arrays` has an entry for each array of the synapse; those that are not members have no gradient.
   virtual void add(core::Synapse& synapse, std::span<const MemberArray> arrays) = 0;
   // The launches need this table in device memory.
   virtual std::span<const std::byte> table() const = 0;

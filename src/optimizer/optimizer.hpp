@@ -50,7 +50,7 @@ struct OptimizerMember {
 // A synapse with arrays that are members.
 struct OptimizerSynapse {
   Synapse* synapse;
-  std::vector<MemberArray> arrays;  // all of them; those that are no members have no gradient
+  std::vector<MemberArray> arrays;  // all of them; those that are not members have no gradient
   core::OperationList derive;       // what products read
   bool is_fused;                    // both are launches of the kind's own
 };

@@ -53,7 +53,7 @@ struct MemberFactors {
   double rate, decay;
 };
 
-// An array of a synapse, with its moments. One that is no member has no gradient.
+// An array of a synapse, with its moments. One that is not a member has no gradient.
 struct MemberArray {
   void* values;
   const void* gradient;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace synfire::operations;
 
-// Four numbers of memory that may have fewer, or another alignment.
+// Four numbers of an array, which may end before the fourth or have another alignment.
 template <class R>
 struct alignas(4 * sizeof(R) > 16 ? 16 : 4 * sizeof(R)) Four {
   R at[4];

@@ -12,8 +12,7 @@ void set_ieee([[maybe_unused]] const FloatControl& now) noexcept {
 #if defined(__x86_64__)
   _mm_setcsr(0x1F80);
   if (now.x87_is_ieee()) return;
-  // Storing the x87 environment masks its exceptions. A control word loaded before could trap for a flag that the
-  // caller raised.
+  // Storing the x87 environment masks its exceptions; loading a control word first could trap on a flag of the caller.
   char ignored[28];
   constexpr uint16_t x87 = 0x037F;
   asm volatile("fnstenv %0" : "=m"(ignored));

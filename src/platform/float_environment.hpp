@@ -31,8 +31,7 @@ struct FloatControl {
 #endif
     return now;
   }
-  // Ignores the precision, which matters to x87 arithmetic alone. Mono sets 53 bits, and changing them on each call is
-  // slow.
+  // Ignores the precision, which matters to x87 arithmetic alone: Mono sets 53 bits, and each change is slow.
   bool x87_is_ieee() const noexcept {
     return x87_difference() == 0;
   }

@@ -28,8 +28,7 @@ void count_fork() noexcept {
 
 bool watch_forks() noexcept {
   if (watched.load(std::memory_order_acquire)) return true;
-  // Two threads may get here at once: every fork then counts twice, which does no harm. A lock could be held across a
-  // fork.
+  // Two threads at once make every fork count twice, which is harmless. A lock could be held across a fork.
   if (pthread_atfork(nullptr, nullptr, [] { count_fork(); }) != 0) return false;
   watched.store(true, std::memory_order_release);
   return true;

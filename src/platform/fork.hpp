@@ -1,5 +1,4 @@
-// After fork(), a child has only the thread that forked. Work that other threads of the parent had begun stays
-// unfinished.
+// After fork(), a child has only the thread that forked; what the parent's other threads had begun stays unfinished.
 #ifndef SYNFIRE_PLATFORM_FORK_HPP
 #define SYNFIRE_PLATFORM_FORK_HPP
 

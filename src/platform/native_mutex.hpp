@@ -1,6 +1,5 @@
 // The system's lock, constant-initialised and without a destructor, so that static storage can hold it without code
-// before main() or at exit. std::mutex is that with pthreads, but not in mingw-w64, where Windows' own lock takes its
-// place.
+// before main() or at exit. std::mutex is that with pthreads but not in mingw-w64, where Windows' own lock replaces it.
 #ifndef SYNFIRE_PLATFORM_NATIVE_MUTEX_HPP
 #define SYNFIRE_PLATFORM_NATIVE_MUTEX_HPP
 

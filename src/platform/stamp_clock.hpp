@@ -9,8 +9,7 @@ namespace synfire::core {
 // Nanoseconds of a steady clock.
 int64_t now_ns() noexcept;
 
-// Stamps have the unit of their clock. Those of two threads may differ by the offset between their processors'
-// counters.
+// Stamps have their clock's unit. Those of two threads may differ by the offset between their processors' counters.
 class StampClock {
  public:
   // Stamps are nanoseconds of the steady clock.

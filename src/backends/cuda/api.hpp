@@ -1,5 +1,5 @@
-// The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace any
-// entry to count calls or to make the n-th one fail. Only libraries that are compiled in call the runtime directly
+// The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace
+// entries to count calls or make one fail. Only compiled-in libraries call the runtime directly
 // (Launcher::call_library()).
 #ifndef SYNFIRE_BACKENDS_CUDA_API_HPP
 #define SYNFIRE_BACKENDS_CUDA_API_HPP

@@ -18,9 +18,8 @@ using namespace synfire::core;
 
 namespace {
 
-// True if the driver takes the context of a launch, and of a query of the capture status, from the stream, whatever
-// context is current, so that a launch need not set one. CUDA does not document it; tests/gpu/callers_streams_test.cpp
-// shows it for drivers of CUDA 13.0.
+// True if launches and queries of the capture status take the context from the stream, so that none need be current.
+// CUDA does not document this; tests/gpu/callers_streams_test.cpp shows it for drivers of CUDA 13.0.
 bool streams_have_contexts(int driver_version) {
   return driver_version >= 13000;
 }

@@ -57,8 +57,7 @@ void Staging::read(View& array) {
   array = place;
 }
 
-// Redirects an output to the arena unless it is small enough to be written in place. Returns true if a copy back must
-// follow.
+// Redirects an output to the arena unless it is small enough to write in place. Returns true if a copy must follow.
 bool Staging::written_through_arena(View& array, bool in_place) {
   if (!array.data) return false;
   forget(array);

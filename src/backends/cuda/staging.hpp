@@ -1,6 +1,5 @@
-// Moves a graph's frames between pinned host memory and the GPU. Inputs are copied to the device before their first
-// reader (operations/elementwise/elementwise_cuda.cpp); small outputs are written to host memory, large ones to the
-// device and copied back.
+// Moves frames between pinned host memory and the GPU. Inputs are copied before their first reader
+// (elementwise/cuda.cpp); small outputs are written to host memory, large ones to the device and copied back.
 #ifndef SYNFIRE_BACKENDS_CUDA_STAGING_HPP
 #define SYNFIRE_BACKENDS_CUDA_STAGING_HPP
 

@@ -5,9 +5,9 @@
 namespace synfire::cuda {
 namespace {
 
-// The first line of every kernel. A replay may launch a kernel while the previous one still runs
-// (DeviceState::programmatic_launches). Before this returns, the kernel must not read what the previous one writes, nor
-// write what it reads.
+// The first line of every kernel, which a replay may launch while the previous one runs
+// (DeviceState::programmatic_launches): until this returns, it must not read what that one writes, nor write what it
+// reads.
 __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #if defined(__CUDACC_RTC__)
@@ -18,9 +18,8 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Lets the next kernel, if launched programmatically, start as soon as every block of this one has begun and there is
-// room; it then waits on the GPU. Otherwise it starts when this one has ended. Called only after wait_for_previous(),
-// so that at most two kernels overlap.
+// Lets the next kernel, if launched programmatically, start once every block of this one has begun and there is room;
+// it then waits on the GPU. Called only after wait_for_previous(), so that at most two kernels overlap.
 __device__ __forceinline__ void let_next_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #if defined(__CUDACC_RTC__)

@@ -1,7 +1,6 @@
-// Rows of sequences between their storage type and the arithmetic type R, and rows of packed spikes. Conversions are
-// branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
-// keep subnormals, as the GPU's instructions do. Included by kernels of operations, some of which are compiled once per
-// instruction level.
+// Conversions of rows between their storage type and the arithmetic type R, and packed spikes. They are branch-free
+// integer arithmetic that compilers vectorise at every level; they round to nearest, ties to even, and keep subnormals,
+// as the GPU's instructions do. Included by kernels, some of which are compiled once per instruction level.
 #ifndef SYNFIRE_BACKENDS_HOST_HOST_STORAGE_HPP
 #define SYNFIRE_BACKENDS_HOST_HOST_STORAGE_HPP
 
@@ -82,8 +81,7 @@ void fill_row(R* to, R value, int count) {
   for (int i = 0; i < count; ++i) to[i] = value;
 }
 
-// Prefetches bytes that will be read (0) or written (1) soon. Always inlined, because g++ drops calls of functions that
-// only prefetch.
+// Prefetches bytes to read (0) or write (1) soon. Inlined, because g++ drops calls of functions that only prefetch.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
   for (int64_t at = 0; at < count; at += 64) __builtin_prefetch(bytes + at, Write, 3);

@@ -18,8 +18,7 @@ constexpr size_t n_tasks = 16;
 
 }  // namespace
 
-// The task that a job system receives. It lives as long as the context, so that a late part finds a closed task and not
-// a dangling pointer.
+// The task that a job system receives. It lives as long as the context, so that late parts find a closed task.
 class JobSystem::Task {
  public:
   bool take() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }

@@ -1,4 +1,4 @@
-// Rows whose length is no multiple of a vector, for loops over whole vectors, which have no slow remainder. Rows are
+// Rows whose length is not a multiple of a vector, for loops over whole vectors, which have no slow remainder. Rows are
 // read into scratch memory followed by zeros, and exactly their own elements are written. Rows of whole vectors are
 // read and written in place, as in storage.hpp. Included by host kernels only.
 #ifndef SYNFIRE_BACKENDS_HOST_PADDED_ROWS_HPP
@@ -84,8 +84,7 @@ SYNFIRE_MODEL_FN void copy_padded(E* __restrict to, const E* __restrict from, in
 #endif
 }
 
-// Elements after `count` of a row that may be read: those of the same step and, if no other memory lies between steps,
-// of the steps after it.
+// Elements after `count` of a row that may be read: those of its step and, if steps are contiguous, of later steps.
 SYNFIRE_MODEL_FN int64_t elements_behind(const Sequence& sequence, const core::Extents& extents, int64_t step,
                                          int64_t at, int count) {
   const int64_t steps_behind = sequence.pitch == extents.row() ? extents.n_steps - 1 - step : 0;

@@ -1,5 +1,4 @@
-// Numbers for ranges of one operation that run at the same time, as low as possible, so that a thread mostly works in
-// memory that it has just used.
+// Numbers for ranges of one operation that run at once, as low as possible, so that memory in use is mostly cached.
 #ifndef SYNFIRE_BACKENDS_HOST_PLACES_HPP
 #define SYNFIRE_BACKENDS_HOST_PLACES_HPP
 
@@ -13,7 +12,7 @@ namespace synfire::host {
 
 class Places {
  public:
-  // At least as many as there are ranges at the same time; at most 4 max_threads.
+  // n_places: at least the number of ranges that run at once, at most 4 max_threads.
   explicit Places(int64_t n_places) noexcept : n_places_(n_places) {}
 
   // Takes a place until the end of its scope. Neither locks nor waits for another thread's work.

@@ -1,6 +1,5 @@
-// Packed spikes of several short rows at once: a tile that runs across the ends of batch rows is packed as one row, and
-// the words of the rows are cut from that. Integer arithmetic alone, so every level gives the same words. Included by
-// host kernels only.
+// Packed spikes of several short rows at once: a tile across batch rows is packed as one row, from which the words of
+// the rows are cut. Integer arithmetic alone, so every level gives the same words. Included by host kernels only.
 #ifndef SYNFIRE_BACKENDS_HOST_ROW_WORDS_HPP
 #define SYNFIRE_BACKENDS_HOST_ROW_WORDS_HPP
 

@@ -37,7 +37,7 @@ constexpr uint32_t awaited = 16;  // the submitting thread sleeps on the word un
 // longer would take a processor from other programs between two replays.
 constexpr int64_t most_spin_ns = 50'000;
 
-// The parts of a job, so that threads begin far from each other and get the same blocks in the next job.
+// The parts of a job: threads begin far apart, and get the same blocks in the next job.
 constexpr int most_parts = 32;
 
 void pause_processor() noexcept {
@@ -181,8 +181,7 @@ void ThreadPool::work(void* worker) {
     while (!spin(self.pool->spin_ns_.load(std::memory_order_relaxed), has_news)) {
       uint32_t word = self.word.load(std::memory_order_relaxed);
       if ((word & doing) != idle && (word & doing) != finished) continue;  // an offer follows a claim at once
-      // Set before the worker sleeps, so that a claiming thread knows; cleared by the thread that wakes it, or when it
-      // begins.
+      // Set before the worker sleeps, so that a claiming thread knows; cleared by the waking thread or when it begins.
       if (!(word & asleep) && !self.word.compare_exchange_strong(word, word | asleep, std::memory_order_relaxed))
         continue;
       wait_while(self.word, word | asleep);

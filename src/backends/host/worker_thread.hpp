@@ -1,5 +1,4 @@
-// One thread of a pool, with a small stack, the name "synfire-N" and blocked signals. The only place that depends on
-// the platform's threads.
+// One thread of a pool, with a small stack, the name "synfire-N" and blocked signals; the only platform-dependent part.
 #ifndef SYNFIRE_BACKENDS_HOST_WORKER_THREAD_HPP
 #define SYNFIRE_BACKENDS_HOST_WORKER_THREAD_HPP
 

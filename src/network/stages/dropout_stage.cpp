@@ -54,20 +54,17 @@ class DropoutKind final : public StageKind {
                    .reads = signal::input | signal::spikes,
                    .makes = signal::masked}) {}
 
-  // ---- the design
   Flow shape(const StageView& view) const override { return view.flow(); }
   void check(const StageView&) const override {}
   Draws draws(const Stage&) const override { return Draws::in_training; }
   bool hands_on(const Stage&) const override { return true; }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     char text[48];
     std::snprintf(text, sizeof text, "p = %g", stage.value("probability"));
     return text;
   }
 
-  // ---- files
   void write(const Stage&, StageWords& words) const override { write_choice(words, 0); }
   void read(Stage&, WordReader& words, const Context&) const override { take_choice(words); }
 

@@ -112,7 +112,6 @@ class InputKind final : public StageKind {
   constexpr InputKind()
       : StageKind({.name = "input", .noun = "an input", .values = input_values, .makes = signal::input}) {}
 
-  // ---- the design
   void begin(const NetworkRules& rules, Stage& stage) const override {
     const auto& settings = stage.as<InputSettings>();
     check_choice(settings.kind, "kind", SYNFIRE_NETWORK_INPUT_RATES,
@@ -163,7 +162,6 @@ class InputKind final : public StageKind {
   }
   Draws draws(const Stage& stage) const override { return is_of_rates(stage) ? Draws::always : Draws::never; }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     const int32_t kind = kind_of_input(stage);
     const std::string name = kind == SYNFIRE_NETWORK_INPUT_SPIKES   ? "spikes"
@@ -172,7 +170,6 @@ class InputKind final : public StageKind {
     return name + " in " + name_of_dtype(stage.whole("dtype"));
   }
 
-  // ---- data sets
   void list_data(const StageView& view, std::vector<DataNeed>& needs) const override {
     needs.push_back({view.index(), DataRole::inputs, row_of_input(view), view->flag("pinned")});
   }
@@ -204,7 +201,6 @@ class InputKind final : public StageKind {
     }
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_input(stage)); }
   void read(Stage& stage, WordReader& words, const Context&) const override {
     stage.settings = std::make_unique<InputSettings>(take_choice(words), stage.width());

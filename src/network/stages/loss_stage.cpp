@@ -129,7 +129,6 @@ class LossKind final : public StageKind {
                    .of_training = true,
                    .role = Role::scores}) {}
 
-  // ---- the design
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(stage.as<LossSettings>().kind, "kind", SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
                  "SYNFIRE_LOSS_CROSS_ENTROPY (0) and SYNFIRE_LOSS_MEAN_SQUARED_ERROR (1)");
@@ -152,12 +151,10 @@ class LossKind final : public StageKind {
   }
   bool begins_gradient(const Stage&) const override { return true; }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     return is_cross_entropy(stage) ? "cross-entropy" : "mean squared error";
   }
 
-  // ---- data sets
   void list_data(const StageView& view, std::vector<DataNeed>& needs) const override {
     needs.push_back({view.index(), view->flag("targets") ? DataRole::targets : DataRole::labels, row_of_loss(view)});
   }
@@ -176,7 +173,6 @@ class LossKind final : public StageKind {
       check_finite(view, array, "sample_weights", "SYN-NETWORK-WEIGHT", weight_row(), finder);
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override {
     write_choice(words, stage.as<LossSettings>().kind);
     if (!stage.as<LossSettings>().class_weights.empty()) words.after_seed.add_whole("has_class_weights", 1);

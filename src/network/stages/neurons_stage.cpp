@@ -142,7 +142,6 @@ class NeuronsParts final : public StageParts {
     each(".grad_v", grad_v_);
   }
 
-  // ---- recording
   void add_reset(OperationList& list) const override {
     OperationList reset = operations::reset_rows(*layer_, {0, 0}, nullptr);
     std::move(reset.begin(), reset.end(), std::back_inserter(list));
@@ -176,7 +175,6 @@ class NeuronsParts final : public StageParts {
     operations::record_backward(recorder.graph(), *layer_, request);
   }
 
-  // ---- between replays
   void train(Trainer& trainer) override {
     const std::vector<TrainedParameter>& trained = settings_of(own()).trained;
     for (size_t i = 0; i < gradients_.size(); ++i) {
@@ -387,7 +385,6 @@ class NeuronsKind final : public StageKind {
                    .makes = signal::spikes | signal::v,
                    .can_end = true}) {}
 
-  // ---- the design
   Flow shape(const StageView& view) const override {
     Flow flow = view.flow();
     flow.elements = Elements::spikes;
@@ -453,13 +450,12 @@ class NeuronsKind final : public StageKind {
     }
     return wanted.reciprocal ? 1.0 / value : value;
   }
-  // Rates that are drawn to a target now can be later.
+  // If rates are drawn to a target now, they can be later.
   void built(Stage& stage) const noexcept override { stage.as<NeuronsSettings>().has_rate = has_rate(stage); }
   void take_changes(Stage& stage, const Stage& from) const override {
     stage.as<NeuronsSettings>().parameters = settings_of(from).parameters;
   }
 
-  // ---- what the network must know of a stage
   bool learns(const Stage& stage) const override { return !settings_of(stage).trained.empty(); }
   bool begins_gradient(const Stage& stage) const override { return has_rate(stage); }
   std::optional<StageOutput> output(const StageView& view) const override {
@@ -468,7 +464,6 @@ class NeuronsKind final : public StageKind {
                        {fires ? SYNFIRE_DTYPE_BITS : view.rules().dtype, view.rules().n_steps, view->width()}};
   }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     std::string text = find_model(model_of(stage))->name;
     for (const TrainedParameter& trained : settings_of(stage).trained) text.append(", trains ").append(trained.name);
@@ -481,7 +476,6 @@ class NeuronsKind final : public StageKind {
     return count;
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override {
     const NeuronsSettings& settings = settings_of(stage);
     words.before_seed.add("model", find_model(model_of(stage))->name);

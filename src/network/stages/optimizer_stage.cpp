@@ -78,7 +78,7 @@ class OptimizerParts final : public StageParts {
     operations::record_optimizer_step(recorder.graph(), *optimizer_, {0, 0, 0});
     for (const char* const name : {"learning_rate", "weight_decay", "clip_norm"}) {
       recorder.note(name, name);
-      // 0 is a number here, and the optimiser's own in a request.
+      // 0 is a value here, but in a request it means the optimiser's own value.
       recorder.graph().set_value(recorder.graph().last_operation(), name, own().value(name));
     }
   }
@@ -138,7 +138,6 @@ class OptimizerKind final : public StageKind {
                    .of_training = true,
                    .role = Role::trains}) {}
 
-  // ---- the design
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(kind_of_optimizer(stage), "kind", SYNFIRE_OPTIMIZER_KIND_ADAMW,
                  "SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)");
@@ -149,7 +148,6 @@ class OptimizerKind final : public StageKind {
     in_stage(view.stage(), [&] { operations::OptimizerSpec{optimizer_desc(view.stage())}; });
   }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     constexpr const char* names[] = {"sgd", "adam", "adamw"};
     char text[64];
@@ -157,7 +155,6 @@ class OptimizerKind final : public StageKind {
     return text;
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_optimizer(stage)); }
   void read(Stage& stage, WordReader& words, const Context&) const override {
     stage.settings = std::make_unique<OptimizerSettings>(take_choice(words));

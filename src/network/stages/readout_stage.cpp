@@ -75,7 +75,6 @@ class ReadoutKind final : public StageKind {
                    .makes = signal::readout,
                    .can_end = true}) {}
 
-  // ---- the design
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(stage.as<ReadoutSettings>().reduction, "reduction", SYNFIRE_READOUT_STEPS,
                  "SYNFIRE_READOUT_SUM (0), _MEAN (1), _MAX (2), _LAST (3) and _STEPS (4)");
@@ -98,7 +97,6 @@ class ReadoutKind final : public StageKind {
     return StageOutput{Port::output, {view.rules().dtype, view->output.n_steps, view->width()}};
   }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     constexpr const char* names[] = {"sum", "mean", "maximum", "last", "every step"};
     const auto& settings = stage.as<ReadoutSettings>();
@@ -112,7 +110,6 @@ class ReadoutKind final : public StageKind {
     return text;
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override {
     const auto& settings = stage.as<ReadoutSettings>();
     write_choice(words, settings.reduction);

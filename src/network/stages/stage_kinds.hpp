@@ -13,7 +13,7 @@ extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind,
 std::span<const StageKind* const> all_kinds() noexcept;
 const StageKind* find_kind(std::string_view name) noexcept;
 const StageKind& kind_with(Role role) noexcept;
-// Says that a network lacks its least part.
+// The text for a network without the stages that every network needs.
 extern const char* const least_network;
 
 // ---- adding stages; each returns the stage's number

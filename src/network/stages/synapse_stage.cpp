@@ -68,8 +68,7 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   return desc;
 }
 
-// With dropout, the product is an operation of its own, which applies the mask; otherwise it is a part of the neurons'
-// operations.
+// With dropout, the product is an operation of its own, which applies the mask; else it is a part of the neurons' own.
 class SynapseParts final : public StageParts, private Product {
  public:
   explicit SynapseParts(StageMaker& maker)
@@ -92,7 +91,6 @@ class SynapseParts final : public StageParts, private Product {
   Buffer* gradient(Port) const noexcept override { return grad_x_.get(); }
   Product* product() noexcept override { return is_masked_ ? nullptr : this; }
 
-  // ---- recording
   void forward(StageRecorder& recorder) override {
     if (!is_masked_) return;
     const StageRecorder::Read input = recorder.read();
@@ -110,7 +108,6 @@ class SynapseParts final : public StageParts, private Product {
          before.array, recorder.n_active(), false, before.add, input.kept.mask, input.kept.scale});
   }
 
-  // ---- between replays
   void train(Trainer& trainer) override {
     if (!learns_) return;
     const Stage& own = stage().stage();
@@ -171,7 +168,6 @@ class SynapseStage final : public StageKind {
                    .makes = signal::product,
                    .one_reader = true}) {}
 
-  // ---- the design
   void begin(const NetworkRules& rules, Stage& stage) const override {
     check_size(rules, stage.as<SynapseSettings>().n_outputs, "n_outputs");
   }
@@ -185,7 +181,6 @@ class SynapseStage final : public StageKind {
   }
   bool learns(const Stage& stage) const override { return !stage.flag("frozen"); }
 
-  // ---- the summary
   std::string describe(const Stage& stage) const override {
     return std::string(stage.flag("frozen") ? "frozen" : "")
         .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked");
@@ -194,7 +189,6 @@ class SynapseStage final : public StageKind {
     return view->width() * view.flow().n_features() + (view->flag("bias") ? view->width() : 0);
   }
 
-  // ---- files
   void write(const Stage& stage, StageWords& words) const override {
     write_choice(words, 0);
     if (!stage.as<SynapseSettings>().mask.empty()) words.after_seed.add_whole("has_mask", 1);

@@ -50,7 +50,7 @@ struct ListedFormula {
   }
 };
 
-// A loaded model on the host. On a GPU it has kernels of its own, in whose lists it is.
+// A loaded model on the host. On a GPU it has kernels of its own, whose lists contain it.
 struct LoadedFormula {
   const core::LoadedModelFormula& of;
   int n_own = of.n_own;

@@ -39,8 +39,7 @@ struct UpdateRequest {
   core::Buffer* gradient;       // as many elements as the parameter has
   const double *lower, *upper;  // narrower than the parameter's range, or null
 };
-// Checks how the parameter is updated. Called under Layer::lock_parameters(). Throws INVALID_ARGUMENT; `place` precedes
-// the names of fields in texts.
+// Called under Layer::lock_parameters(). Throws INVALID_ARGUMENT, with `place` before the names of fields in texts.
 model::Descent checked_descent(const core::Layer& layer, const UpdateRequest& request, const char* place);
 // Appends an update whose "learning_rate" may change between replays. Throws INVALID_ARGUMENT.
 void record_update(core::Graph& graph, core::Layer& layer, const UpdateRequest& request, double learning_rate);

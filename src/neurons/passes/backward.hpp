@@ -66,12 +66,10 @@ struct BackwardRequest {
 
   core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };
-// A checked backward of the forward that left this tape, with the sums of gradients of parameters and the operations of
-// the forward's synapse.
+// A checked backward of the forward that left this tape, with gradients of parameters and the synapse's operations.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
                                   const core::TapeShape& shape);
-// Runs a backward of the last forward. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if it became
-// part of the caller's capture.
+// Runs a backward of the last forward; returns true if captured. Throws INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);
 

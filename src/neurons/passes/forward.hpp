@@ -61,8 +61,7 @@ struct ForwardRequest {
 };
 // A checked forward that leaves this tape, or none, without the product of its synapse.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
-// Both throw INVALID_ARGUMENT, UNSUPPORTED and OUT_OF_MEMORY. run_forward() returns true if the work became part of the
-// caller's capture.
+// Both throw INVALID_ARGUMENT, UNSUPPORTED or OUT_OF_MEMORY. run_forward() returns true if the caller captured it.
 bool run_forward(core::Layer& layer, const ForwardRequest& request, synfire_stream stream);
 void record_forward(core::Graph& graph, core::Layer& layer, const ForwardRequest& request);
 

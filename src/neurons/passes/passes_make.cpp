@@ -1,5 +1,4 @@
-// Turns requests for passes into checked operations: types and shapes of the buffers, the needs of a tape mode, and the
-// sums of gradients of parameters.
+// Turns requests for passes into checked operations: types and shapes, the needs of tapes, gradients of parameters.
 #include "backward.hpp"
 #include "forward.hpp"
 

@@ -1,5 +1,4 @@
-// Snapshots in a graph need, besides copies, an operation that writes a header, and a copy that runs only if it
-// matches.
+// Snapshots in a graph need, besides copies, an operation that writes a header and a copy that runs only if it matches.
 #ifndef SYNFIRE_NEURONS_STATE_SNAPSHOT_HPP
 #define SYNFIRE_NEURONS_STATE_SNAPSHOT_HPP
 

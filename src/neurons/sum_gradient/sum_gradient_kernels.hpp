@@ -6,8 +6,7 @@
 
 namespace synfire::cuda {
 
-// A block of threads_per_block lanes per chunk (chunks, total), or a thread per neuron (batch); see
-// model/reduction.hpp.
+// A block of threads_per_block lanes per chunk (chunks, total) or a thread per neuron (batch); see model/reduction.hpp.
 template <class R>
 struct ReduceLaunch {
   const double* input;

@@ -13,7 +13,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// 256 MiB in one search, which takes much longer than its two launches.
+// One search covers 256 MiB, so that its two launches take a small part of the time.
 constexpr int64_t chunks_at_once = int64_t{1} << 24;
 
 }  // namespace

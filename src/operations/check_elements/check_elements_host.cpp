@@ -12,7 +12,6 @@ using namespace synfire::core;
 
 namespace {
 
-// Below this many elements the calling thread works alone.
 constexpr int64_t check_parallel_elements = 1 << 20;
 
 // Tests whole blocks without a branch, in lanes of one width, so that the compiler can vectorise it.

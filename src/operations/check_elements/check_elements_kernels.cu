@@ -1,6 +1,5 @@
-// The minimum, by CUB, over the indices of refused elements. An item of the reduction is a chunk of 16 bytes, whose
-// value is the first such index in it: one instance serves elements of any size, and the count fits the 32 bits of all
-// versions of CUB.
+// CUB's minimum over the indices of refused elements. An item of the reduction is a chunk of 16 bytes, whose value is
+// its first such index: one instance serves elements of any size, and the count fits the 32 bits of every CUB.
 #define CCCL_DISABLE_NVTX  // the operation has a range of its own
 
 #include "check_elements_kernels.hpp"

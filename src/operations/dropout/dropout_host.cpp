@@ -11,7 +11,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Below this many neurons the calling thread works alone: one takes about a nanosecond.
+// Below this many neurons the calling thread works alone.
 constexpr int64_t dropout_parallel_threshold = 1 << 18;
 
 void write_scale(const View& scale, double value) {

@@ -25,9 +25,8 @@ int copy_unit(const Copy& op) {
   return 1;
 }
 
-// Within the GPU, a kernel with wide accesses copies faster than a copy node. Up to this size a kernel is also faster
-// with narrow accesses and across the bus, because the copy engine takes time to start (docs/pages/measurements.md,
-// "Frames in and out").
+// A kernel with wide accesses copies faster than a copy node within the GPU; up to this size also with narrow accesses
+// and across the bus, because the copy engine starts slowly (docs/pages/measurements.md, "Frames in and out").
 constexpr uint64_t kernel_copy_bytes = uint64_t{1} << 20;
 
 bool copies_by_kernel(const Copy& op) {

@@ -13,7 +13,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Below this many draws the calling thread works alone: one takes about a nanosecond.
+// Below this many draws the calling thread works alone.
 constexpr int64_t encode_parallel_threshold = 1 << 18;
 
 }  // namespace

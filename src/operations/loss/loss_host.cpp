@@ -13,7 +13,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Below this many classes of all samples the calling thread works alone: one takes a nanosecond or two.
+// Below this many classes of all samples the calling thread works alone.
 constexpr int64_t loss_parallel_threshold = 1 << 16;
 
 template <class R>

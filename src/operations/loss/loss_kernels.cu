@@ -1,13 +1,10 @@
-// A loss in two launches, or by one block. The last block to arrive sums over samples: first at a chunk, then at all
-// chunks.
+// A loss in two launches, or by one block. The last block to arrive sums over samples: first a chunk, then all chunks.
 #include "samples.cuh"
 
 #include <synfire/synfire.h>
 
 namespace synfire::cuda {
 namespace {
-
-// ---- kernels --------------------------------------------------------------------------------------------------------
 
 __global__ void __launch_bounds__(threads_per_block) divisor(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();

@@ -17,11 +17,11 @@ struct LossLaunch {
   int64_t tile;   // samples that a block computes at a time: a power of two up to model::reduction_chunk
 };
 
-// The divisor of the mean, and scratch memory made ready; a block of threads_per_block for each chunk of samples.
+// Computes the divisor of the mean and prepares scratch memory; a block of threads_per_block for each chunk of samples.
 const void* loss_divisor_kernel();
-// The samples of predictions of this type, then the sums; a block of threads_per_block for each tile.
+// Computes the samples of predictions of this type, then the sums; a block of threads_per_block for each tile.
 const void* loss_samples_kernel(int32_t dtype);
-// Everything, without scratch memory: one block of loss_block_threads.
+// Computes everything without scratch memory, in one block of loss_block_threads.
 const void* loss_block_kernel(int32_t dtype);
 
 }  // namespace synfire::cuda

@@ -61,7 +61,7 @@ void call_native(const Native& op, synfire_stream stream, uint32_t slot) {
     text = exception.what();
     thrown = text.c_str();
   } catch (...) {
-    thrown = "something that is no std::exception";
+    thrown = "something that is not a std::exception";
   }
   if (thrown)
     fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe(op).c_str(), thrown);

@@ -19,7 +19,7 @@ using host::Launcher;
 
 namespace {
 
-// Below this many spikes the calling thread works alone: a block takes a few hundred nanoseconds.
+// Below this many spikes the calling thread works alone.
 constexpr int64_t rate_loss_parallel_threshold = 1 << 18;
 
 u64 counted_steps(const Counting& counting, const Extents& e) {

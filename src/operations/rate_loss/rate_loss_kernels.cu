@@ -1,5 +1,4 @@
-// Spikes are counted, the deviations of chunks of neurons are summed, and every step of a neuron gets the same
-// gradient.
+// Counts spikes, sums the deviations of chunks of neurons, and gives every step of a neuron the same gradient.
 #include "rate_loss_kernels.hpp"
 
 #include <backends/cuda/cuda_storage.cuh>

@@ -263,7 +263,7 @@ void run(const ReduceBackward& op, Launcher& launcher) {
       Group group;
       for (int64_t row = begin; row < end; ++row) spread_row(op, kernels, group, row / e.batch, row % e.batch);
     });
-  // Clears whole steps, because writing pieces of rows that are far apart is several times slower.
+  // Clears whole steps, because writing pieces of rows that are far apart is much slower.
   if (!op.accumulate)
     launcher.for_each_range(e.n_steps, wants_threads(op), [&](int64_t begin, int64_t end) {
       const int64_t element = bytes_of(op.grad_source);

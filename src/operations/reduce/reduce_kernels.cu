@@ -195,7 +195,6 @@ struct Numbers {
     return join_warps(tree(lanes, add), shared, add);
   }
 };
-// Exact sums.
 struct Whole {
   using Result = u64;
   template <class Source, class Counts>

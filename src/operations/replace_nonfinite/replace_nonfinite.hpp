@@ -1,4 +1,4 @@
-// Copies numbers [T, B, N] with 0 in the place of those that are not finite, and counts these.
+// Copies numbers [T, B, N] with 0 in place of those that are not finite, and counts these.
 #ifndef SYNFIRE_OPERATIONS_REPLACE_NONFINITE_REPLACE_NONFINITE_HPP
 #define SYNFIRE_OPERATIONS_REPLACE_NONFINITE_REPLACE_NONFINITE_HPP
 

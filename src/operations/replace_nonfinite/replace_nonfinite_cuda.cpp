@@ -12,8 +12,7 @@ using namespace synfire::cuda;
 
 namespace {
 
-// Up to this many elements, such as a frame, one block writes the count itself, so that no kernel has to clear it
-// first.
+// Up to this many elements, such as a frame, one block writes the count, which no kernel then has to clear first.
 constexpr int64_t one_block_elements = int64_t{8} * threads_per_block;
 
 }  // namespace

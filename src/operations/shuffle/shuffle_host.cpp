@@ -9,7 +9,7 @@ using namespace synfire::core;
 
 namespace {
 
-// Below this many indices the calling thread works alone: one takes some 40 ns.
+// Below this many indices the calling thread works alone.
 constexpr uint32_t shuffle_parallel_threshold = 1 << 13;
 
 struct Keys {

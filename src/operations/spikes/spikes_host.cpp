@@ -15,7 +15,7 @@ using host::Launcher;
 
 namespace {
 
-// Below this many spikes the calling thread works alone: a block takes a few hundred nanoseconds.
+// Below this many spikes the calling thread works alone.
 constexpr int64_t spikes_parallel_threshold = 1 << 21;
 
 // ---- counts ---------------------------------------------------------------------------------------------------------

@@ -10,8 +10,6 @@
 namespace synfire::cuda {
 namespace {
 
-// ---- kernels --------------------------------------------------------------------------------------------------------
-
 template <class From, class To>
 __global__ void __launch_bounds__(spike_threads) convert(const __grid_constant__ ConvertSpikesLaunch launch) {
   wait_for_previous();

@@ -26,8 +26,7 @@ struct ConvertSpikesLaunch {
   operations::SpikeArray source, destination;
 };
 
-// Adds to counts that are zero. A block processes `run` tiles, along the steps (per neuron) or along the row, and then
-// adds their sums.
+// Adds to counts of zero. A block sums `run` tiles, along the steps (per neuron) or along the row, and adds them.
 struct CountSpikesLaunch {
   core::Extents extents;
   int64_t n_runs;

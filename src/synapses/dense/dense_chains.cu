@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(threads_per_block) to_numbers(const __grid_con
 
 // ---- products -------------------------------------------------------------------------------------------------------
 
-// The rows that count, one after the other: t * active + b. A sequence without gaps needs no division if all rows
-// count.
+// Active rows, one after the other: t * active + b. A sequence without gaps needs no division if all rows count.
 template <class R>
 class ActiveRows {
  public:
@@ -77,8 +76,7 @@ __device__ __forceinline__ double finished(const ChainLaunch<R>& launch, double 
   return launch.bias ? model::fma(sum, scale, static_cast<double>(launch.bias[column])) : sum * scale;
 }
 
-// 16 x 16 threads have row_parts x column_parts results each. Tiles of 16 terms pass through shared memory; the next is
-// read while one is added.
+// 16 x 16 threads have row_parts x column_parts results each. While a tile of 16 terms is added, the next is read.
 template <class R, bool over_rows, int row_parts, int column_parts>
 __global__ void __launch_bounds__(chain_threads) chain(const __grid_constant__ ChainLaunch<R> launch) {
   wait_for_previous();

@@ -49,8 +49,7 @@ RowArray<const uint32_t> as_bits(const View& input, const View& converted, const
   return {data_of<const uint32_t>(converted), e.batch * n_words, n_words};
 }
 
-// Spikes of any format as words of 32 rows (t, b) each, for any T and B. Rows that are equally far apart are the steps
-// of one long batch row.
+// Packs spikes of any format into words of 32 rows (t, b). Equidistant rows are the steps of one long batch row.
 void pack_rows(const DenseWeightGradient& op, int64_t pitch, Launcher& launcher) {
   const Extents& e = op.extents;
   if (op.kept.mask) {
@@ -162,9 +161,8 @@ void enqueue_chains(const DenseInputGradient& op, Launcher& launcher) {
 // Shared memory of a block on compute capability 9.0, without that of the system and the kernels' own arrays.
 constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
 
-// Tiles of 64 x 32 are faster with many rows and outputs, small ones with 64 rows and less, or 16 outputs. Warpgroups
-// take half the time of tiles if each multiprocessor has at least 64 x 64 outputs; with fewer, loading the planes takes
-// longer than the products (docs/pages/tuning.md, "Measured constants").
+// Tiles of 64 x 32 suit many rows and outputs, small ones few. Warpgroups are faster if each multiprocessor has 64 x 64
+// outputs; with fewer, loading the planes dominates (docs/pages/tuning.md, "Measured constants").
 SpikeProduct product_of(const DenseSpec& spec, int64_t n_rows, const Launcher& launcher) {
   if (!has_tensor_cores(launcher.gpu()) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
   if (n_rows <= 64 || spec.n_outputs <= small_tile) return SpikeProduct::small;

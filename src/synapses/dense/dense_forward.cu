@@ -51,8 +51,7 @@ __global__ void __launch_bounds__(gather_threads) gather(const __grid_constant__
 
 // ---- few rows or outputs --------------------------------------------------------------------------------------------
 
-// A block has 16 x 16 results. Its warps share the inputs, read the planes directly, and add their results in shared
-// memory.
+// A block has 16 x 16 results. Its warps share the inputs, read the planes directly, and add up in shared memory.
 template <bool kept>
 __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();

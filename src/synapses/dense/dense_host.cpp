@@ -91,8 +91,7 @@ class ExactTile {
   const host::SynapseKernels& kernels_ = SYNFIRE_SELECT_LEVEL(synapse_kernels);
 };
 
-// Lists of the inputs that fire in a few steps serve all tiles of an item, because making one takes a quarter of the
-// time of adding its weights to 128 columns.
+// Lists of the inputs that fire in a few steps serve all tiles of an item, because making them takes time too.
 constexpr int listed_steps = 8;
 constexpr int64_t tiles_of_an_item = 4;
 // Fewer items are divided further, so that threads can share them.

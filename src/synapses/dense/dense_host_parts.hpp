@@ -26,7 +26,7 @@ using host::product_tile;
 using model::block_length;
 using model::chain_length;
 
-// Below this much work the calling thread works alone: about 100 us.
+// Below this much work the calling thread works alone.
 constexpr double synapse_parallel_threshold = 1 << 24;
 
 template <class Op>

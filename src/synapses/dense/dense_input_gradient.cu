@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(input_product_threads, 2)
       }
       commit_copies();
     };
-    // Sums of the products with the weights 2^0, 2^8 .. 2^32.
+    // Byte planes of the product, lowest first; plane i counts 2^(8 i).
     int32_t sums[n_weights][row_parts][column_parts][4] = {};
     __syncthreads();  // wait until the previous tile's planes have been read
 #pragma unroll

@@ -25,8 +25,7 @@ struct KeptArray {
 
 inline constexpr int prepare_threads = 256;
 
-// A block for each output: clears masked weights, finds the grid and writes the row on it. R is float or double; rows
-// of double are copies.
+// One block per output clears masked weights, finds the grid and writes the row on it; rows of double are copies.
 template <class R>
 struct PrepareRowsLaunch {
   int64_t n_inputs, n_outputs;
@@ -142,10 +141,9 @@ struct PackKeptLaunch {
 };
 const void* pack_kept_kernel();
 
-// How byte planes are multiplied: as integers, by the tensor cores of a warp, or by warpgroups. Adds to total[n * pitch
-// + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs and 128 inputs) or by
-// selecting (32 and 64). Warpgroups take three planes. The rows are shared among pieces of words_per_piece words, an
-// even number.
+// How byte planes are multiplied: as integers, by a warp's tensor cores, or by warpgroups. Adds to total[n * pitch + k]
+// the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs and 128 inputs) or by
+// selecting (32 and 64). Warpgroups take three planes. Rows are divided into pieces of words_per_piece words (even).
 enum class BytesProduct : int32_t { integers, warps, groups };
 inline constexpr int weight_product_threads = 256, weight_group_threads = 288;
 inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
@@ -207,8 +205,7 @@ const void* held_rows_kernel();
 
 inline constexpr int32_t not_finite = INT32_MAX;  // in place of a row's grid
 
-// dL/dy times the grids of the outputs, on a grid for each row, as byte planes: the left operand of a sum over outputs.
-// A block has 16 rows.
+// A block has 16 rows of dL/dy times the outputs' grids, on a grid per row, as byte planes: left operands of sums.
 struct InputPlanesLaunch {
   SequenceRows rows;
   RowArray<const float> gradients;
@@ -297,8 +294,7 @@ struct ColumnSumLaunch {
 template <class R>
 const void* column_sum_kernel();
 
-// ---- kernels for warpgroups, which other kernels' functions return (warpgroup_products.cu)
-// -------------------------------
+// ---- kernels for warpgroups, which other kernels' functions return (warpgroup_products.cu) --------------------------
 
 const void* spike_group_kernel(bool kept);
 const void* weight_group_kernel();

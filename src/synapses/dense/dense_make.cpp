@@ -52,8 +52,7 @@ void check_outputs(const DenseSpec& spec) {
 
 // ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
 
-// Spikes in other formats become bits [T, B, K]; values of another type than the synapse's, or with dropped ones,
-// become numbers [T, B, K].
+// Spikes in other formats become bits [T, B, K]; values of another type, or with dropped ones, numbers [T, B, K].
 View converted_input(const DenseSpec& spec, const View& input, const Kept& kept, const Extents& e) {
   const int64_t n_rows = e.n_steps * e.batch;
   if (spec.is_exact())

@@ -16,8 +16,7 @@ namespace {
 using namespace synfire::model;
 using operations::spread;
 
-// The first element of a row, or null if the row does not count. A sequence without gaps needs no division if all rows
-// count.
+// The first element of a row, or null if it does not count. A sequence without gaps needs no division if all rows do.
 class Rows {
  public:
   __device__ __forceinline__ Rows(const SequenceRows& rows, const RowArray<const float>& array)
@@ -32,8 +31,7 @@ class Rows {
     const RowIndex at = row_index(m, rows_.batch);
     return at.b < active_ ? array_.row(at) : nullptr;
   }
-  // `width` elements from n on of every `step`th row from `first` on, as long as it is before `end`; else 0. All loads
-  // at once, after all branches.
+  // `width` elements from n on of every `step`th row in [first, end); else 0. All loads at once, after all branches.
   template <int count, int width>
   __device__ __forceinline__ void load(int64_t first, int step, int64_t end, int64_t n,
                                        float (&elements)[count][width]) const {
@@ -185,8 +183,7 @@ __global__ void __launch_bounds__(pack_threads) pack_kept(const __grid_constant_
 
 // ---- products -------------------------------------------------------------------------------------------------------
 
-// Eight warps have 32 inputs x 32 outputs each. Planes and spikes of 64 rows at a time pass through shared memory, two
-// ahead.
+// Eight warps have 32 inputs x 32 outputs each. Shared memory holds planes and spikes of 64 rows at a time, two ahead.
 template <int n_planes>
 __global__ void __launch_bounds__(weight_product_threads, 1)
     weight_product(const __grid_constant__ WeightProductLaunch launch) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int tile = 256;
 constexpr int64_t rows_of_item = 64;
-// Elements below which the calling thread works alone: about 100 us.
+// With fewer elements the calling thread works alone.
 constexpr double least_work_for_threads = 1 << 17;
 
 template <class R>

@@ -1,5 +1,4 @@
-// Products of synapses of any kind, and their gradients: from a request to the operations of the kind
-// (synapses/synapse.hpp).
+// Turns requests for products of synapses, and their gradients, into operations of the kind (synapses/synapse.hpp).
 #ifndef SYNFIRE_SYNAPSES_PASSES_SYNAPSE_PASSES_HPP
 #define SYNFIRE_SYNAPSES_PASSES_SYNAPSE_PASSES_HPP
 

@@ -12,7 +12,7 @@ struct RowIndex {
   int64_t t, b;
 };
 
-// Divides in 32 bits where that is enough: 64 take four times as long.
+// Divides in 32 bits where that is enough, because a division in 64 bits takes much longer.
 SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
   if (static_cast<uint64_t>(row | batch) >> 32 == 0) {
     const uint32_t t = static_cast<uint32_t>(row) / static_cast<uint32_t>(batch);
@@ -25,7 +25,7 @@ SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
 struct SequenceRows {
   int64_t n_steps, batch;
   const uint32_t* n_active;  // in device memory: how many batch rows count, from the first on; null: all
-  // The same of a layer with n_neurons: elements of its rows [B, N]. Null: all
+  // The same for a layer with n_neurons: elements of its rows [B, N]. Null: all
   const int64_t* layer_active = nullptr;
   int64_t n_neurons = 1;
 

@@ -40,14 +40,13 @@ struct RowsIf<Rows, false> {
   using type = NoRows;
 };
 
-// The first loads of a checkpoint interval: the state before it, its last rows of dL/dS and, if early, its first rows
-// of X.
+// The first loads of a checkpoint interval: the state before it, its last rows of dL/dS and, if early, first rows of X.
 template <class Model, class E, class O, BackwardInputs Inputs, bool Early>
 struct Interval {
   static constexpr int W = O::width;
   using R = Arithmetic<E>;
   static constexpr int n_further = n_further_states<Model>;
-  // Fewer if each row is read in several ways: twice as many took the compiler minutes for compute capability 10.0.
+  // Fewer if each row is read in several ways: twice as many compile for minutes for compute capability 10.0.
   static constexpr int ahead = O::at_once                         ? short_steps
                                : Inputs != BackwardInputs::spikes ? backward_ahead / 2
                                                                   : backward_ahead;

@@ -22,8 +22,7 @@ struct HardAttached {
   __device__ __forceinline__ operator Rules() const { return {false, false}; }
 };
 
-// Interval by interval, H is recomputed from the checkpoint (or read from the tape) into shared memory, then walked in
-// reverse.
+// Interval by interval, H is recomputed from the checkpoint or read from the tape into shared memory, then walked back.
 template <class Model, class Surrogate, class E, class O, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
 class BackwardThread {
  public:
@@ -48,9 +47,8 @@ class BackwardThread {
   static constexpr int step_stride = Kept<Model, R, Inputs>::step_stride;
   // Steps of the last chunk without a branch between them: two if one neuron per thread waits for each derivative.
   static constexpr int together = any || PerNeuron || W > 1 ? 1 : 2;
-  // True if last chunks of every length run one copy of the code, which makes the kernel smaller and a little slower:
-  // while H is computed again, if constants per neuron make the kernel a rare one; on the way back, also if gradients
-  // of parameters make the code long.
+  // True if last chunks of every length run one copy of the code, which is smaller and a little slower: while H is
+  // recomputed, for the rare kernels with constants per neuron; on the way back, also for gradients of parameters.
   static constexpr bool one_last_chunk = PerNeuron && !O::at_once;
   static constexpr bool one_last_chunk_back = one_last_chunk || Inputs == BackwardInputs::parameters;
   // The derivatives of a whole chunk are computed before its steps.
@@ -151,9 +149,8 @@ class BackwardThread {
     static constexpr bool value = Is;
   };
 
-  // One interval, whose rows have arrived, and `more`: the loads of the one before it. Only `present` steps of the last
-  // interval exist; the others are computed from anything and change nothing, because with a branch for each step their
-  // arithmetic would not overlap.
+  // One interval, whose rows are there, and `more`: the loads of the one before. Only `present` steps of the last
+  // interval exist; the others are computed from anything and change nothing, so that no branch separates steps.
   template <bool IsWhole>
   __device__ __forceinline__ void walk_deep(DeepRows& rows, int present, bool more) {
     constexpr int length = checkpoint_interval;
@@ -264,7 +261,7 @@ class BackwardThread {
     return u == 1 || u == 2 || u == 4;
   }
 
-  // H of one step (and the further variables before it) into shared memory. The state moves on.
+  // Writes H of one step, and the further variables before it, to shared memory. The state moves on.
   __device__ __forceinline__ void charge_step(const Vector<R, W>& x, int s, Vector<R, W>& v, Further& w_now,
                                               bool exists = true) {
     if constexpr (keeps_w) {

@@ -14,9 +14,8 @@ struct KnownLoads {
   static constexpr Loads value = Kind;
 };
 
-// The next `Ahead` rows of a source, on their way from memory. Loads never depend on a branch within a chunk: the
-// compiler does not move loads over branches, and where branches meet, it waits for their loads. `AtOnce`: there are no
-// more than these.
+// The next `Ahead` rows of a source, in flight. Loads never depend on a branch within a chunk: the compiler does not
+// move loads over branches, and waits for loads where branches meet. `AtOnce`: there are no more.
 template <class Source, int Ahead, bool AtOnce = false>
 class Flight {
  public:
@@ -33,7 +32,7 @@ class Flight {
   }
 
   // Calls before(t) ahead of each chunk, step(row, t + u, u, loads, exists) for each of its steps, and after(n), with
-  // their number, after it. `Short`: without a copy of the code for a whole last chunk. `Together`, 1 or 2: so many
+  // their number, after it. `Short`: without a copy of the code for a whole last chunk. `Together`, 1 or 2: this many
   // steps of a shorter chunk run without a branch between them, so that their arithmetic overlaps; the last one of an
   // odd number is followed by one that does not exist.
   template <bool Short = false, int Together = 1, class Before, class Step, class After>

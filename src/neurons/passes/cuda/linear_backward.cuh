@@ -13,8 +13,7 @@ namespace {
 template <class E, class O>
 inline constexpr int linear_ahead = O::width == 1 && !is_same<E, AnyStorage> && !is_double<E> ? 32 : 8;
 
-// One thread's neurons, without gradients of parameters: the slopes are the same at every step, so neither H nor X is
-// read.
+// One thread's neurons, without gradients of parameters: slopes are the same at every step, so neither H nor X is read.
 template <class Model, class E, class O, bool PerNeuron>
 class LinearBackwardThread {
  public:

@@ -123,7 +123,7 @@ class WordWriter {
     if (spike) spikes_ |= 1u << (step * W + neuron);
   }
 
-  // Called after a chunk, or the part of one with so many steps.
+  // Called after a chunk, or after a part of one with this many steps.
   __device__ __forceinline__ void write(int n_steps) {
     if constexpr (O::adjacent > 1) {
       const u32 word = transposed<W>(spikes_) & mask_;

@@ -1,6 +1,5 @@
 // A thread's constants, for the kernels of both passes. A thread owns a few neurons over all of T (tiles.cuh), the
-// state stays in registers, rows of the input are loaded several steps ahead (flight.cuh). The mathematics is that of
-// model/.
+// state stays in registers, and rows of the input are loaded ahead (flight.cuh). The mathematics is that of model/.
 #ifndef SYNFIRE_NEURONS_PASSES_CUDA_PASSES_KERNELS_CUH
 #define SYNFIRE_NEURONS_PASSES_CUDA_PASSES_KERNELS_CUH
 
@@ -55,8 +54,7 @@ class Constants {
   R values_[PerNeuron ? O::width : 1][Count > 0 ? Count : 1];
 };
 
-// The elements that a pass computes and their constants. Loaded with the first rows, not before: a thread waits for the
-// memory once.
+// The elements that a pass computes and their constants, loaded with the first rows: a thread waits for memory once.
 template <class R>
 struct Switches {
   int64_t active;
@@ -66,8 +64,7 @@ struct Switches {
       : active(load_now(&block.active)), per_neuron(load_now(&block.per_neuron) != nullptr) {}
 };
 
-// The variables per step that a backward stores in shared memory: H, and the further variables before the step if they
-// are needed.
+// The variables per step that a backward keeps in shared memory: H, and further variables before the step if needed.
 template <class Model>
 constexpr int backward_variables(BackwardInputs inputs) {
   return slope_reads_w<Model> || inputs == BackwardInputs::parameters ? Model::n_states : 1;

@@ -36,13 +36,11 @@ struct Tiles {
   uint32_t multiplier = 0;
 };
 
-// The outputs of a forward: only spikes, in one format, or any combination, decided at run time, which is much slower
-// because loads are not moved ahead of a choice. Models that never fire have only `potential`, V of every step or none,
-// and `any`.
+// A forward's outputs: only spikes, in one format, or any combination, decided at run time, which is slower because
+// loads are not moved ahead of a choice. Models that never fire have `potential`, V of every step or none, and `any`.
 enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
-// The sequences of a backward: grad_spike_seq in and grad_x_seq out; any combination; or any combination, and gradients
-// of parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in the layer's dtype, in place of
-// `spikes`.
+// A backward's sequences: grad_spike_seq in and grad_x_seq out; any combination, without or with gradients of
+// parameters. Models that never fire have `potential`, grad_v_seq and grad_x_seq in the layer's dtype, but no `spikes`.
 enum class BackwardInputs { spikes, any, parameters, potential };
 
 // The instances of a model; kernel code has a budget (tests/gpu/code_size.cmake).
@@ -114,8 +112,7 @@ template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
-// For models with few instances, a list of entries (model/list.hpp). Each such model has a file of kernels; added
-// models share one.
+// For a list of models with few instances (model/list.hpp). Each has a file of kernels; added models share one.
 template <class Entries>
 struct FewInstances {
   static const void* forward(int32_t model, Storage storage, const Ownership& ownership, ForwardOutputs outputs);
@@ -134,8 +131,7 @@ struct Widths {
   bool adjacent_of_rows = false;
 };
 
-// The longest sequence whose rows a thread loads all at once, for more neurons: it has few bytes, and its H takes
-// little shared memory.
+// The longest sequence whose rows a thread loads at once, for more neurons: its H takes little shared memory.
 inline constexpr int short_steps = 4;
 
 // Adjacent neurons are for aligned rows: 16-byte accesses, 8-byte ones with 16-bit storage, where more neurons are
@@ -169,8 +165,7 @@ constexpr Widths linear_backward_widths() {
   return {widths.strided, widths.adjacent};
 }
 
-// Threads of a backward block that stores this many variables per step, within the shared memory that a kernel has
-// without asking.
+// Threads of a backward block that stores this many variables per step, in the shared memory that needs no opting in.
 constexpr int backward_block(int n_variables, int64_t arithmetic_bytes) {
   return n_variables * arithmetic_bytes > 16 ? 32 : backward_threads;
 }

@@ -21,7 +21,6 @@ bool aligned(const void* data, uint64_t bytes) {
 }
 
 // Adjacent neurons need every row of every array to begin at a multiple of the access, with its own element size.
-// size.
 bool allows_adjacent(const View& array, int width) {
   const uint64_t access = static_cast<uint64_t>(width) * bytes_of_dtype(array.dtype);
   return !array.data ||
@@ -118,24 +117,22 @@ struct Residency {
   int by_registers, fewest;
 };
 
-// The part of a multiprocessor's first-level cache that is shared memory, and the percentage that makes the driver take
-// it.
+// The shared memory in a multiprocessor's first-level cache, and the percentage that makes the driver choose it.
 struct Carveout {
   uint32_t bytes;
   int percent;
 };
 
 struct Policy {
-  // Wide accesses pay off if narrow ones would give every multiprocessor this many blocks; below that, more threads
-  // keep more loads in flight.
+  // Wide accesses pay off if narrow ones give each multiprocessor this many blocks; fewer keep too few loads in flight.
   int blocks_before_widening;
   // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, if that fills the
   // waves by at least this fraction more. A value above 1 disables it.
   double fuller;
   Residency wide_backward, narrow_backward;
-  // Narrow passes fill their waves if they read and write at most so many bytes.
+  // Narrow passes fill their waves if they read and write at most this many bytes.
   int64_t filled_bytes;
-  // Backwards with one neuron per thread that need at most so many blocks per multiprocessor are spread evenly: early
+  // Backwards with one neuron per thread that need at most this many blocks per multiprocessor are spread evenly: early
   // blocks would crowd where the pass before ends first.
   int spread_up_to;
 };

@@ -1,5 +1,4 @@
-// How a pass is computed: the instance of a kernel, its threads and shared memory. Planning touches no device, so it
-// can be tested without one.
+// How a pass is computed: a kernel's instance, threads and shared memory. Planning needs no device, nor do its tests.
 #ifndef SYNFIRE_NEURONS_PASSES_CUDA_PLAN_HPP
 #define SYNFIRE_NEURONS_PASSES_CUDA_PLAN_HPP
 

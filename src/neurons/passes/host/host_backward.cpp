@@ -357,8 +357,7 @@ class BackwardTile {
   R* w_before_[rows_w] = {};  // the further variables, likewise
 };
 
-// The tile of a model that never fires, without gradients of parameters: neither H nor X is needed, and the slopes are
-// the same at every step.
+// The tile of a model that never fires, without gradients of parameters: constant slopes, so neither H nor X is needed.
 template <class Model, class R, bool PerNeuron>
 class LinearBackwardTile {
  public:

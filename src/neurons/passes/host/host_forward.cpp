@@ -41,8 +41,7 @@ SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Ti
   }
 }
 
-// Writes the spikes of a tile, step by step, dense or packed. Rows are as long as forward_tile, with zeros after the
-// computed neurons.
+// Writes a tile's spikes step by step, dense or packed. Rows have forward_tile numbers, zeros after the neurons' own.
 template <class R>
 class SpikeWriter {
  public:

@@ -15,8 +15,7 @@ using host::Tile;
 
 namespace {
 
-// Below this many neuron-steps of a forward the calling thread works alone: on a busy machine a second thread may be
-// scheduled milliseconds late.
+// Below this many neuron-steps of a forward the calling thread works alone: a second one may be scheduled too late.
 constexpr int64_t neuron_parallel_threshold = 1 << 19;
 // A backward step costs about four forward steps.
 constexpr int64_t backward_weight = 4;
@@ -35,9 +34,8 @@ int64_t words_of_tile(const Extents& extents, int tile_size) {
   return words;
 }
 
-// Divides the rows [B, N] of a layer, taken as one long row, into tiles. Tiles with per-neuron constants do not cross
-// batch rows. Tiles that write packed words of rows whose N is no multiple of 32 begin and end with such a word, so
-// that two tiles never write the same.
+// Divides the rows [B, N] of a layer, as one long row, into tiles. Tiles with per-neuron constants do not cross batch
+// rows. Tiles that write packed words begin and end with a word, so that two tiles never write the same.
 class Tiling {
  public:
   enum Cut { anywhere, at_rows, at_words };
@@ -89,8 +87,7 @@ Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
 }
 
-// Neuron-steps of whole rows of 128 neurons and groups of 8 steps, so that a shape is shared among threads as the next
-// larger round one.
+// Neuron-steps rounded up to rows of 128 neurons and 8 steps, so that a shape is shared like the next rounder one.
 int64_t work_of(const Extents& extents) {
   return (extents.n_steps + 7) / 8 * 8 * ((extents.row() + 127) / 128 * 128);
 }
