@@ -290,7 +290,7 @@ __global__ void __launch_bounds__(reduce_threads, 3) reduce(const __grid_constan
     Result result;
     if constexpr (is_same<E, TimeBits> && is_same<Kind, Whole>) {
       if (launch.steps) {
-        struct Words {
+        struct SpikesOfWords {
           const Entries<TimeBits>& entries;
           int64_t end;
           __device__ __forceinline__ u32 operator[](int64_t i) const {
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(reduce_threads, 3) reduce(const __grid_constan
           }
         };
         result = Whole::of(
-            Words{entries, end}, first / 32, (end + 31) / 32, [](int64_t) { return true; }, shared);
+            SpikesOfWords{entries, end}, first / 32, (end + 31) / 32, [](int64_t) { return true; }, shared);
       } else {
         result = Whole::of(
             entries, first, end, [&](int64_t entry) { return launch.counting.counts(at.group, entry); }, shared);
