@@ -45,7 +45,7 @@ endfunction()
 
 # The code of the passes' kernels.
 set(neuron ${OBJECTS})
-list(FILTER neuron INCLUDE REGEX "/neuron/")
+list(FILTER neuron INCLUDE REGEX "/neurons/passes/")
 set(few ${neuron})
 list(FILTER few INCLUDE REGEX "/few_[^/]*$")
 list(FILTER few EXCLUDE REGEX "/few_added")
