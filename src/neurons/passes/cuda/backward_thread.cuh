@@ -23,8 +23,8 @@ struct HardAttached {
 };
 
 // Interval by interval, H is recomputed from the checkpoint or read from the tape into shared memory, then walked back.
-// One class, although it is long: its members are what a thread keeps in registers, and its functions are inlined into one
-// kernel. Its template parameters are the axes of the instances (backward_instances.cuh).
+// One class, although it is long: its members are what a thread keeps in registers, and its functions are inlined into
+// one kernel. Its template parameters are the axes of the instances (backward_instances.cuh).
 template <class Model, class Surrogate, class E, class O, bool PerNeuron, class KnownRules, BackwardInputs Inputs>
 class BackwardThread {
  public:
