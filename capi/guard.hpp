@@ -107,8 +107,11 @@ class Answer {
 
 void check_reserved(uint32_t reserved, const char* name);
 
-// Throws INVALID_ARGUMENT with this rule unless the value is 0 or 1.
-void check_flag(int32_t value, const char* rule, const char* name, const char* allowed = "0 and 1");
+using core::check_flag;
+// Throws INVALID_ARGUMENT with this rule unless the value is from first to last, or a sum of the constants in `known`;
+// `allowed` has their names.
+void check_choice(int32_t value, const char* rule, const char* name, int32_t first, int32_t last, const char* allowed);
+void check_sum(uint32_t value, const char* rule, const char* name, uint32_t known, const char* allowed);
 
 }  // namespace synfire::capi
 

@@ -1,5 +1,5 @@
 // The functions of synfire.h for optimisers.
-#include "pins.hpp"
+#include "operands.hpp"
 
 #include <optimizer/optimizer.hpp>
 
@@ -14,10 +14,8 @@ PinnedOptimizer pinned_optimizer(synfire_optimizer handle) {
   return {value_of(handle), "optimizer", core::ObjectType::optimizer};
 }
 
-operations::OptimizerStepRequest request_of(const synfire_optimizer_step_desc* desc) {
-  const synfire_optimizer_step_desc checked = read_descriptor(desc, "desc");
-  check_reserved(checked.reserved, "desc.reserved");
-  return {checked.learning_rate, checked.weight_decay, checked.clip_norm};
+operations::OptimizerStepRequest request_of(const Operands<synfire_optimizer_step_desc>& given) {
+  return {given.desc.learning_rate, given.desc.weight_decay, given.desc.clip_norm};
 }
 
 void add_array(synfire_optimizer optimizer, synfire_synapse synapse, const char* name,
@@ -128,7 +126,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer, 
                                                    synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
     const auto found = pinned_optimizer(optimizer);
-    return run_or_captured(operations::step_now(*found, request_of(desc), stream));
+    return run_or_captured(operations::step_now(*found, request_of({desc, *found->context()}), stream));
   });
 }
 
@@ -138,7 +136,7 @@ synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph gr
     const auto target = pinned(graph);
     const auto found = pinned_optimizer(optimizer);
     check_same_context(*found, *target->context(), "optimizer");
-    operations::record_optimizer_step(*target, *found, request_of(desc));
+    operations::record_optimizer_step(*target, *found, request_of({desc, *target->context()}));
     return SYNFIRE_OK;
   });
 }

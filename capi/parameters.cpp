@@ -1,5 +1,5 @@
 // The functions of synfire.h for the parameters of layers.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <neurons/parameters/update_parameter.hpp>
 
@@ -88,23 +88,15 @@ synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int6
 
 synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
                                                                   const synfire_update_parameter_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = required(layer, "layer", *target->context());
-    const Operands<synfire_update_parameter_desc> given(desc, *target->context());
-    const uint32_t bounds = given.desc.bounds;
-    constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
-    if ((bounds & ~known) != 0)
-      core::fail_argument("SYN-UPDATE-BOUNDS",
-                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), or their sum",
-                          bounds);
-    const operations::UpdateRequest request = {found->parameters().find(given.desc.name, "desc.name"),
-                                               given.gradient.get(),
-                                               (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
-                                               (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
-    operations::record_update(*target, *found, request, given.desc.learning_rate);
-    return SYNFIRE_OK;
-  });
+  return record_on(__func__, graph, layer, "layer", desc,
+                   [](core::Graph& target, core::Layer& found, const Operands<synfire_update_parameter_desc>& given) {
+                     const uint32_t bounds = given.desc.bounds;
+                     const operations::UpdateRequest request = {
+                         found.parameters().find(given.desc.name, "desc.name"), given.gradient.get(),
+                         (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
+                         (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
+                     operations::record_update(target, found, request, given.desc.learning_rate);
+                   });
 }
 
 }  // extern "C"

@@ -27,6 +27,9 @@ struct Failure {
 
 [[noreturn, SYNFIRE_PRINTF(2, 3)]] void fail_argument(const char* rule, const char* format, ...);
 
+// Throws INVALID_ARGUMENT with this rule unless the value is 0 or 1.
+void check_flag(int32_t value, const char* rule, const char* name, const char* allowed = "0 and 1");
+
 }  // namespace synfire::core
 
 #endif

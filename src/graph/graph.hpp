@@ -69,7 +69,6 @@ struct SlotMemory {
 class Recorder {
  public:
   uint32_t number() const noexcept { return number_; }
-  bool on_host() const noexcept;
 
   // A number that the operation reads from device memory and that can be changed between replays by this name: the bits
   // of an element of `dtype` (fill), or a double (number).

@@ -1,5 +1,6 @@
 #include "model_text.hpp"
 
+#include <base/dtype.hpp>
 #include <base/error.hpp>
 #include <base/text.hpp>
 #include <files/file_io.hpp>
@@ -123,16 +124,9 @@ void give_constants(Source& source) {
   const auto add = [&](const char* name, int value) {
     text.append("  ").append(name).append(" = ").append(std::to_string(value)).append(",\n");
   };
+  for (const core::DtypeRow& row : core::dtypes)
+    add(std::string("SYNFIRE_DTYPE_").append(row.symbol).c_str(), row.dtype);
 #define SYNFIRE_ADD(name) add(#name, name)
-  SYNFIRE_ADD(SYNFIRE_DTYPE_F32);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_F64);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_F16);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_BF16);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_U8);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_U32);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_U64);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_BITS);
-  SYNFIRE_ADD(SYNFIRE_DTYPE_TIME_BITS);
   SYNFIRE_ADD(SYNFIRE_MODEL_IF);
   SYNFIRE_ADD(SYNFIRE_MODEL_LIF);
   SYNFIRE_ADD(SYNFIRE_MODEL_PLIF);

@@ -189,9 +189,8 @@ FileRules::FileRules(const synfire_network_file_desc& desc)
       n_steps(desc.n_steps),
       batch(desc.batch),
       n_slots(desc.n_slots) {
-  for (const auto& [name, flag] :
-       {std::pair{"inference", desc.inference}, std::pair{"replace_nonfinite", desc.replace_nonfinite}})
-    if (flag != 0 && flag != 1) fail_argument("SYN-NETWORK-FLAG", "desc.%s is %d; allowed are 0 and 1", name, flag);
+  check_flag(desc.inference, "SYN-NETWORK-FLAG", "desc.inference");
+  check_flag(desc.replace_nonfinite, "SYN-NETWORK-FLAG", "desc.replace_nonfinite");
 }
 
 Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {

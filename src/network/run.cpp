@@ -245,11 +245,8 @@ class Rows {
  public:
   Rows(Buffer& buffer, const char* name, const RowShape& row, int64_t n_rows, int64_t batch)
       : buffer_(buffer), row_(row), batch_(static_cast<size_t>(batch)) {
-    if (buffer.dtype() != row.dtype)
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
-                    name_of_dtype(row.dtype));
-    constexpr bool any_memory = true;
-    view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, any_memory);
+    check_type(buffer, name, row.dtype);
+    view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, Memory::any);
     if (view_.is_padded())
       fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", name,
                     static_cast<unsigned long long>(buffer.row_pitch()));

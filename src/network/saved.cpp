@@ -22,8 +22,6 @@ constexpr uint64_t format_version = 1;
 constexpr uint64_t any = UINT64_MAX;
 constexpr std::string_view seed_word = "seed";
 
-constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
-
 std::string key_of_stage(size_t index) {
   return std::string(stage_key) + std::to_string(index);
 }
@@ -103,9 +101,9 @@ const std::string& metadata_of(const files::SafetensorsFile& file, const std::st
 NetworkRules read_rules(WordReader& words) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   const std::string dtype = words.take("dtype", core::name_of_dtype(desc.dtype));
-  const auto* const at =
-      std::ranges::find(dtypes, dtype, [](int32_t one) -> std::string { return core::name_of_dtype(one); });
-  if (at == std::end(dtypes)) words.fail("dtype", dtype, "f32 or f64");
+  const auto* const at = std::ranges::find(core::arithmetic_dtypes, dtype,
+                                           [](int32_t one) -> std::string { return core::name_of_dtype(one); });
+  if (at == core::arithmetic_dtypes.end()) words.fail("dtype", dtype, "f32 or f64");
   desc.dtype = *at;
   desc.n_steps = static_cast<int64_t>(words.take_whole("n_steps", INT64_MAX));
   desc.batch = static_cast<int64_t>(words.take_whole("batch", INT64_MAX, 0));

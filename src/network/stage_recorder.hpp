@@ -36,7 +36,7 @@ class StageRecorder {
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
   template <class Make>
   void append(Make make) {
-    graph_->record([&](core::Recorder& recorder) { return make(recorder.on_host()); });
+    graph_->record([&](core::Recorder&) { return make(); });
   }
   // Notes that the operation recorded last has this value of the stage, under this name.
   void note(const char* name, const char* known_as) { note(name, known_as, 0); }

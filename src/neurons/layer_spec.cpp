@@ -2,6 +2,7 @@
 
 #include "parameter_block.hpp"
 
+#include <base/dtype.hpp>
 #include <base/error.hpp>
 
 #include <synfire/model/reduction.hpp>
@@ -22,10 +23,6 @@ void check_representable(const synfire_layer_desc& desc, int64_t batch) {
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-LAYER-OVERFLOW",
          "desc.n_steps is %lld, desc.batch %lld and desc.n_neurons %lld; their product must stay below 2^58 elements",
          static_cast<long long>(desc.n_steps), static_cast<long long>(batch), static_cast<long long>(desc.n_neurons));
-}
-
-void check_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) fail_argument("SYN-LAYER-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
 }
 
 void check_fires(const ModelRow& model, int32_t value, const char* name) {
@@ -57,15 +54,12 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   if (desc.batch < 0)
     fail_argument("SYN-LAYER-BATCH", "desc.batch is %lld; at least 1 is needed (0 means 1)",
                   static_cast<long long>(desc.batch));
-  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64 && desc.dtype != SYNFIRE_DTYPE_F16 &&
-      desc.dtype != SYNFIRE_DTYPE_BF16)
-    fail_argument("SYN-LAYER-DTYPE",
-                  "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _F16 (3) and _BF16 (4)", desc.dtype);
+  check_dtype("SYN-LAYER-DTYPE", desc.dtype, number_dtypes);
   if (desc.reset != SYNFIRE_RESET_HARD && desc.reset != SYNFIRE_RESET_SOFT)
     fail_argument("SYN-LAYER-RESET", "desc.reset is %d; allowed are SYNFIRE_RESET_HARD (0) and SYNFIRE_RESET_SOFT (1)",
                   desc.reset);
-  check_flag(desc.detach_reset, "detach_reset");
-  check_flag(desc.undecayed_input, "undecayed_input");
+  check_flag(desc.detach_reset, "SYN-LAYER-FLAG", "desc.detach_reset");
+  check_flag(desc.undecayed_input, "SYN-LAYER-FLAG", "desc.undecayed_input");
   check_fires(*model, desc.surrogate, "surrogate");
   check_fires(*model, desc.reset, "reset");
   check_fires(*model, desc.detach_reset, "detach_reset");

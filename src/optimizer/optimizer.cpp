@@ -43,8 +43,7 @@ OptimizerSpec::OptimizerSpec(const synfire_optimizer_desc& desc) {
   if (desc.kind < SYNFIRE_OPTIMIZER_KIND_SGD || desc.kind > SYNFIRE_OPTIMIZER_KIND_ADAMW)
     fail_argument("SYN-OPTIMIZER-KIND",
                   "desc.kind is %d; allowed are SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)", desc.kind);
-  if (desc.nesterov != 0 && desc.nesterov != 1)
-    fail_argument("SYN-OPTIMIZER-FLAG", "desc.nesterov is %d; allowed are 0 and 1", desc.nesterov);
+  check_flag(desc.nesterov, "SYN-OPTIMIZER-FLAG", "desc.nesterov");
   const bool adam = desc.kind != SYNFIRE_OPTIMIZER_KIND_SGD;
   rates.decoupled = desc.kind == SYNFIRE_OPTIMIZER_KIND_ADAMW;
   rates.momentum = adam ? 0 : checked(desc.momentum, 0, "desc.momentum");

@@ -35,7 +35,6 @@ struct Kept {
 struct SynapsePass {
   SynapseUse use;
   int64_t n_steps, batch;
-  bool on_host;
   View input = {};         // [T, B, K]; absent where only the gradient of the input is computed
   View n_active = {};      // u32 [1], or absent
   Kept kept = {};          // of a kind that takes dropout

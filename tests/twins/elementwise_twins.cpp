@@ -3,13 +3,9 @@
 #include <base/dtype.hpp>
 #include <operations/elementwise/elementwise_kernels.hpp>
 
-#include <synfire/synfire.h>
-#include <synfire/model/platform.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace synfire::cuda {
 
@@ -42,17 +38,9 @@ float decoded(float stored) {
 double decoded(double stored) {
   return stored;
 }
-float decoded(Bf16 stored) {
-  return model::from_bits(static_cast<uint32_t>(stored.bits) << 16);
-}
-float decoded(F16 stored) {
-  const float magnitude =
-      (stored.bits & 0x7C00) == 0x7C00 ? ((stored.bits & 0x3FF) != 0 ? std::numeric_limits<float>::quiet_NaN()
-                                                                     : std::numeric_limits<float>::infinity())
-      : (stored.bits & 0x7C00) == 0
-          ? std::ldexp(static_cast<float>(stored.bits & 0x3FF), -24)
-          : std::ldexp(static_cast<float>((stored.bits & 0x3FF) | 0x400), (stored.bits >> 10 & 31) - 25);
-  return (stored.bits & 0x8000) != 0 ? -magnitude : magnitude;
+template <class E>
+float decoded(E stored) {
+  return static_cast<float>(core::element_value(E::dtype, stored.bits));
 }
 void encode(float& to, float value) {
   to = value;
@@ -60,11 +48,9 @@ void encode(float& to, float value) {
 void encode(double& to, double value) {
   to = value;
 }
-void encode(F16& to, float value) {
-  to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_F16, static_cast<double>(value)));
-}
-void encode(Bf16& to, float value) {
-  to.bits = static_cast<uint16_t>(core::element_bits(SYNFIRE_DTYPE_BF16, static_cast<double>(value)));
+template <class E>
+void encode(E& to, float value) {
+  to.bits = static_cast<uint16_t>(core::element_bits(E::dtype, static_cast<double>(value)));
 }
 
 template <class From, class To>
@@ -81,31 +67,14 @@ const void* scale_add_of() {
     }
   });
 }
-template <class From>
-const void* scale_add_from(int32_t destination) {
-  switch (destination) {
-    case SYNFIRE_DTYPE_F16:
-      return scale_add_of<From, F16>();
-    case SYNFIRE_DTYPE_BF16:
-      return scale_add_of<From, Bf16>();
-    default:
-      return scale_add_of<From, float>();
-  }
-}
-
 }  // namespace
 
 const void* scale_add_kernel(int32_t source, int32_t destination) {
-  switch (source) {
-    case SYNFIRE_DTYPE_F64:
-      return scale_add_of<double, double>();
-    case SYNFIRE_DTYPE_F16:
-      return scale_add_from<F16>(destination);
-    case SYNFIRE_DTYPE_BF16:
-      return scale_add_from<Bf16>(destination);
-    default:
-      return scale_add_from<float>(destination);
-  }
+  return core::with_element_type(NumberTypes{}, source, [=](auto from) {
+    using From = typename decltype(from)::Type;
+    return core::with_element_type(NumberTypesBeside<Arithmetic<From>>{}, destination,
+                                   [](auto to) { return scale_add_of<From, typename decltype(to)::Type>(); });
+  });
 }
 
 template const void* fill_kernel<uint8_t>();

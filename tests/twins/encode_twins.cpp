@@ -9,22 +9,8 @@
 #include <backends/host/host_storage.hpp>
 
 namespace synfire::cuda {
-namespace {
 
 namespace generic = synfire::host::SYNFIRE_MODEL_LEVEL;
-
-float rate_at(const void* rates, int32_t dtype, int64_t at) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F16:
-      return generic::decode(static_cast<const generic::F16*>(rates)[at]);
-    case SYNFIRE_DTYPE_BF16:
-      return generic::decode(static_cast<const generic::Bf16*>(rates)[at]);
-    default:
-      return static_cast<const float*>(rates)[at];
-  }
-}
-
-}  // namespace
 
 const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage) {
   return twin<EncodeBernoulliLaunch>({rates, static_cast<int64_t>(storage)}, [=](const EncodeBernoulliLaunch& launch) {
@@ -35,7 +21,8 @@ const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage stor
     for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t n) {
       const operations::Words4 drawn = operations::draw(seed, offset + static_cast<uint64_t>(t),
                                                         static_cast<uint32_t>(b), static_cast<uint32_t>(n / 4));
-      const float rate = rate_at(launch.rates, rates, t * launch.pitch + b * launch.extents.n_neurons + n);
+      const auto rate = generic::number_at<float>(generic::F32NumberTypes{}, rates, launch.rates,
+                                                  t * launch.pitch + b * launch.extents.n_neurons + n);
       spikes.set(t, b, n, operations::spikes(drawn.word[n % 4], operations::threshold(rate)));
     });
     if (launch.offset_set)

@@ -13,14 +13,7 @@ R number(const InputNumbers& input, int64_t t, int64_t b, int64_t k) {
   namespace stored = host::SYNFIRE_MODEL_LEVEL;
   if (input.are_spikes) return OneSpike{input.array, input.storage, input.extents}.get(t, b, k) ? R(1) : R(0);
   const int64_t at = t * input.array.pitch + b * input.extents.n_neurons + k;
-  switch (input.dtype) {
-    case SYNFIRE_DTYPE_F16:
-      return static_cast<R>(stored::decode(static_cast<const stored::F16*>(input.array.data)[at]));
-    case SYNFIRE_DTYPE_BF16:
-      return static_cast<R>(stored::decode(static_cast<const stored::Bf16*>(input.array.data)[at]));
-    default:
-      return static_cast<const R*>(input.array.data)[at];
-  }
+  return stored::number_at<R>(stored::NumberTypesBeside<R>{}, input.dtype, input.array.data, at);
 }
 
 }  // namespace synfire::cuda

@@ -34,20 +34,9 @@ R ordered_sum(int64_t count, F term) {
 
 template <class R>
 R prediction(const LossArguments& a, int32_t dtype, int64_t at) {
-  if constexpr (sizeof(R) == sizeof(double)) {
-    return static_cast<const double*>(a.source)[at];
-  } else {
-    switch (dtype) {
-      case SYNFIRE_DTYPE_F16:
-        return generic::decode(static_cast<const generic::F16*>(a.source)[at]);
-      case SYNFIRE_DTYPE_BF16:
-        return generic::decode(static_cast<const generic::Bf16*>(a.source)[at]);
-      case SYNFIRE_DTYPE_U32:
-        return static_cast<float>(static_cast<const uint32_t*>(a.source)[at]);
-      default:
-        return static_cast<const float*>(a.source)[at];
-    }
-  }
+  if constexpr (sizeof(R) == sizeof(float))
+    if (dtype == SYNFIRE_DTYPE_U32) return static_cast<float>(static_cast<const uint32_t*>(a.source)[at]);
+  return generic::number_at<R>(generic::NumberTypesBeside<R>{}, dtype, a.source, at);
 }
 
 // Returns the loss, and gradient(c) in `gradients`.

@@ -51,34 +51,9 @@ void finish(const RateLaunch& launch, double squares, uint64_t total) {
   }
 }
 
-void put(float& to, float value) {
-  to = value;
-}
-void put(double& to, double value) {
-  to = value;
-}
-void put(generic::F16& to, float value) {
-  to = generic::encode<generic::F16>(value);
-}
-void put(generic::Bf16& to, float value) {
-  to = generic::encode<generic::Bf16>(value);
-}
-float get(float stored) {
-  return stored;
-}
-double get(double stored) {
-  return stored;
-}
-float get(generic::F16 stored) {
-  return generic::decode(stored);
-}
-float get(generic::Bf16 stored) {
-  return generic::decode(stored);
-}
-
 template <class To>
 void spread(const RateLaunch& launch) {
-  using R = decltype(get(To{}));
+  using R = generic::Arithmetic<To>;
   const core::Extents& e = launch.extents;
   const RateWork work(launch.work, e.n_neurons);
   const Rates rates = rates_of(launch, work.summary[0]);
@@ -87,9 +62,9 @@ void spread(const RateLaunch& launch) {
     const bool receives = counts(launch.counting, e, t, b);
     const R value = receives ? static_cast<R>(rates.gradient(launch.counts[n], work.summary[1])) : R(0);
     if (!launch.add_grad)
-      put(to, value);
+      to = generic::encode<To>(value);
     else if (receives)
-      put(to, get(to) + value);
+      to = generic::encode<To>(generic::decode(to) + value);
   });
 }
 
@@ -135,16 +110,8 @@ const void* rate_total_kernel() {
 
 const void* rate_spread_kernel(int32_t dtype) {
   return twin<RateLaunch>({2, dtype}, [=](const RateLaunch& launch) {
-    switch (dtype) {
-      case SYNFIRE_DTYPE_F64:
-        return spread<double>(launch);
-      case SYNFIRE_DTYPE_F16:
-        return spread<generic::F16>(launch);
-      case SYNFIRE_DTYPE_BF16:
-        return spread<generic::Bf16>(launch);
-      default:
-        return spread<float>(launch);
-    }
+    core::with_element_type(generic::NumberTypes{}, dtype,
+                            [&](auto type) { spread<typename decltype(type)::Type>(launch); });
   });
 }
 

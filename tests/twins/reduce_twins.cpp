@@ -47,16 +47,7 @@ Entry entry_at(const ReduceLaunch& launch, int32_t dtype, const Column& at, int6
   const int64_t dense = t * launch.pitch + b * e.n_neurons + n;
   const auto* const words = static_cast<const uint32_t*>(launch.source);
   const auto whole = [](uint32_t value) { return Entry{static_cast<double>(value), value}; };
-  const auto single = [](float value) { return Entry{static_cast<double>(value), operations::order_of(value)}; };
   switch (dtype) {
-    case SYNFIRE_DTYPE_F64: {
-      const double value = static_cast<const double*>(launch.source)[dense];
-      return {value, operations::order_of(value)};
-    }
-    case SYNFIRE_DTYPE_F16:
-      return single(generic::decode(static_cast<const generic::F16*>(launch.source)[dense]));
-    case SYNFIRE_DTYPE_BF16:
-      return single(generic::decode(static_cast<const generic::Bf16*>(launch.source)[dense]));
     case SYNFIRE_DTYPE_U32:
       return whole(words[dense]);
     case SYNFIRE_DTYPE_U8:
@@ -66,7 +57,10 @@ Entry entry_at(const ReduceLaunch& launch, int32_t dtype, const Column& at, int6
     case SYNFIRE_DTYPE_TIME_BITS:
       return whole(words[t / 32 * launch.pitch + b * e.n_neurons + n] >> (t % 32) & 1);
     default:
-      return single(static_cast<const float*>(launch.source)[dense]);
+      return core::with_element_type(generic::NumberTypes{}, dtype, [&](auto type) {
+        const auto value = generic::decode(static_cast<const typename decltype(type)::Type*>(launch.source)[dense]);
+        return Entry{static_cast<double>(value), operations::order_of(value)};
+      });
   }
 }
 
@@ -173,31 +167,6 @@ int64_t winner_of(const ReduceLaunch& launch, int32_t dtype, const Column& at) {
   return winner;
 }
 
-double load(float stored) {
-  return static_cast<double>(stored);
-}
-double load(double stored) {
-  return stored;
-}
-double load(generic::F16 stored) {
-  return static_cast<double>(generic::decode(stored));
-}
-double load(generic::Bf16 stored) {
-  return static_cast<double>(generic::decode(stored));
-}
-void put(float& to, float value) {
-  to = value;
-}
-void put(double& to, double value) {
-  to = value;
-}
-void put(generic::F16& to, float value) {
-  to = generic::encode<generic::F16>(value);
-}
-void put(generic::Bf16& to, float value) {
-  to = generic::encode<generic::Bf16>(value);
-}
-
 template <class To, class R>
 void spread_column(const SpreadLaunch& launch, const Column& at) {
   const Extents& e = launch.extents;
@@ -215,9 +184,9 @@ void spread_column(const SpreadLaunch& launch, const Column& at) {
     To& to = static_cast<To*>(launch.to)[t * launch.pitch + b * e.n_neurons + at.neuron];
     const bool receives = std::find(entries.begin(), entries.end(), r) != entries.end();
     if (!launch.add)
-      put(to, receives ? value : R(0));
+      to = generic::encode<To>(receives ? value : R(0));
     else if (receives)
-      put(to, static_cast<R>(load(to)) + value);
+      to = generic::encode<To>(generic::decode(to) + value);
   }
 }
 
@@ -251,16 +220,10 @@ const void* winners_kernel(int32_t dtype) {
 
 const void* spread_kernel(int32_t dtype) {
   return twin<SpreadLaunch>({dtype}, [=](const SpreadLaunch& launch) {
-    switch (dtype) {
-      case SYNFIRE_DTYPE_F64:
-        return spread<double, double>(launch);
-      case SYNFIRE_DTYPE_F16:
-        return spread<generic::F16, float>(launch);
-      case SYNFIRE_DTYPE_BF16:
-        return spread<generic::Bf16, float>(launch);
-      default:
-        return spread<float, float>(launch);
-    }
+    core::with_element_type(generic::NumberTypes{}, dtype, [&](auto type) {
+      using To = typename decltype(type)::Type;
+      spread<To, generic::Arithmetic<To>>(launch);
+    });
   });
 }
 

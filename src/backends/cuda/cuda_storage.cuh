@@ -41,6 +41,15 @@ __device__ __forceinline__ E encode(R value) {
     return {bf16_of_f32(value)};
 }
 
+// One element of an array of numbers of any of these types. In a kernel, what core::with_element_type() is on the host.
+template <class R, class First, class... Rest>
+__device__ __forceinline__ R number_at(core::ElementTypes<First, Rest...>, int32_t dtype, const void* data,
+                                       int64_t at) {
+  if constexpr (sizeof...(Rest) > 0)
+    if (dtype != core::dtype_of<First>) return number_at<R>(core::ElementTypes<Rest...>{}, dtype, data, at);
+  return static_cast<R>(decode(static_cast<const First*>(data)[at]));
+}
+
 // For kernels whose threads loop over any number of elements, threads_per_block in each block.
 __device__ __forceinline__ int64_t first_element() {
   return static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;

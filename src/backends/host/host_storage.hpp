@@ -4,6 +4,7 @@
 #ifndef SYNFIRE_BACKENDS_HOST_HOST_STORAGE_HPP
 #define SYNFIRE_BACKENDS_HOST_HOST_STORAGE_HPP
 
+#include <base/element_types.hpp>
 #include <base/extents.hpp>
 
 #include <synfire/synfire.h>
@@ -25,15 +26,52 @@ using core::Sequence;
 // ---- one number -----------------------------------------------------------------------------------------------------
 
 struct F16 {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_F16;
   uint16_t bits;
 };
 struct Bf16 {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_BF16;
   uint16_t bits;
 };
 struct U8 {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_U8;
   uint8_t bits;
 };
 
+// Types of numbers: those that are converted, those whose arithmetic is f32, all.
+using NarrowTypes = core::ElementTypes<F16, Bf16>;
+using WrittenTypes = core::ElementTypes<F16, Bf16, U8>;  // u8: spikes
+using F32NumberTypes = core::ElementTypes<F16, Bf16, float>;
+using NumberTypes = F32NumberTypes::with<double>;
+// Those beside arithmetic in R.
+template <class R>
+struct NumbersBeside {
+  using types = F32NumberTypes;
+};
+template <>
+struct NumbersBeside<double> {
+  using types = core::ElementTypes<double>;
+};
+template <class R>
+using NumberTypesBeside = typename NumbersBeside<R>::types;
+
+template <class E>
+struct ArithmeticOf {
+  using type = float;
+};
+template <>
+struct ArithmeticOf<double> {
+  using type = double;
+};
+template <class E>
+using Arithmetic = typename ArithmeticOf<E>::type;
+
+SYNFIRE_MODEL_FN float decode(float stored) {
+  return stored;
+}
+SYNFIRE_MODEL_FN double decode(double stored) {
+  return stored;
+}
 SYNFIRE_MODEL_FN float decode(F16 stored) {
   const u32 magnitude = stored.bits & 0x7FFFu, sign = static_cast<u32>(stored.bits & 0x8000u) << 16;
   // 2¹¹² moves the exponent from its place in f16 to that in f32, and normalises subnormals.
@@ -45,8 +83,16 @@ SYNFIRE_MODEL_FN float decode(Bf16 stored) {
 }
 
 template <class E>
-E encode(float value) = delete;
+E encode(Arithmetic<E> value) = delete;
 
+template <>
+SYNFIRE_MODEL_FN float encode<float>(float value) {
+  return value;
+}
+template <>
+SYNFIRE_MODEL_FN double encode<double>(double value) {
+  return value;
+}
 template <>
 SYNFIRE_MODEL_FN F16 encode<F16>(float value) {
   const u32 bits = bits_of(value), magnitude = bits & 0x7FFFFFFFu, sign = bits >> 31 << 15;
@@ -67,6 +113,14 @@ SYNFIRE_MODEL_FN Bf16 encode<Bf16>(float value) {
 template <>
 SYNFIRE_MODEL_FN U8 encode<U8>(float value) {
   return {static_cast<uint8_t>(static_cast<int>(value))};
+}
+
+// One element of an array of numbers of any of these types.
+template <class R, class Types>
+R number_at(Types types, int32_t dtype, const void* data, int64_t at) {
+  return core::with_element_type(types, dtype, [&](auto type) {
+    return static_cast<R>(decode(static_cast<const typename decltype(type)::Type*>(data)[at]));
+  });
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
@@ -145,12 +199,10 @@ const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count,
                   const Row<R>& absent = zeros<R>) {
   if (!sequence) return absent.values;
   if (holds(sequence, R())) return element<const R>(sequence, step, at);
-  if constexpr (sizeof(R) == 4) {
-    if (sequence.dtype == SYNFIRE_DTYPE_F16)
-      decode_row(scratch, element<const F16>(sequence, step, at), count);
-    else
-      decode_row(scratch, element<const Bf16>(sequence, step, at), count);
-  }
+  if constexpr (sizeof(R) == 4)
+    core::with_element_type(NarrowTypes{}, sequence.dtype, [&](auto type) {
+      decode_row(scratch, element<const typename decltype(type)::Type>(sequence, step, at), count);
+    });
   return scratch;
 }
 
@@ -159,14 +211,9 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
   if (!sequence) return;
   if (holds(sequence, R())) return copy_row(element<R>(sequence, step, at), row, count);
   if constexpr (sizeof(R) == 4) {
-    switch (sequence.dtype) {
-      case SYNFIRE_DTYPE_F16:
-        return encode_row(element<F16>(sequence, step, at), row, count);
-      case SYNFIRE_DTYPE_BF16:
-        return encode_row(element<Bf16>(sequence, step, at), row, count);
-      default:
-        return encode_row(element<U8>(sequence, step, at), row, count);
-    }
+    core::with_element_type(WrittenTypes{}, sequence.dtype, [&](auto type) {
+      encode_row(element<typename decltype(type)::Type>(sequence, step, at), row, count);
+    });
   } else {  // the only other type beside f64 is u8, for spikes
     auto* const bytes = element<uint8_t>(sequence, step, at);
     for (int i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(row[i] != R(0));

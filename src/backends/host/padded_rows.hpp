@@ -119,12 +119,10 @@ SYNFIRE_MODEL_FN const R* read_padded(const Sequence& sequence, int64_t step, in
     copy_padded(scratch, element<const R>(sequence, step, at), count);
     return scratch;
   }
-  if constexpr (sizeof(R) == 4) {
-    if (sequence.dtype == SYNFIRE_DTYPE_F16)
-      decode_padded<F16>(sequence, step, at, count, scratch);
-    else
-      decode_padded<Bf16>(sequence, step, at, count, scratch);
-  }
+  if constexpr (sizeof(R) == 4)
+    core::with_element_type(NarrowTypes{}, sequence.dtype, [&](auto type) {
+      decode_padded<typename decltype(type)::Type>(sequence, step, at, count, scratch);
+    });
   return scratch;
 }
 
@@ -135,14 +133,9 @@ SYNFIRE_MODEL_FN void write_exactly(const Sequence& sequence, int64_t step, int6
   if (whole_vectors<R>(count) == count) return write_row(sequence, step, at, count, row);
   if (holds(sequence, R())) return copy_exactly(element<R>(sequence, step, at), row, count);
   if constexpr (sizeof(R) == 4) {
-    switch (sequence.dtype) {
-      case SYNFIRE_DTYPE_F16:
-        return encode_exactly<F16>(sequence, step, at, count, row);
-      case SYNFIRE_DTYPE_BF16:
-        return encode_exactly<Bf16>(sequence, step, at, count, row);
-      default:
-        return encode_exactly<U8>(sequence, step, at, count, row);
-    }
+    core::with_element_type(WrittenTypes{}, sequence.dtype, [&](auto type) {
+      encode_exactly<typename decltype(type)::Type>(sequence, step, at, count, row);
+    });
   } else {
     write_row(sequence, step, at, count, row);
   }

@@ -9,7 +9,7 @@
 #include <operations/encode/encode_bernoulli.hpp>
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
 
-#include <algorithm>
+#include <span>
 
 namespace synfire::network {
 
@@ -37,10 +37,6 @@ int32_t kind_of_input(const Stage& stage) {
 }
 bool is_of_rates(const Stage& stage) {
   return kind_of_input(stage) == SYNFIRE_NETWORK_INPUT_RATES;
-}
-
-bool is_one_of(int32_t value, std::initializer_list<int32_t> allowed) {
-  return std::find(allowed.begin(), allowed.end(), value) != allowed.end();
 }
 
 RowShape row_of_input(const StageView& view) {
@@ -94,9 +90,9 @@ class InputParts final : public StageParts {
     const RowShape row = row_of_input(stage());
     Buffer& count = infers ? *n_replaced_ : *n_replaced_in_batches_;
     Buffer& destination = infers ? *finite_ : array;
-    recorder.append([&](bool on_host) {
+    recorder.append([&] {
       return operations::replace_nonfinite(
-          {!infers, row.n_steps, row.width, recorder.rules().batch, &array, &count, &destination}, on_host);
+          {!infers, row.n_steps, row.width, recorder.rules().batch, &array, &count, &destination});
     });
     return destination;
   }
@@ -132,30 +128,18 @@ class InputKind final : public StageKind {
   void check(const StageView& view) const override {
     const Stage& stage = view.stage();
     const int32_t kind = kind_of_input(stage), dtype = stage.whole("dtype");
-    const bool f64 = view.rules().dtype == SYNFIRE_DTYPE_F64;
-    bool fits = false;
-    switch (kind) {
-      case SYNFIRE_NETWORK_INPUT_SPIKES:
-        fits = dtype != SYNFIRE_DTYPE_U32 && dtype != SYNFIRE_DTYPE_U64;
-        break;
-      case SYNFIRE_NETWORK_INPUT_VALUES:
-        fits = f64 ? dtype == SYNFIRE_DTYPE_F64
-                   : is_one_of(dtype, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
-        break;
-      default:
-        fits = is_one_of(dtype, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
-    }
-    if (!fits)
+    const std::span<const int32_t> allowed = kind == SYNFIRE_NETWORK_INPUT_SPIKES ? std::span(spike_dtypes)
+                                             : kind == SYNFIRE_NETWORK_INPUT_VALUES
+                                                 ? number_dtypes_beside(view.rules().dtype)
+                                                 : std::span(f32_number_dtypes);
+    if (!is_among(allowed, dtype))
       fail_argument("SYN-NETWORK-DTYPE", "\"dtype\" of stage \"%s\" is %s; %s is needed", stage.name.c_str(),
                     name_of_dtype(dtype),
-                    kind == SYNFIRE_NETWORK_INPUT_SPIKES          ? "a format of spikes"
-                    : kind == SYNFIRE_NETWORK_INPUT_VALUES && f64 ? "f64"
-                                                                  : "f32, f16 or bf16");
-    if (stage.flag("replace_nonfinite") &&
-        !is_one_of(dtype, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}))
+                    kind == SYNFIRE_NETWORK_INPUT_SPIKES ? "a format of spikes" : names_of_dtypes(allowed).c_str());
+    if (stage.flag("replace_nonfinite") && !is_number(dtype))
       fail_argument("SYN-NETWORK-VALUE",
-                    "\"replace_nonfinite\" of stage \"%s\" is 1, and its \"dtype\" %s; f32, f64, f16 or bf16 is needed",
-                    stage.name.c_str(), name_of_dtype(dtype));
+                    "\"replace_nonfinite\" of stage \"%s\" is 1, and its \"dtype\" %s; %s is needed",
+                    stage.name.c_str(), name_of_dtype(dtype), names_of_dtypes(number_dtypes).c_str());
     if (stage.flag("per_step") && !is_of_rates(stage))
       fail_argument("SYN-NETWORK-VALUE", "\"per_step\" of stage \"%s\" is 1; only an input of rates has it",
                     stage.name.c_str());

@@ -547,7 +547,8 @@ class NeuronsKind final : public StageKind {
     if (stage.whole("tape") == SYNFIRE_TAPE_NONE)
       fail_argument("SYN-NETWORK-VALUE", "\"tape\" is 1 (SYNFIRE_TAPE_NONE), with which no training is possible");
     if (stage.whole("tape") == SYNFIRE_TAPE_STORE_NARROW && !spec.is_narrow())
-      fail_argument("SYN-NETWORK-VALUE", "\"tape\" is 3 (SYNFIRE_TAPE_STORE_NARROW), which only f16 and bf16 have");
+      fail_argument("SYN-NETWORK-VALUE",
+                    "\"tape\" is 3 (SYNFIRE_TAPE_STORE_NARROW), which only layers of 16 bits have");
     if (spec.arithmetic() != view.rules().dtype)
       fail_argument("SYN-NETWORK-DTYPE", "\"dtype\" is %s; the network computes in %s", name_of_dtype(spec.dtype),
                     name_of_dtype(view.rules().dtype));

@@ -40,21 +40,19 @@ class ReadoutParts final : public StageParts {
   void forward(StageRecorder& recorder) override {
     Buffer* const destination = recorder.written();
     if (!destination) return;  // nothing reads it in this graph
-    recorder.append([&](bool on_host) {
+    recorder.append([&] {
       return operations::reduce({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
-                                 recorder.read().array, destination, recorder.lengths(), recorder.n_active()},
-                                on_host);
+                                 recorder.read().array, destination, recorder.lengths(), recorder.n_active()});
     });
   }
   void backward(StageRecorder& recorder) override {
     if (!grad_readout_) return;  // that of what it reads is the readout's
     const StageRecorder::Gradient before = recorder.gradient();
-    recorder.append([&](bool on_host) {
-      return operations::reduce_backward(
-          {reduction(), operations::Axis::steps, recorder.extents(stage()->width()), recorder.output_gradient(),
-           reduction() == operations::Reduction::max ? recorder.read().array : nullptr, recorder.lengths(),
-           recorder.n_active(), before.array, before.add},
-          on_host);
+    recorder.append([&] {
+      return operations::reduce_backward({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
+                                          recorder.output_gradient(),
+                                          reduction() == operations::Reduction::max ? recorder.read().array : nullptr,
+                                          recorder.lengths(), recorder.n_active(), before.array, before.add});
     });
   }
 

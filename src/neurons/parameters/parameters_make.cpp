@@ -34,7 +34,7 @@ model::Descent checked_descent(const Layer& layer, const UpdateRequest& request,
   layer.parameters().gradient_row(request.parameter,
                                   std::string(place).append("name").c_str());  // refuses the surrogate's
   const Buffer& gradient = *request.gradient;
-  check_type(gradient, name.c_str(), {layer.spec().arithmetic()});
+  check_type(gradient, name.c_str(), layer.spec().arithmetic());
   const uint64_t held = gradient.view().bytes / layer.spec().element_bytes(),
                  length = layer.parameters().values(request.parameter.index).size();
   if (held != length)
@@ -44,7 +44,7 @@ model::Descent checked_descent(const Layer& layer, const UpdateRequest& request,
   const int64_t lengths[] = {static_cast<int64_t>(held)};
   check_shape(gradient, name.c_str(), lengths,
               std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
-  check_memory(gradient, name.c_str(), layer.context()->device().is_host());
+  check_memory(gradient, name.c_str());
 
   model::Descent descent = {};
   descent.reciprocal = reciprocal;

@@ -94,12 +94,13 @@ namespace {
 
 class Checker {
  public:
-  Checker(const LayerSpec& spec, bool host_device) : spec_(spec), host_device_(host_device) {}
+  explicit Checker(const LayerSpec& spec) : spec_(spec) {}
 
   // [T, B, N] in the layer's dtype or, beside 16-bit ones, in f32.
   View sequence(Buffer* buffer, const char* name) const {
     if (!buffer) return {};
-    if (buffer->dtype() != spec_.dtype && buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, true);
+    const int32_t allowed[] = {spec_.dtype, spec_.arithmetic()};
+    check_type(*buffer, name, {allowed, spec_.is_narrow() ? 2u : 1u});
     return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons},
                    spec_.shape_text(true, buffer->dtype()));
   }
@@ -107,7 +108,7 @@ class Checker {
   // [B, N] in the type of the arithmetic.
   View row(Buffer* buffer, const char* name) const {
     if (!buffer) return {};
-    if (buffer->dtype() != spec_.arithmetic()) fail_type(*buffer, name, false);
+    check_type(*buffer, name, spec_.arithmetic());
     return stepped(*buffer, name, {1, spec_.extents.batch, spec_.extents.n_neurons},
                    spec_.shape_text(false, spec_.arithmetic()));
   }
@@ -135,20 +136,7 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail_type(const Buffer& buffer, const char* name, bool sequence) const {
-    const bool either = sequence && spec_.is_narrow();
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s%s is needed", name, name_of_dtype(buffer.dtype()),
-                  spec_.shape_text(sequence, sequence ? spec_.dtype : spec_.arithmetic()).c_str(),
-                  either ? ", or the same in f32," : "");
-  }
-
-  using Lengths = std::initializer_list<int64_t>;
-  View stepped(const Buffer& buffer, const char* name, Lengths lengths, const std::string& shape) const {
-    return core::stepped(buffer, name, lengths, shape, host_device_);
-  }
-
   const LayerSpec& spec_;
-  bool host_device_;
 };
 
 struct NamedBuffer {
@@ -198,7 +186,7 @@ void check_tape_request(const Layer& layer, const ForwardRequest& request) {
   const LayerSpec& spec = layer.spec();
   if (request.tape == TapeMode::store_narrow && !spec.is_narrow())
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-TAPE-NARROW",
-         "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only f16 and bf16 layers have it",
+         "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only layers of 16 bits have it",
          name_of_dtype(spec.dtype));
   if (!request.in_place) return;
   if (request.tape != TapeMode::store && request.tape != TapeMode::store_narrow)
@@ -257,10 +245,9 @@ View shared_sequence(const LayerSpec& spec, int32_t number) {
 SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name) {
   constexpr uint64_t one = sizeof(int64_t);
   const Extents& e = layer.spec().extents;
-  const bool on_host = layer.context()->device().is_host();
-  SynapsePass pass = {{shape.synapse}, e.n_steps, e.batch, on_host};
-  pass.input = synapse_input(*shape.synapse, *shape.x, input_name, e.n_steps, e.batch, on_host);
-  pass.n_active = n_active_view(shape.n_active, on_host);
+  SynapsePass pass = {{shape.synapse}, e.n_steps, e.batch};
+  pass.input = synapse_input(*shape.synapse, *shape.x, input_name, e.n_steps, e.batch);
+  pass.n_active = n_active_view(shape.n_active);
   pass.layer_active = layer.own(const_cast<int64_t*>(layer.active()), one, SYNFIRE_DTYPE_U64);
   return pass;
 }
@@ -286,7 +273,7 @@ OperationList with_product(Layer& layer, const ForwardRequest& request, const Fo
 
 Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   const LayerSpec& spec = layer.spec();
-  const Checker check(spec, layer.context()->device().is_host());
+  const Checker check(spec);
   check_synapse_request(layer, request);
   check_tape_request(layer, request);
   Forward op = {};
@@ -367,7 +354,7 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
     rows.rows[rows.count++] = layer.parameters().gradient_row(request.gradients[i].parameter, name);
     const Buffer& gradient = *request.gradients[i].gradient;
     std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
-    check_type(gradient, name, {spec.arithmetic()});
+    check_type(gradient, name, spec.arithmetic());
     const uint64_t held = gradient.view().bytes / spec.element_bytes();
     if (held != 1 && held != n_neurons)
       fail_argument("SYN-GRADIENT-LENGTH",
@@ -376,7 +363,7 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
     const int64_t lengths[] = {static_cast<int64_t>(held)};
     check_shape(gradient, name, lengths,
                 std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
-    check_memory(gradient, name, layer.context()->device().is_host());
+    check_memory(gradient, name);
   }
   layer.prepare_gradients();
 
@@ -424,9 +411,7 @@ View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardReques
   if (!request.grad_x_seq) return is_read ? shared_sequence(spec, shared_grad_x) : View{};
   View view = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   if (!shape.synapse) return view;
-  if (view.dtype != spec.arithmetic())
-    fail_argument("SYN-BUFFER-TYPE", "desc.grad_x_seq holds %s; after a synapse, %s is needed",
-                  name_of_dtype(view.dtype), spec.shape_text(true, spec.arithmetic()).c_str());
+  check_type(*request.grad_x_seq, "desc.grad_x_seq", spec.arithmetic());  // which the synapse reads
   view.shared = shared_grad_x;
   return view;
 }
@@ -435,7 +420,7 @@ View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardReques
 
 OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& tape, const TapeShape& shape) {
   const LayerSpec& spec = layer.spec();
-  const Checker check(spec, layer.context()->device().is_host());
+  const Checker check(spec);
   check_synapse_request(request, shape);
   if (shape.in_place && !shape.synapse && !request.gradients.empty())
     fail_argument(
@@ -500,9 +485,8 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
     append(operations, shape.synapse->kind().gradients(*pass, op.grad_x, request.add_synapse_gradients));
   }
   if (of_input) {
-    const View grad_input =
-        synapse_input_gradient(*shape.synapse, *request.grad_synapse_input, "desc.grad_synapse_input", pass->n_steps,
-                               pass->batch, pass->on_host);
+    const View grad_input = synapse_input_gradient(*shape.synapse, *request.grad_synapse_input,
+                                                   "desc.grad_synapse_input", pass->n_steps, pass->batch);
     append(operations, shape.synapse->kind().input_gradient(*pass, op.grad_x, grad_input, request.add_input_gradient));
   }
   check_overlap(operations);

@@ -52,11 +52,11 @@ int find_variable(const Layer& layer, const char* name) {
 // [n_rows, N] at the beginning of a buffer.
 View values(const Layer& layer, RowRange rows, const Buffer& buffer) {
   const LayerSpec& spec = layer.spec();
-  check_type(buffer, "desc.buffer", {spec.arithmetic()});
+  check_type(buffer, "desc.buffer", spec.arithmetic());
   const int64_t lengths[] = {rows.n_rows, spec.extents.n_neurons};
   const std::string shape = std::string(name_of_dtype(spec.arithmetic())).append(" ").append(lengths_text(lengths));
   check_shape(buffer, "desc.buffer", lengths, shape);
-  check_memory(buffer, "desc.buffer", layer.context()->device().is_host());
+  check_memory(buffer, "desc.buffer");
   View array = buffer.view();
   const uint64_t needed = bytes_of(spec, rows.n_rows);
   if (array.bytes < needed)
@@ -143,8 +143,8 @@ View snapshot_part(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
 }
 
 void check_snapshot_buffer(const Layer& layer, RowRange rows, const Buffer& buffer) {
-  check_type(buffer, "desc.buffer", {SYNFIRE_DTYPE_U8});
-  check_memory(buffer, "desc.buffer", layer.context()->device().is_host());
+  check_type(buffer, "desc.buffer", SYNFIRE_DTYPE_U8);
+  check_memory(buffer, "desc.buffer");
   const uint64_t needed = snapshot_bytes(layer, rows);
   if (buffer.view().bytes < needed)
     fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu bytes; the snapshot takes %llu",
@@ -175,12 +175,10 @@ OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
                           layer.parameter_memory()};
   if (mask) {
     const auto batch = static_cast<uint64_t>(layer.spec().extents.batch);
-    if (mask->dtype() != SYNFIRE_DTYPE_U8)
-      fail_argument("SYN-BUFFER-TYPE", "desc.buffer holds %s; a mask is u8 [%llu]", name_of_dtype(mask->dtype()),
-                    static_cast<unsigned long long>(batch));
+    check_type(*mask, "desc.buffer", SYNFIRE_DTYPE_U8);
     const int64_t lengths[] = {layer.spec().extents.batch};
     check_shape(*mask, "desc.buffer", lengths, std::string("a mask u8 ").append(lengths_text(lengths)));
-    check_memory(*mask, "desc.buffer", layer.context()->device().is_host());
+    check_memory(*mask, "desc.buffer");
     operation.mask = mask->view();
     if (operation.mask.bytes < batch)
       fail_argument("SYN-BUFFER-SIZE", "desc.buffer holds %llu elements; a mask has one for each of %llu batch rows",

@@ -41,7 +41,7 @@ struct DropoutRequest {
   uint64_t offset;
 };
 // Both throw INVALID_ARGUMENT, UNSUPPORTED or OUT_OF_MEMORY. A graph's "probability", "seed" and "offset" may change.
-core::OperationList dropout(const DropoutRequest& request, bool on_host);
+core::OperationList dropout(const DropoutRequest& request);
 void record_dropout(core::Graph& graph, const DropoutRequest& request);
 
 }  // namespace synfire::operations

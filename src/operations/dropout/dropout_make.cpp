@@ -22,14 +22,14 @@ void check_range(const Extents& e) {
          static_cast<long long>(e.n_neurons), static_cast<long long>(e.batch));
 }
 
-View mask_view(const Buffer& buffer, const Extents& e, bool on_host) {
-  check_type(buffer, "desc.mask", {SYNFIRE_DTYPE_BITS});
-  return spike_view(buffer, "desc.mask", e, on_host);
+View mask_view(const Buffer& buffer, const Extents& e) {
+  check_type(buffer, "desc.mask", SYNFIRE_DTYPE_BITS);
+  return spike_view(buffer, "desc.mask", e);
 }
 
-View scale_view(const Buffer& buffer, bool on_host) {
-  check_type(buffer, "desc.scale", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
-  return stepped(buffer, "desc.scale", {1, 1}, std::string(name_of_dtype(buffer.dtype())).append(" [1]"), on_host);
+View scale_view(const Buffer& buffer) {
+  check_type(buffer, "desc.scale", arithmetic_dtypes);
+  return stepped(buffer, "desc.scale", {1, 1}, std::string(name_of_dtype(buffer.dtype())).append(" [1]"));
 }
 
 }  // namespace
@@ -41,21 +41,21 @@ OperationLabel label(const Dropout& op) {
   return {nullptr, text};
 }
 
-OperationList dropout(const DropoutRequest& request, bool on_host) {
+OperationList dropout(const DropoutRequest& request) {
   const Extents e = checked_extents({1, request.batch, request.n_neurons});
   check_range(e);
   if (!(request.probability >= 0 && request.probability < 1))
     fail_argument("SYN-DROPOUT-PROBABILITY", "desc.probability is %g; a number from 0 to less than 1 is needed",
                   request.probability);
-  OperationList operations = {Dropout{e, mask_view(*request.mask, e, on_host), scale_view(*request.scale, on_host),
-                                      request.probability, request.seed, request.offset}};
+  OperationList operations = {Dropout{e, mask_view(*request.mask, e), scale_view(*request.scale), request.probability,
+                                      request.seed, request.offset}};
   check_overlap(operations);
   return operations;
 }
 
 void record_dropout(Graph& graph, const DropoutRequest& request) {
   graph.record([&](Recorder& recorder) {
-    const OperationList operations = dropout(request, recorder.on_host());
+    const OperationList operations = dropout(request);
     Dropout op = *operations.front().as<Dropout>();
     op.probability_value = recorder.probability("probability", request.probability);
     op.seed_value = recorder.whole("seed", request.seed);

@@ -53,58 +53,16 @@ namespace {
 // Below this many elements the calling thread works alone.
 constexpr int64_t elementwise_parallel_threshold = 1 << 18;
 
-double load(double stored) {
-  return stored;
-}
-float load(float stored) {
-  return stored;
-}
-float load(formats::F16 stored) {
-  return formats::decode(stored);
-}
-float load(formats::Bf16 stored) {
-  return formats::decode(stored);
-}
-
-void store(double& to, double value) {
-  to = value;
-}
-void store(float& to, float value) {
-  to = value;
-}
-void store(formats::F16& to, float value) {
-  to = formats::encode<formats::F16>(value);
-}
-void store(formats::Bf16& to, float value) {
-  to = formats::encode<formats::Bf16>(value);
-}
-
 template <class From, class To>
 void scale_add_range(const ScaleAdd& op, int64_t first, int64_t end) {
-  using R = decltype(load(To{}));
+  using R = formats::Arithmetic<To>;
   const auto* const source = static_cast<const From*>(op.source.data);
   auto* const destination = static_cast<To*>(op.destination.data);
   const R scale = static_cast<R>(op.scale_value ? *op.scale_value : op.scale);
   const R keep = static_cast<R>(op.keep_value ? *op.keep_value : op.keep);
   for (int64_t i = first; i < end; ++i) {
-    const R kept = keep == R(0) ? R(0) : keep * load(destination[i]);
-    store(destination[i], model::fma(scale, load(source[i]), kept));
-  }
-}
-
-template <class From>
-void scale_add_from(const ScaleAdd& op, int64_t first, int64_t end) {
-  if constexpr (sizeof(From) == 8) {
-    scale_add_range<double, double>(op, first, end);
-  } else {
-    switch (op.destination.dtype) {
-      case SYNFIRE_DTYPE_F16:
-        return scale_add_range<From, formats::F16>(op, first, end);
-      case SYNFIRE_DTYPE_BF16:
-        return scale_add_range<From, formats::Bf16>(op, first, end);
-      default:
-        return scale_add_range<From, float>(op, first, end);
-    }
+    const R kept = keep == R(0) ? R(0) : keep * formats::decode(destination[i]);
+    destination[i] = formats::encode<To>(model::fma(scale, formats::decode(source[i]), kept));
   }
 }
 
@@ -120,16 +78,11 @@ bool wants_threads(const ScaleAdd& op) {
 
 void run(const ScaleAdd& op, host::Launcher& launcher) {
   launcher.for_each_range(element_count(op), wants_threads(op), [&](int64_t first, int64_t end) {
-    switch (op.source.dtype) {
-      case SYNFIRE_DTYPE_F64:
-        return scale_add_from<double>(op, first, end);
-      case SYNFIRE_DTYPE_F16:
-        return scale_add_from<formats::F16>(op, first, end);
-      case SYNFIRE_DTYPE_BF16:
-        return scale_add_from<formats::Bf16>(op, first, end);
-      default:
-        return scale_add_from<float>(op, first, end);
-    }
+    with_element_type(formats::NumberTypes{}, op.source.dtype, [&](auto source) {
+      using From = typename decltype(source)::Type;
+      with_element_type(formats::NumberTypesBeside<formats::Arithmetic<From>>{}, op.destination.dtype,
+                        [&](auto to) { scale_add_range<From, typename decltype(to)::Type>(op, first, end); });
+    });
   });
 }
 

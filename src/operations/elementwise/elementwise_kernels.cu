@@ -45,18 +45,6 @@ __global__ void __launch_bounds__(threads_per_block) scale_add(const __grid_cons
   }
 }
 
-template <class From>
-const void* scale_add_from(int32_t destination) {
-  switch (destination) {
-    case SYNFIRE_DTYPE_F16:
-      return address(scale_add<From, F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(scale_add<From, Bf16>);
-    default:
-      return address(scale_add<From, float>);
-  }
-}
-
 }  // namespace
 
 const void* copy_kernel(int unit_bytes) {
@@ -78,16 +66,11 @@ const void* fill_value_kernel() {
   return address(fill_value<E>);
 }
 const void* scale_add_kernel(int32_t source, int32_t destination) {
-  switch (source) {
-    case SYNFIRE_DTYPE_F64:
-      return address(scale_add<double, double>);
-    case SYNFIRE_DTYPE_F16:
-      return scale_add_from<F16>(destination);
-    case SYNFIRE_DTYPE_BF16:
-      return scale_add_from<Bf16>(destination);
-    default:
-      return scale_add_from<float>(destination);
-  }
+  return core::with_element_type(NumberTypes{}, source, [=](auto from) {
+    using From = typename decltype(from)::Type;
+    return core::with_element_type(NumberTypesBeside<Arithmetic<From>>{}, destination,
+                                   [](auto to) { return address(scale_add<From, typename decltype(to)::Type>); });
+  });
 }
 template const void* fill_kernel<uint8_t>();
 template const void* fill_kernel<uint16_t>();

@@ -44,7 +44,7 @@ template <class E>
 const void* fill_kernel();
 template <class E>
 const void* fill_value_kernel();
-// Dtypes f32, f16, bf16 in any combination, or f64 with f64.
+// Types of numbers whose arithmetic is f32 in any combination, or f64 with f64.
 const void* scale_add_kernel(int32_t source, int32_t destination);
 
 }  // namespace synfire::cuda

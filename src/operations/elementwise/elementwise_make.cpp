@@ -28,8 +28,9 @@ OperationLabel label(const Copy& op) {
                        .append(" bytes")};
 }
 
-OperationList copy(const CopyRequest& request, bool on_host) {
+OperationList copy(const CopyRequest& request) {
   View from = request.source->view(), to = request.destination->view();
+  const bool on_host = request.source->on_host();
   for (const auto& [name, view] : {std::pair{"desc.source", &from}, std::pair{"desc.destination", &to}})
     if (!on_host && view->memory == SYNFIRE_MEMORY_HOST)
       fail_argument("SYN-BUFFER-KIND",
@@ -71,7 +72,7 @@ OperationLabel label(const Fill& op) {
 void record_fill(Graph& graph, const Buffer& buffer, double value) {
   graph.record([&](Recorder& recorder) {
     fill_bits(buffer.dtype(), value);
-    check_memory(buffer, "desc.buffer", recorder.on_host());
+    check_memory(buffer, "desc.buffer");
     return OperationList{
         Fill{buffer.view(), value, recorder.value("value", GraphValues::Kind::fill, buffer.dtype(), value)}};
   });
@@ -108,7 +109,7 @@ OperationLabel label(const ScaleAdd& op) {
 namespace {
 
 void check_number(const Buffer& buffer, const char* name) {
-  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
+  check_type(buffer, name, number_dtypes);
 }
 
 uint64_t elements_of(const Buffer& buffer) {
@@ -117,7 +118,7 @@ uint64_t elements_of(const Buffer& buffer) {
 
 }  // namespace
 
-OperationList scale_add(const ScaleAddRequest& request, bool on_host) {
+OperationList scale_add(const ScaleAddRequest& request) {
   const Buffer &source = *request.source, &destination = *request.destination;
   check_number(source, "desc.source");
   check_number(destination, "desc.destination");
@@ -137,8 +138,8 @@ OperationList scale_add(const ScaleAddRequest& request, bool on_host) {
                   lengths_text(source.shape().all()).c_str(), lengths_text(destination.shape().all()).c_str());
   check_scalar(request.scale, "desc.scale");
   check_scalar(request.keep, "desc.keep");
-  check_memory(source, "desc.source", on_host);
-  check_memory(destination, "desc.destination", on_host);
+  check_memory(source, "desc.source");
+  check_memory(destination, "desc.destination");
   OperationList operations = {ScaleAdd{source.view(), destination.view(), request.scale, request.keep}};
   check_overlap(operations);
   return operations;
@@ -146,7 +147,7 @@ OperationList scale_add(const ScaleAddRequest& request, bool on_host) {
 
 void record_scale_add(Graph& graph, const ScaleAddRequest& request) {
   graph.record([&](Recorder& recorder) {
-    scale_add(request, recorder.on_host());  // refuses invalid numbers
+    scale_add(request);  // refuses invalid numbers
     return OperationList{ScaleAdd{request.source->view(), request.destination->view(), request.scale, request.keep,
                                   recorder.number("scale", request.scale), recorder.number("keep", request.keep)}};
   });

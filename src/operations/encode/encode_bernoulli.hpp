@@ -43,7 +43,7 @@ struct EncodeBernoulliRequest {
   uint64_t offset;
 };
 // Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "seed" and "offset" may change between replays.
-core::OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host);
+core::OperationList encode_bernoulli(const EncodeBernoulliRequest& request);
 void record_encode_bernoulli(core::Graph& graph, const EncodeBernoulliRequest& request);
 
 }  // namespace synfire::operations

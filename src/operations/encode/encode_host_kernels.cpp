@@ -30,26 +30,15 @@ template <class E>
 void read_rates(const EncodeBlock& block, int t, Thresholds& at) {
   const E* const row = static_cast<const E*>(block.rates) + t * block.pitch;
   for (int i = 0; i < block.neurons; ++i) {
-    float rate;
-    if constexpr (sizeof(E) == sizeof(float))
-      rate = row[i];
-    else
-      rate = decode(row[i]);
-    const Threshold found = threshold(rate);
+    const Threshold found = threshold(decode(row[i]));
     at.below[i] = found.below;
     at.always[i] = found.always ? 1 : 0;
   }
 }
 
 void read_any(const EncodeBlock& block, int t, Thresholds& at) {
-  switch (block.dtype) {
-    case SYNFIRE_DTYPE_F16:
-      return read_rates<F16>(block, t, at);
-    case SYNFIRE_DTYPE_BF16:
-      return read_rates<Bf16>(block, t, at);
-    default:
-      return read_rates<float>(block, t, at);
-  }
+  core::with_element_type(F32NumberTypes{}, block.dtype,
+                          [&](auto type) { read_rates<typename decltype(type)::Type>(block, t, at); });
 }
 
 void bernoulli(const EncodeBlock& block, uint32_t* words) {

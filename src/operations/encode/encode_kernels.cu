@@ -95,14 +95,8 @@ const void* encoder_of(operations::SpikeStorage spikes) {
 }  // namespace
 
 const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage) {
-  switch (rates) {
-    case SYNFIRE_DTYPE_F16:
-      return encoder_of<F16>(storage);
-    case SYNFIRE_DTYPE_BF16:
-      return encoder_of<Bf16>(storage);
-    default:
-      return encoder_of<float>(storage);
-  }
+  return core::with_element_type(F32NumberTypes{}, rates,
+                                 [=](auto type) { return encoder_of<typename decltype(type)::Type>(storage); });
 }
 
 }  // namespace synfire::cuda

@@ -18,7 +18,7 @@ struct EncodeBernoulliLaunch {
   uint64_t* offset_state;
 };
 
-// Rates of f32, f16 or bf16.
+// Rates of any type of numbers whose arithmetic is f32.
 const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage storage);
 
 }  // namespace synfire::cuda

@@ -22,10 +22,10 @@ void check_counted(const Extents& e) {
          static_cast<long long>(e.n_neurons), static_cast<long long>(e.batch));
 }
 
-View rates_of(const EncodeBernoulliRequest& request, const Extents& e, bool on_host) {
+View rates_of(const EncodeBernoulliRequest& request, const Extents& e) {
   const Buffer& rates = *request.rates;
   const int32_t dtype = rates.dtype();
-  check_type(rates, "desc.rates", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
+  check_type(rates, "desc.rates", f32_number_dtypes);
   char text[128];
   if (request.rates_per_step)
     std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(dtype), static_cast<long long>(e.n_steps),
@@ -33,7 +33,7 @@ View rates_of(const EncodeBernoulliRequest& request, const Extents& e, bool on_h
   else
     std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(dtype), static_cast<long long>(e.batch),
                   static_cast<long long>(e.n_neurons));
-  return stepped(rates, "desc.rates", {request.rates_per_step ? e.n_steps : 1, e.batch, e.n_neurons}, text, on_host);
+  return stepped(rates, "desc.rates", {request.rates_per_step ? e.n_steps : 1, e.batch, e.n_neurons}, text);
 }
 
 }  // namespace
@@ -42,13 +42,13 @@ OperationLabel label(const EncodeBernoulli& op) {
   return {nullptr, shape_text(op.extents)};
 }
 
-OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host) {
+OperationList encode_bernoulli(const EncodeBernoulliRequest& request) {
   const Extents e = checked_extents(request.extents);
   check_counted(e);
   EncodeBernoulli op = {e,
                         request.rates_per_step,
-                        rates_of(request, e, on_host),
-                        spike_view(*request.spikes, "desc.spikes", e, on_host),
+                        rates_of(request, e),
+                        spike_view(*request.spikes, "desc.spikes", e),
                         request.seed,
                         request.offset};
   OperationList operations = {op};
@@ -58,7 +58,7 @@ OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_ho
 
 void record_encode_bernoulli(Graph& graph, const EncodeBernoulliRequest& request) {
   graph.record([&](Recorder& recorder) {
-    const OperationList operations = encode_bernoulli(request, recorder.on_host());
+    const OperationList operations = encode_bernoulli(request);
     EncodeBernoulli op = *operations.front().as<EncodeBernoulli>();
     op.seed_value = recorder.whole("seed", request.seed);
     op.offset_value = recorder.counted("offset", request.offset);

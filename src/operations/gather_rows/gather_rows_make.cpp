@@ -27,9 +27,9 @@ void check_size(int64_t rows, const char* name, int64_t n_steps, int64_t n_eleme
          static_cast<long long>(rows), static_cast<long long>(n_steps), static_cast<long long>(n_elements));
 }
 
-View u32_array(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
-  check_type(buffer, name, {SYNFIRE_DTYPE_U32});
-  return array_view(buffer, name, {1, count}, on_host);
+View u32_array(const Buffer& buffer, const char* name, int64_t count) {
+  check_type(buffer, name, SYNFIRE_DTYPE_U32);
+  return array_view(buffer, name, {1, count});
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ OperationLabel label(const GatherRows& op) {
   return {nullptr, text};
 }
 
-OperationList gather_rows(const GatherRowsRequest& request, bool on_host) {
+OperationList gather_rows(const GatherRowsRequest& request) {
   check_lengths(request);
   const int64_t batch = request.batch == 0 ? 1 : request.batch;
   int64_t n_steps = request.n_steps == 0 ? 1 : request.n_steps, n_elements = request.n_elements;
@@ -56,11 +56,11 @@ OperationList gather_rows(const GatherRowsRequest& request, bool on_host) {
   if (dtype == SYNFIRE_DTYPE_BITS) n_elements = (n_elements + 31) / 32;
   if (dtype == SYNFIRE_DTYPE_TIME_BITS) n_steps = (n_steps + 31) / 32;
   OperationList operations = {
-      GatherRows{array_view(*request.source, "desc.source", {request.n_rows, n_steps, n_elements}, on_host),
-                 u32_array(*request.indices, "desc.indices", batch, on_host),
-                 request.n_active ? u32_array(*request.n_active, "desc.n_active", 1, on_host) : View{},
-                 array_view(*request.destination, "desc.destination", {n_steps, batch, n_elements}, on_host),
-                 request.lengths ? u32_array(*request.lengths, "desc.lengths", batch, on_host) : View{}}};
+      GatherRows{array_view(*request.source, "desc.source", {request.n_rows, n_steps, n_elements}),
+                 u32_array(*request.indices, "desc.indices", batch),
+                 request.n_active ? u32_array(*request.n_active, "desc.n_active", 1) : View{},
+                 array_view(*request.destination, "desc.destination", {n_steps, batch, n_elements}),
+                 request.lengths ? u32_array(*request.lengths, "desc.lengths", batch) : View{}}};
   check_overlap(operations);
   return operations;
 }

@@ -66,7 +66,7 @@ struct LossRequest {
   double gradient_scale;  // 0 means 1
 };
 // Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "gradient_scale" and "label_smoothing" may change.
-core::OperationList loss(const LossRequest& request, bool on_host);
+core::OperationList loss(const LossRequest& request);
 void record_loss(core::Graph& graph, const LossRequest& request);
 
 }  // namespace synfire::operations

@@ -62,13 +62,11 @@ class ChunkSums {
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-float convert(uint32_t stored) {
+float number(uint32_t stored) {
   return static_cast<float>(stored);
 }
-float convert(F16 stored) {
-  return decode(stored);
-}
-float convert(Bf16 stored) {
+template <class E>
+float number(E stored) {
   return decode(stored);
 }
 
@@ -93,7 +91,7 @@ class Predictions {
       const uint32_t begin = first / block * block;
       if (begin != held_) {
         const uint32_t n = n_classes_ - begin < block ? n_classes_ - begin : block;
-        for (uint32_t i = 0; i < n; ++i) values_[i] = convert(row_[begin + i]);
+        for (uint32_t i = 0; i < n; ++i) values_[i] = number(row_[begin + i]);
         held_ = begin;
       }
       return values_ + (first - begin);
@@ -268,18 +266,10 @@ uint64_t samples_of(const LossArguments& a, const LossRange& range) {
 }
 
 uint64_t samples(const LossArguments& a, const LossRange& range) {
-  switch (range.dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return samples_of<double, double>(a, range);
-    case SYNFIRE_DTYPE_F16:
-      return samples_of<F16, float>(a, range);
-    case SYNFIRE_DTYPE_BF16:
-      return samples_of<Bf16, float>(a, range);
-    case SYNFIRE_DTYPE_U32:
-      return samples_of<uint32_t, float>(a, range);
-    default:
-      return samples_of<float, float>(a, range);
-  }
+  return core::with_element_type(NumberTypes::with<uint32_t>{}, range.dtype, [&](auto type) {
+    using E = typename decltype(type)::Type;
+    return samples_of<E, Arithmetic<E>>(a, range);
+  });
 }
 
 }  // namespace

@@ -85,38 +85,20 @@ __global__ void __launch_bounds__(loss_block_threads) block(const __grid_constan
   whole_loss<E>(launch);
 }
 
+using SourceTypes = NumberTypes::with<uint32_t>;
+
 }  // namespace
 
 const void* loss_divisor_kernel() {
   return address(divisor);
 }
 const void* loss_samples_kernel(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return address(samples<double>);
-    case SYNFIRE_DTYPE_F16:
-      return address(samples<F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(samples<Bf16>);
-    case SYNFIRE_DTYPE_U32:
-      return address(samples<uint32_t>);
-    default:
-      return address(samples<float>);
-  }
+  return core::with_element_type(SourceTypes{}, dtype,
+                                 [](auto type) { return address(samples<typename decltype(type)::Type>); });
 }
 const void* loss_block_kernel(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return address(block<double>);
-    case SYNFIRE_DTYPE_F16:
-      return address(block<F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(block<Bf16>);
-    case SYNFIRE_DTYPE_U32:
-      return address(block<uint32_t>);
-    default:
-      return address(block<float>);
-  }
+  return core::with_element_type(SourceTypes{}, dtype,
+                                 [](auto type) { return address(block<typename decltype(type)::Type>); });
 }
 
 }  // namespace synfire::cuda

@@ -90,40 +90,35 @@ void check_numbers(const LossRequest& request) {
 
 class Views {
  public:
-  Views(const Extents& extents, bool on_host) : e_(extents), on_host_(on_host) {}
+  explicit Views(const Extents& extents) : e_(extents) {}
 
   View source(const Buffer& buffer) const {
-    check_type(buffer, "desc.source",
-               {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16, SYNFIRE_DTYPE_U32});
-    return view(buffer, "desc.source", {e_.n_steps, e_.batch, e_.n_neurons});
+    static constexpr auto allowed = and_dtype(number_dtypes, SYNFIRE_DTYPE_U32);
+    check_type(buffer, "desc.source", allowed);
+    return array_view(buffer, "desc.source", {e_.n_steps, e_.batch, e_.n_neurons});
   }
   View optional(const Buffer* buffer, const char* name, int32_t dtype, std::initializer_list<int64_t> lengths) const {
     if (!buffer) return {};
-    check_type(*buffer, name, {dtype});
-    return view(*buffer, name, lengths);
+    check_type(*buffer, name, dtype);
+    return array_view(*buffer, name, lengths);
   }
   View loss(const Buffer* buffer) const {
     if (!buffer) return {};
-    check_type(*buffer, "desc.loss", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
-    return view(*buffer, "desc.loss", {1});
+    check_type(*buffer, "desc.loss", arithmetic_dtypes);
+    return array_view(*buffer, "desc.loss", {1});
   }
 
  private:
-  View view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths) const {
-    return array_view(buffer, name, lengths, on_host_);
-  }
-
   const Extents& e_;
-  const bool on_host_;
 };
 
 }  // namespace
 
-OperationList loss(const LossRequest& request, bool on_host) {
+OperationList loss(const LossRequest& request) {
   const Extents e = checked(request.extents);
   check_buffers(request);
   check_numbers(request);
-  const Views views(e, on_host);
+  const Views views(e);
   Loss op = {};
   op.extents = e;
   op.rules = request.rules;
@@ -156,7 +151,7 @@ OperationList loss(const LossRequest& request, bool on_host) {
 
 void record_loss(Graph& graph, const LossRequest& request) {
   graph.record([&](Recorder& recorder) {
-    const OperationList operations = loss(request, recorder.on_host());
+    const OperationList operations = loss(request);
     Loss op = *operations.front().as<Loss>();
     op.gradient_scale_value = recorder.number("gradient_scale", op.gradient_scale);
     if (op.rules.kind == LossKind::cross_entropy)

@@ -126,7 +126,7 @@ void record_native(Graph& graph, const NativeRequest& request) {
     const auto views_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<View>& views) {
       for (size_t i = 0; i < buffers.size(); ++i) {
         const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");
-        check_memory(*buffers[i], name.c_str(), recorder.on_host());
+        check_memory(*buffers[i], name.c_str());
         views.push_back(buffers[i]->view());
       }
     };

@@ -56,7 +56,7 @@ struct RateLossRequest {
   double strength;
 };
 // Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "target" and "strength" may change between replays.
-core::OperationList rate_loss(const RateLossRequest& request, bool on_host);
+core::OperationList rate_loss(const RateLossRequest& request);
 void record_rate_loss(core::Graph& graph, const RateLossRequest& request);
 
 }  // namespace synfire::operations

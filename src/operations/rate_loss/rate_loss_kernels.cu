@@ -182,16 +182,8 @@ const void* rate_total_kernel() {
   return address(total);
 }
 const void* rate_spread_kernel(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return address(spread<double>);
-    case SYNFIRE_DTYPE_F16:
-      return address(spread<F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(spread<Bf16>);
-    default:
-      return address(spread<float>);
-  }
+  return core::with_element_type(NumberTypes{}, dtype,
+                                 [](auto type) { return address(spread<typename decltype(type)::Type>); });
 }
 
 }  // namespace synfire::cuda

@@ -13,10 +13,10 @@ using namespace synfire::core;
 
 namespace {
 
-View loss_view(const Buffer* buffer, bool on_host) {
+View loss_view(const Buffer* buffer) {
   if (!buffer) return {};
-  check_type(*buffer, "desc.loss", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
-  return stepped(*buffer, "desc.loss", {1, 1}, std::string(name_of_dtype(buffer->dtype())).append(" [1]"), on_host);
+  check_type(*buffer, "desc.loss", arithmetic_dtypes);
+  return stepped(*buffer, "desc.loss", {1, 1}, std::string(name_of_dtype(buffer->dtype())).append(" [1]"));
 }
 
 View scratch(int64_t bytes) {
@@ -32,18 +32,17 @@ OperationLabel label(const RateLoss& op) {
   return {nullptr, std::string(op.whole_layer ? "layer " : "neurons ").append(shape_text(op.extents))};
 }
 
-OperationList rate_loss(const RateLossRequest& request, bool on_host) {
+OperationList rate_loss(const RateLossRequest& request) {
   const Extents e = checked_extents(request.extents);
   check_scalar(request.target, "desc.target");
   check_scalar(request.strength, "desc.strength");
   if (!request.loss && !request.grad)
     fail_argument("SYN-RATE-OUTPUT", "desc.loss and desc.grad_spike_seq are null; at least one of them is needed");
   OperationList operations = {
-      RateLoss{e, request.whole_layer, spike_view(*request.spikes, "desc.spikes", e, on_host),
-               lengths_view(request.lengths, e, on_host), n_active_view(request.n_active, on_host),
-               loss_view(request.loss, on_host),
-               request.grad ? gradient_view(*request.grad, "desc.grad_spike_seq", e, on_host) : View{},
-               request.add_loss, request.add_grad, request.target, request.strength,
+      RateLoss{e, request.whole_layer, spike_view(*request.spikes, "desc.spikes", e), lengths_view(request.lengths, e),
+               n_active_view(request.n_active), loss_view(request.loss),
+               request.grad ? gradient_view(*request.grad, "desc.grad_spike_seq", e) : View{}, request.add_loss,
+               request.add_grad, request.target, request.strength,
                scratch(e.n_neurons * static_cast<int64_t>(sizeof(uint64_t))), scratch(RateWork::bytes(e.n_neurons))}};
   check_overlap(operations);
   return operations;
@@ -51,7 +50,7 @@ OperationList rate_loss(const RateLossRequest& request, bool on_host) {
 
 void record_rate_loss(Graph& graph, const RateLossRequest& request) {
   graph.record([&](Recorder& recorder) {
-    const OperationList operations = rate_loss(request, recorder.on_host());
+    const OperationList operations = rate_loss(request);
     RateLoss op = *operations.front().as<RateLoss>();
     op.target_value = recorder.number("target", request.target);
     op.strength_value = recorder.number("strength", request.strength);

@@ -31,7 +31,7 @@ ReduceLaunch launch_of(Reduction reduction, Axis axis, const Extents& e, const V
           static_cast<int32_t>(reduction),
           axis == Axis::steps,
           false,
-          source.dtype == SYNFIRE_DTYPE_U32 || source.dtype == SYNFIRE_DTYPE_U8 || is_packed(source.dtype),
+          !is_number(source.dtype),
           source.data,
           source.pitch,
           nullptr,

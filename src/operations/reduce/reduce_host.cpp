@@ -24,7 +24,7 @@ int64_t element_count(const Extents& e) {
   return e.n_steps * e.row();
 }
 bool has_whole_numbers(const View& view) {
-  return view.dtype == SYNFIRE_DTYPE_U32 || view.dtype == SYNFIRE_DTYPE_U8 || is_packed(view.dtype);
+  return !is_number(view.dtype);
 }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ constexpr int width = reduce_columns;
 // Reads a type as numbers of type V.
 template <class E, class V>
 struct Dense {
+  static constexpr int32_t dtype = core::dtype_of<E>;
   using Value = V;
   static void read(const ReduceColumns& in, int64_t r, V* __restrict row) {
     const E* const from = static_cast<const E*>(in.data) + r * in.stride;
@@ -32,6 +33,7 @@ struct Dense {
   }
 };
 struct Bits {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_BITS;
   using Value = u32;
   static void read(const ReduceColumns& in, int64_t r, u32* __restrict row) {
     const uint32_t word = static_cast<const uint32_t*>(in.data)[r * in.stride];
@@ -39,6 +41,7 @@ struct Bits {
   }
 };
 struct TimeBits {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_TIME_BITS;
   using Value = u32;
   static void read(const ReduceColumns& in, int64_t r, u32* __restrict row) {
     const uint32_t* const from = static_cast<const uint32_t*>(in.data) + (in.steps ? r / 32 : r) * in.stride;
@@ -46,6 +49,12 @@ struct TimeBits {
     for (int i = 0; i < in.columns; ++i) row[i] = from[i] >> bit & 1u;
   }
 };
+
+template <class E>
+using Number = Dense<E, Arithmetic<E>>;
+using Numbers = NumberTypes::each<Number>;
+using Integers = core::ElementTypes<Dense<uint8_t, u32>, Bits, TimeBits, Dense<uint32_t, u32>>;
+using Entries = Numbers::with<Dense<uint8_t, u32>, Dense<uint32_t, u32>, Bits, TimeBits>;
 
 bool counts(const ReduceColumns& in, int64_t r) {
   return !in.lengths || in.lengths[r] > in.step;
@@ -104,16 +113,8 @@ void sum_all(const ReduceColumns& in, double* sums, Lanes of_chunk) {
 
 void sum_numbers(const ReduceColumns& in, double* sums, double* memory) {
   const auto lanes = reinterpret_cast<Lanes>(memory);
-  switch (in.dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return sum_all<Dense<double, double>>(in, sums, lanes);
-    case SYNFIRE_DTYPE_F16:
-      return sum_all<Dense<F16, float>>(in, sums, lanes);
-    case SYNFIRE_DTYPE_BF16:
-      return sum_all<Dense<Bf16, float>>(in, sums, lanes);
-    default:
-      return sum_all<Dense<float, float>>(in, sums, lanes);
-  }
+  core::with_element_type(Numbers{}, in.dtype,
+                          [&](auto read) { sum_all<typename decltype(read)::Type>(in, sums, lanes); });
 }
 
 // ---- sums of integers -----------------------------------------------------------------------------------------------
@@ -130,16 +131,8 @@ void sum_entries(const ReduceColumns& in, uint64_t* __restrict sums) {
 }
 
 void sum_whole(const ReduceColumns& in, uint64_t* sums) {
-  switch (in.dtype) {
-    case SYNFIRE_DTYPE_U8:
-      return sum_entries<Dense<uint8_t, u32>>(in, sums);
-    case SYNFIRE_DTYPE_BITS:
-      return sum_entries<Bits>(in, sums);
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return sum_entries<TimeBits>(in, sums);
-    default:
-      return sum_entries<Dense<uint32_t, u32>>(in, sums);
-  }
+  core::with_element_type(Integers{}, in.dtype,
+                          [&](auto read) { sum_entries<typename decltype(read)::Type>(in, sums); });
 }
 
 // ---- maxima ---------------------------------------------------------------------------------------------------------
@@ -192,24 +185,8 @@ void largest_of(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
 }
 
 void largest(const ReduceColumns& in, uint64_t* orders, int64_t* indices) {
-  switch (in.dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return largest_of<Dense<double, double>>(in, orders, indices);
-    case SYNFIRE_DTYPE_F16:
-      return largest_of<Dense<F16, float>>(in, orders, indices);
-    case SYNFIRE_DTYPE_BF16:
-      return largest_of<Dense<Bf16, float>>(in, orders, indices);
-    case SYNFIRE_DTYPE_U8:
-      return largest_of<Dense<uint8_t, u32>>(in, orders, indices);
-    case SYNFIRE_DTYPE_U32:
-      return largest_of<Dense<uint32_t, u32>>(in, orders, indices);
-    case SYNFIRE_DTYPE_BITS:
-      return largest_of<Bits>(in, orders, indices);
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return largest_of<TimeBits>(in, orders, indices);
-    default:
-      return largest_of<Dense<float, float>>(in, orders, indices);
-  }
+  core::with_element_type(Entries{}, in.dtype,
+                          [&](auto read) { largest_of<typename decltype(read)::Type>(in, orders, indices); });
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
@@ -232,14 +209,8 @@ void spread_as(const SpreadRow& row) {
 
 void spread(const SpreadRow& row) {
   if (row.wide) return spread_as<double, double>(row);
-  switch (row.dtype) {
-    case SYNFIRE_DTYPE_F16:
-      return spread_as<F16, float>(row);
-    case SYNFIRE_DTYPE_BF16:
-      return spread_as<Bf16, float>(row);
-    default:
-      return spread_as<float, float>(row);
-  }
+  core::with_element_type(F32NumberTypes{}, row.dtype,
+                          [&](auto type) { spread_as<typename decltype(type)::Type, float>(row); });
 }
 
 }  // namespace

@@ -17,8 +17,13 @@ using operations::Counting;
 constexpr int n_warps = reduce_threads / 32;
 constexpr int lanes_per_warp = reduction_lanes / n_warps;
 
-struct Bits {};
-struct TimeBits {};
+struct Bits {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_BITS;
+};
+struct TimeBits {
+  static constexpr int32_t dtype = SYNFIRE_DTYPE_TIME_BITS;
+};
+using EntryTypes = NumberTypes::with<uint32_t, uint8_t, Bits, TimeBits>;
 
 __device__ __forceinline__ int lane() {
   return static_cast<int>(threadIdx.x) % 32;
@@ -413,24 +418,13 @@ const void* reduce_of() {
 }  // namespace
 
 const void* reduce_kernel(int32_t dtype, bool largest) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return largest ? reduce_of<double, Largest>() : reduce_of<double, Numbers>();
-    case SYNFIRE_DTYPE_F16:
-      return largest ? reduce_of<F16, Largest>() : reduce_of<F16, Numbers>();
-    case SYNFIRE_DTYPE_BF16:
-      return largest ? reduce_of<Bf16, Largest>() : reduce_of<Bf16, Numbers>();
-    case SYNFIRE_DTYPE_U32:
-      return largest ? reduce_of<uint32_t, Largest>() : reduce_of<uint32_t, Whole>();
-    case SYNFIRE_DTYPE_U8:
-      return largest ? reduce_of<uint8_t, Largest>() : reduce_of<uint8_t, Whole>();
-    case SYNFIRE_DTYPE_BITS:
-      return largest ? reduce_of<Bits, Largest>() : reduce_of<Bits, Whole>();
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return largest ? reduce_of<TimeBits, Largest>() : reduce_of<TimeBits, Whole>();
-    default:
-      return largest ? reduce_of<float, Largest>() : reduce_of<float, Numbers>();
-  }
+  return core::with_element_type(EntryTypes{}, dtype, [=](auto type) {
+    using E = typename decltype(type)::Type;
+    if constexpr (is_same<typename Entries<E>::Value, u32>)
+      return largest ? reduce_of<E, Largest>() : reduce_of<E, Whole>();
+    else
+      return largest ? reduce_of<E, Largest>() : reduce_of<E, Numbers>();
+  });
 }
 
 const void* join_kernel(bool whole, bool largest) {
@@ -438,37 +432,13 @@ const void* join_kernel(bool whole, bool largest) {
 }
 
 const void* winners_kernel(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return address(winners<double>);
-    case SYNFIRE_DTYPE_F16:
-      return address(winners<F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(winners<Bf16>);
-    case SYNFIRE_DTYPE_U32:
-      return address(winners<uint32_t>);
-    case SYNFIRE_DTYPE_U8:
-      return address(winners<uint8_t>);
-    case SYNFIRE_DTYPE_BITS:
-      return address(winners<Bits>);
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return address(winners<TimeBits>);
-    default:
-      return address(winners<float>);
-  }
+  return core::with_element_type(EntryTypes{}, dtype,
+                                 [](auto type) { return address(winners<typename decltype(type)::Type>); });
 }
 
 const void* spread_kernel(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return address(spread<double>);
-    case SYNFIRE_DTYPE_F16:
-      return address(spread<F16>);
-    case SYNFIRE_DTYPE_BF16:
-      return address(spread<Bf16>);
-    default:
-      return address(spread<float>);
-  }
+  return core::with_element_type(NumberTypes{}, dtype,
+                                 [](auto type) { return address(spread<typename decltype(type)::Type>); });
 }
 
 }  // namespace synfire::cuda

@@ -36,28 +36,26 @@ std::string text_of(Reduction reduction, Axis axis, const Extents& e) {
 }
 
 bool is_whole(int32_t dtype) {
-  return dtype == SYNFIRE_DTYPE_U32 || dtype == SYNFIRE_DTYPE_U8 || is_packed(dtype);
+  return !is_number(dtype);
 }
 
-View source_view(const Buffer& buffer, const Extents& e, bool on_host) {
-  if (buffer.dtype() == SYNFIRE_DTYPE_U64)
-    fail_argument("SYN-BUFFER-TYPE",
-                  "desc.source holds u64; numbers in f32, f64, f16, bf16 or u32, or spikes in u8, bits or time-packed "
-                  "bits are needed");
-  if (buffer.dtype() != SYNFIRE_DTYPE_U32) return spike_view(buffer, "desc.source", e, on_host);
-  return stepped(buffer, "desc.source", {e.n_steps, e.batch, e.n_neurons}, "u32 " + shape_text(e), on_host);
+View source_view(const Buffer& buffer, const Extents& e) {
+  static constexpr auto allowed = and_dtype(spike_dtypes, SYNFIRE_DTYPE_U32);
+  check_type(buffer, "desc.source", allowed);
+  if (buffer.dtype() != SYNFIRE_DTYPE_U32) return spike_view(buffer, "desc.source", e);
+  return stepped(buffer, "desc.source", {e.n_steps, e.batch, e.n_neurons}, "u32 " + shape_text(e));
 }
 
 // The reduced array, or its gradient: [B, N], or [T, N] with a pitch.
-View reduced_view(const Buffer& buffer, const char* name, Axis axis, const Extents& e, bool on_host) {
+View reduced_view(const Buffer& buffer, const char* name, Axis axis, const Extents& e) {
   const int32_t dtype = buffer.dtype();
-  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
+  check_type(buffer, name, arithmetic_dtypes);
   const int64_t rows = axis == Axis::steps ? e.batch : e.n_steps;
   char text[80];
   std::snprintf(text, sizeof text, "%s [%lld, %lld]", name_of_dtype(dtype), static_cast<long long>(rows),
                 static_cast<long long>(e.n_neurons));
-  if (axis == Axis::steps) return stepped(buffer, name, {1, rows, e.n_neurons}, text, on_host);
-  return stepped(buffer, name, {rows, e.n_neurons}, text, on_host);
+  if (axis == Axis::steps) return stepped(buffer, name, {1, rows, e.n_neurons}, text);
+  return stepped(buffer, name, {rows, e.n_neurons}, text);
 }
 
 // f64 goes with f64 only; integers and spikes go with either type.
@@ -80,24 +78,24 @@ uint64_t columns_of(Axis axis, const Extents& e) {
 
 }  // namespace
 
-View lengths_view(const Buffer* buffer, const Extents& e, bool on_host) {
+View lengths_view(const Buffer* buffer, const Extents& e) {
   if (!buffer) return {};
-  check_type(*buffer, "desc.lengths", {SYNFIRE_DTYPE_U32});
+  check_type(*buffer, "desc.lengths", SYNFIRE_DTYPE_U32);
   char text[40];
   std::snprintf(text, sizeof text, "u32 [%lld]", static_cast<long long>(e.batch));
-  return stepped(*buffer, "desc.lengths", {1, e.batch}, text, on_host);
+  return stepped(*buffer, "desc.lengths", {1, e.batch}, text);
 }
 
-View n_active_view(const Buffer* buffer, bool on_host) {
+View n_active_view(const Buffer* buffer) {
   if (!buffer) return {};
-  check_type(*buffer, "desc.n_active", {SYNFIRE_DTYPE_U32});
-  return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]", on_host);
+  check_type(*buffer, "desc.n_active", SYNFIRE_DTYPE_U32);
+  return stepped(*buffer, "desc.n_active", {1, 1}, "u32 [1]");
 }
 
-View gradient_view(const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
-  check_type(buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
+View gradient_view(const Buffer& buffer, const char* name, const Extents& e) {
+  check_type(buffer, name, number_dtypes);
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons},
-                 std::string(name_of_dtype(buffer.dtype())).append(" ").append(shape_text(e)), on_host);
+                 std::string(name_of_dtype(buffer.dtype())).append(" ").append(shape_text(e)));
 }
 
 OperationLabel label(const Reduce& op) {
@@ -107,21 +105,21 @@ OperationLabel label(const ReduceBackward& op) {
   return {nullptr, text_of(op.reduction, op.axis, op.extents)};
 }
 
-OperationList reduce(const ReduceRequest& request, bool on_host) {
+OperationList reduce(const ReduceRequest& request) {
   const Extents e = checked_extents(request.extents);
-  const View source = source_view(*request.source, e, on_host);
-  const View destination = reduced_view(*request.destination, "desc.destination", request.axis, e, on_host);
+  const View source = source_view(*request.source, e);
+  const View destination = reduced_view(*request.destination, "desc.destination", request.axis, e);
   check_types(*request.source, "desc.source", *request.destination, "desc.destination");
   const int64_t length = request.axis == Axis::steps ? e.n_steps : e.batch;
   const int64_t n_chunks = (length + model::reduction_chunk - 1) / model::reduction_chunk;
-  const bool in_parts = !on_host && n_chunks > 1 && request.reduction != Reduction::last;
+  const bool in_parts = !request.source->on_host() && n_chunks > 1 && request.reduction != Reduction::last;
   Reduce op = {request.reduction,
                request.axis,
                e,
                source,
                destination,
-               lengths_view(request.lengths, e, on_host),
-               n_active_view(request.n_active, on_host),
+               lengths_view(request.lengths, e),
+               n_active_view(request.n_active),
                scratch(in_parts, static_cast<uint64_t>(n_chunks) * columns_of(request.axis, e) * sizeof(uint64_t)),
                {}};
   op.host_places = host_places_of(request.source->context()->device(), op);
@@ -130,23 +128,23 @@ OperationList reduce(const ReduceRequest& request, bool on_host) {
   return operations;
 }
 
-OperationList reduce_backward(const ReduceBackwardRequest& request, bool on_host) {
+OperationList reduce_backward(const ReduceBackwardRequest& request) {
   const Extents e = checked_extents(request.extents);
   const bool max = request.reduction == Reduction::max;
   if (max && !request.source)
     fail_argument("SYN-REDUCE-SOURCE", "desc.source is null; the gradient of a maximum needs it");
-  const View grad = reduced_view(*request.grad_destination, "desc.grad_destination", request.axis, e, on_host);
-  const View grad_source = gradient_view(*request.grad_source, "desc.grad_source", e, on_host);
+  const View grad = reduced_view(*request.grad_destination, "desc.grad_destination", request.axis, e);
+  const View grad_source = gradient_view(*request.grad_source, "desc.grad_source", e);
   check_types(*request.grad_source, "desc.grad_source", *request.grad_destination, "desc.grad_destination");
   View source;
   if (max) {
-    source = source_view(*request.source, e, on_host);
+    source = source_view(*request.source, e);
     check_types(*request.source, "desc.source", *request.grad_destination, "desc.grad_destination");
   }
-  OperationList operations = {ReduceBackward{request.reduction, request.axis, e, grad, source,
-                                             lengths_view(request.lengths, e, on_host),
-                                             n_active_view(request.n_active, on_host), grad_source, request.accumulate,
-                                             scratch(max && !on_host, columns_of(request.axis, e) * sizeof(int64_t))}};
+  OperationList operations = {
+      ReduceBackward{request.reduction, request.axis, e, grad, source, lengths_view(request.lengths, e),
+                     n_active_view(request.n_active), grad_source, request.accumulate,
+                     scratch(max && !request.grad_source->on_host(), columns_of(request.axis, e) * sizeof(int64_t))}};
   check_overlap(operations);
   return operations;
 }

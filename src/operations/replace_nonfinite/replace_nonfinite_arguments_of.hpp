@@ -5,6 +5,8 @@
 #include "replace_nonfinite.hpp"
 #include "replace_nonfinite_arguments.hpp"
 
+#include <base/dtype.hpp>
+
 namespace synfire::operations {
 
 inline ReplaceNonfiniteArguments arguments_of(const ReplaceNonfinite& op) {
@@ -12,7 +14,7 @@ inline ReplaceNonfiniteArguments arguments_of(const ReplaceNonfinite& op) {
   return {op.source.data,
           op.destination.data,
           static_cast<uint64_t*>(op.count.data),
-          exponent_bits(op.source.dtype),
+          core::exponent_bits(op.source.dtype),
           row,
           n_steps * row,
           n_steps > 1 ? op.source.pitch : row,

@@ -27,12 +27,11 @@ void check_size(int64_t n_steps, int64_t batch, int64_t n_elements) {
 }
 
 void check_types(const ReplaceNonfiniteRequest& request) {
-  check_type(*request.source, "desc.source",
-             {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16});
+  check_type(*request.source, "desc.source", number_dtypes);
   if (request.destination->dtype() != request.source->dtype())
     fail_argument("SYN-REPLACE-TYPE", "desc.source holds %s and desc.destination %s; both must be the same",
                   name_of_dtype(request.source->dtype()), name_of_dtype(request.destination->dtype()));
-  check_type(*request.count, "desc.count", {SYNFIRE_DTYPE_U64});
+  check_type(*request.count, "desc.count", SYNFIRE_DTYPE_U64);
 }
 
 }  // namespace
@@ -45,15 +44,15 @@ OperationLabel label(const ReplaceNonfinite& op) {
   return {nullptr, text};
 }
 
-OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request, bool on_host) {
+OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request) {
   check_lengths(request);
   const int64_t n_steps = request.n_steps == 0 ? 1 : request.n_steps, batch = request.batch == 0 ? 1 : request.batch;
   check_size(n_steps, batch, request.n_elements);
   check_types(request);
   OperationList operations = {ReplaceNonfinite{
-      request.accumulate, array_view(*request.source, "desc.source", {n_steps, batch, request.n_elements}, on_host),
-      array_view(*request.count, "desc.count", {1}, on_host),
-      array_view(*request.destination, "desc.destination", {n_steps, batch, request.n_elements}, on_host)}};
+      request.accumulate, array_view(*request.source, "desc.source", {n_steps, batch, request.n_elements}),
+      array_view(*request.count, "desc.count", {1}),
+      array_view(*request.destination, "desc.destination", {n_steps, batch, request.n_elements})}};
   check_overlap(operations);
   return operations;
 }

@@ -35,9 +35,9 @@ ShuffleRules rules_of(const ShuffleRequest& request) {
           lines_of(static_cast<uint32_t>(n_rows), n_columns)};
 }
 
-View u32_steps(const Buffer& buffer, const char* name, int64_t count, bool on_host) {
-  check_type(buffer, name, {SYNFIRE_DTYPE_U32});
-  return stepped(buffer, name, {1, count}, "u32 [" + std::to_string(count) + "]", on_host);
+View u32_steps(const Buffer& buffer, const char* name, int64_t count) {
+  check_type(buffer, name, SYNFIRE_DTYPE_U32);
+  return stepped(buffer, name, {1, count}, "u32 [" + std::to_string(count) + "]");
 }
 
 }  // namespace
@@ -49,19 +49,18 @@ OperationLabel label(const Shuffle& op) {
   return {nullptr, text};
 }
 
-OperationList shuffle(const ShuffleRequest& request, bool on_host) {
+OperationList shuffle(const ShuffleRequest& request) {
   const ShuffleRules rules = rules_of(request);
-  OperationList operations = {
-      Shuffle{rules, u32_steps(*request.indices, "desc.indices", rules.batch, on_host),
-              request.n_active ? u32_steps(*request.n_active, "desc.n_active", 1, on_host) : View{}, request.seed,
-              request.offset}};
+  OperationList operations = {Shuffle{rules, u32_steps(*request.indices, "desc.indices", rules.batch),
+                                      request.n_active ? u32_steps(*request.n_active, "desc.n_active", 1) : View{},
+                                      request.seed, request.offset}};
   check_overlap(operations);
   return operations;
 }
 
 void record_shuffle(Graph& graph, const ShuffleRequest& request) {
   graph.record([&](Recorder& recorder) {
-    const OperationList operations = shuffle(request, recorder.on_host());
+    const OperationList operations = shuffle(request);
     Shuffle op = *operations.front().as<Shuffle>();
     op.seed_value = recorder.whole("seed", request.seed);
     op.offset_value = recorder.counted("offset", request.offset);

@@ -12,20 +12,17 @@ namespace synfire::operations {
 using core::View;
 
 inline SpikeStorage storage_of(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_BITS:
-      return SpikeStorage::bits;
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return SpikeStorage::time_bits;
-    case SYNFIRE_DTYPE_F64:
-      return SpikeStorage::bytes8;
-    case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16:
-      return SpikeStorage::bytes2;
-    case SYNFIRE_DTYPE_U8:
+  if (dtype == SYNFIRE_DTYPE_BITS) return SpikeStorage::bits;
+  if (dtype == SYNFIRE_DTYPE_TIME_BITS) return SpikeStorage::time_bits;
+  switch (core::bytes_of_dtype(dtype)) {
+    case 1:
       return SpikeStorage::bytes1;
-    default:
+    case 2:
+      return SpikeStorage::bytes2;
+    case 4:
       return SpikeStorage::bytes4;
+    default:
+      return SpikeStorage::bytes8;
   }
 }
 

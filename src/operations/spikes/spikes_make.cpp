@@ -35,25 +35,22 @@ OperationLabel label(const CountSpikes& op) {
   return {nullptr, shape_text(op.extents)};
 }
 
-OperationList convert_spikes(const ConvertSpikesRequest& request, bool on_host) {
+OperationList convert_spikes(const ConvertSpikesRequest& request) {
   const Extents extents = checked_extents(request.extents);
   OperationList operations = {ConvertSpikes{folded(extents, request.source->dtype() == SYNFIRE_DTYPE_BITS ||
                                                                 request.destination->dtype() == SYNFIRE_DTYPE_BITS),
-                                            spike_view(*request.source, "desc.source", extents, on_host),
-                                            spike_view(*request.destination, "desc.destination", extents, on_host)}};
+                                            spike_view(*request.source, "desc.source", extents),
+                                            spike_view(*request.destination, "desc.destination", extents)}};
   check_overlap(operations);
   return operations;
 }
 
-OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
+OperationList count_spikes(const CountSpikesRequest& request) {
   const Extents e = checked_extents(request.extents);
   const Buffer& counts = *request.counts;
   const bool neurons = request.kind == CountKind::per_neuron, steps = request.kind == CountKind::per_step;
-  if (counts.dtype() != SYNFIRE_DTYPE_U32 && counts.dtype() != SYNFIRE_DTYPE_U64)
-    fail_argument("SYN-BUFFER-TYPE",
-                  "desc.counts holds %s; u32 or u64 is needed: create the buffer with SYNFIRE_DTYPE_U32 or "
-                  "SYNFIRE_DTYPE_U64",
-                  name_of_dtype(counts.dtype()));
+  static constexpr int32_t allowed[] = {SYNFIRE_DTYPE_U32, SYNFIRE_DTYPE_U64};
+  check_type(counts, "desc.counts", allowed);
   const int64_t largest = neurons ? e.n_steps : steps ? e.row() : e.n_steps * e.row();
   if (counts.dtype() == SYNFIRE_DTYPE_U32 && largest > 0xFFFFFFFF)
     fail_argument("SYN-COUNT-RANGE", "desc.counts holds u32; a count of this shape may reach %lld, u64 is needed",
@@ -66,10 +63,9 @@ OperationList count_spikes(const CountSpikesRequest& request, bool on_host) {
   else
     std::snprintf(text, sizeof text, "%s [%lld]", name_of_dtype(counts.dtype()), static_cast<long long>(length));
   OperationList operations = {CountSpikes{request.kind, folded(e, request.spikes->dtype() == SYNFIRE_DTYPE_BITS),
-                                          spike_view(*request.spikes, "desc.spikes", e, on_host),
-                                          neurons
-                                              ? stepped(counts, "desc.counts", {1, e.batch, e.n_neurons}, text, on_host)
-                                              : stepped(counts, "desc.counts", {1, length}, text, on_host)}};
+                                          spike_view(*request.spikes, "desc.spikes", e),
+                                          neurons ? stepped(counts, "desc.counts", {1, e.batch, e.n_neurons}, text)
+                                                  : stepped(counts, "desc.counts", {1, length}, text)}};
   check_overlap(operations);
   return operations;
 }

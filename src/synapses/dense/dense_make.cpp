@@ -79,7 +79,7 @@ void plan_scratch(DenseWeightGradient& op) {
 // ---- operations -----------------------------------------------------------------------------------------------------
 
 DenseProduct product(DenseSynapse& synapse, const Extents& e, const View& input, const View& output,
-                     const View& n_active, const Kept& kept, bool on_host) {
+                     const View& n_active, const Kept& kept) {
   DenseProduct op = {&synapse,
                      e,
                      input,
@@ -92,13 +92,13 @@ DenseProduct product(DenseSynapse& synapse, const Extents& e, const View& input,
                      synapse.table_planes(),
                      {},
                      kept};
-  if (!on_host) op.converted = converted_input(synapse.spec(), op.input, op.kept, e);
+  if (!synapse.on_host()) op.converted = converted_input(synapse.spec(), op.input, op.kept, e);
   op.host_places = host_places_of(synapse.context()->device(), op);
   return op;
 }
 
 DenseWeightGradient weight_gradient(DenseSynapse& synapse, const Extents& e, const View& grad_output, const View& input,
-                                    const View& n_active, const Kept& kept, bool add, bool on_host) {
+                                    const View& n_active, const Kept& kept, bool add) {
   const DenseSpec& spec = synapse.spec();
   DenseWeightGradient op = {&synapse,
                             e,
@@ -116,7 +116,7 @@ DenseWeightGradient weight_gradient(DenseSynapse& synapse, const Extents& e, con
                             {},
                             {},
                             kept};
-  if (!on_host) {
+  if (!synapse.on_host()) {
     plan_scratch(op);
     return op;
   }
@@ -131,16 +131,15 @@ DenseWeightGradient weight_gradient(DenseSynapse& synapse, const Extents& e, con
 }
 
 DenseInputGradient input_gradient(DenseSynapse& synapse, const Extents& e, const View& grad_output,
-                                  const View& grad_input, const View& n_active, const Kept& kept, bool add,
-                                  bool on_host) {
+                                  const View& grad_input, const View& n_active, const Kept& kept, bool add) {
   check_outputs(synapse.spec());
   DenseInputGradient op = {
       &synapse, e,  grad_output, grad_input, n_active, synapse.rows(), synapse.grid(), synapse.rows_planes(),
       add,      {}, {},          kept};
   if (!synapse.spec().has_grid()) return op;
-  op.grad_on_grid = on_host ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
-                            : scratch(SYNFIRE_DTYPE_U8, 3 * DenseSpec::padded_columns(e.n_steps * e.batch) *
-                                                            synapse.spec().table_pitch());
+  op.grad_on_grid = synapse.on_host() ? scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * synapse.spec().table_pitch())
+                                      : scratch(SYNFIRE_DTYPE_U8, 3 * DenseSpec::padded_columns(e.n_steps * e.batch) *
+                                                                      synapse.spec().table_pitch());
   op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
   return op;
 }
@@ -190,24 +189,23 @@ void check_gradients(const Synapse& synapse, int64_t n_steps, int64_t batch, boo
 
 OperationList product_of(const SynapsePass& pass, const View& output) {
   DenseSynapse& synapse = dense_of(pass);
-  DenseProduct op =
-      product(synapse, input_extents(synapse, pass), pass.input, output, pass.n_active, pass.kept, pass.on_host);
+  DenseProduct op = product(synapse, input_extents(synapse, pass), pass.input, output, pass.n_active, pass.kept);
   op.layer_active = pass.layer_active;
   return {op};
 }
 
 OperationList gradients_of(const SynapsePass& pass, const View& grad_output, bool add) {
   DenseSynapse& synapse = dense_of(pass);
-  DenseWeightGradient op = weight_gradient(synapse, input_extents(synapse, pass), grad_output, pass.input,
-                                           pass.n_active, pass.kept, add, pass.on_host);
+  DenseWeightGradient op =
+      weight_gradient(synapse, input_extents(synapse, pass), grad_output, pass.input, pass.n_active, pass.kept, add);
   op.layer_active = pass.layer_active;
   return {op};
 }
 
 OperationList input_gradient_of(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add) {
   DenseSynapse& synapse = dense_of(pass);
-  DenseInputGradient op = input_gradient(synapse, input_extents(synapse, pass), grad_output, grad_input, pass.n_active,
-                                         pass.kept, add, pass.on_host);
+  DenseInputGradient op =
+      input_gradient(synapse, input_extents(synapse, pass), grad_output, grad_input, pass.n_active, pass.kept, add);
   op.layer_active = pass.layer_active;
   return {op};
 }

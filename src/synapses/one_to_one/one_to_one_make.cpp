@@ -20,10 +20,6 @@ using namespace synfire::core;
 
 namespace {
 
-void check_flag_of_synapse(int32_t value, const char* name) {
-  if (value != 0 && value != 1) fail_argument("SYN-SYNAPSE-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
-}
-
 // So that sizes in bytes and the extents of operations can be computed.
 constexpr int64_t most_neurons = int64_t{1} << 40;
 
@@ -66,14 +62,12 @@ OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_
                   "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0) and SYNFIRE_INPUT_VALUES (1)",
                   desc.input_kind);
   scope = scope_of(desc.scope);
-  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-SYNAPSE-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
-                  desc.dtype);
+  check_dtype("SYN-SYNAPSE-DTYPE", desc.dtype, arithmetic_dtypes);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
     fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24",
                   desc.gradient_bits);
-  check_flag_of_synapse(desc.bias, "bias");
-  check_flag_of_synapse(desc.frozen, "frozen");
+  check_flag(desc.bias, "SYN-SYNAPSE-FLAG", "desc.bias");
+  check_flag(desc.frozen, "SYN-SYNAPSE-FLAG", "desc.frozen");
   initial_weight = desc.initial_weight == 0 ? 1.0 : desc.initial_weight;
   const double largest = desc.dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
                                                          : static_cast<double>(std::numeric_limits<float>::max());

@@ -102,14 +102,9 @@ class Numbers {
       return;
     }
     const int64_t at = t * input_.pitch + b * extents_.n_neurons + first;
-    switch (input_.dtype) {
-      case SYNFIRE_DTYPE_F16:
-        return decode(static_cast<const formats::F16*>(input_.data) + at, count, to);
-      case SYNFIRE_DTYPE_BF16:
-        return decode(static_cast<const formats::Bf16*>(input_.data) + at, count, to);
-      default:
-        std::copy_n(static_cast<const R*>(input_.data) + at, count, to);
-    }
+    core::with_element_type(formats::NumberTypesBeside<R>{}, input_.dtype, [&](auto type) {
+      decode(static_cast<const typename decltype(type)::Type*>(input_.data) + at, count, to);
+    });
   }
   template <class E>
   static void decode(const E* from, int count, R* to) {

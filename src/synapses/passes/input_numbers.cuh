@@ -42,14 +42,7 @@ template <class R>
 __device__ __forceinline__ R number(const InputNumbers& input, RowIndex at, int64_t k) {
   if (input.are_spikes) return is_spike(input, at, k) ? R(1) : R(0);
   const int64_t index = at.t * input.array.pitch + at.b * input.extents.n_neurons + k;
-  switch (input.dtype) {
-    case SYNFIRE_DTYPE_F16:
-      return static_cast<R>(decode(static_cast<const F16*>(input.array.data)[index]));
-    case SYNFIRE_DTYPE_BF16:
-      return static_cast<R>(decode(static_cast<const Bf16*>(input.array.data)[index]));
-    default:
-      return static_cast<const R*>(input.array.data)[index];
-  }
+  return number_at<R>(NumberTypesBeside<R>{}, input.dtype, input.array.data, index);
 }
 
 }  // namespace

@@ -20,26 +20,18 @@ std::string text_of(int32_t dtype, const Extents& e) {
 }
 
 // Numbers [T, B, n] in the type of the synapse.
-View numbers(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
-  if (buffer.dtype() != synapse.dtype())
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
-                  name_of_dtype(synapse.dtype()));
-  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(synapse.dtype(), e), on_host);
+View numbers(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e) {
+  check_type(buffer, name, synapse.dtype());
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(synapse.dtype(), e));
 }
 
-View input_view(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
-  if (synapse.reads_spikes()) return spike_view(buffer, name, e, on_host);
-  const int32_t dtype = buffer.dtype();
-  const bool fits = synapse.dtype() == SYNFIRE_DTYPE_F64
-                        ? dtype == SYNFIRE_DTYPE_F64
-                        : dtype == SYNFIRE_DTYPE_F32 || dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
-  if (!fits)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(dtype),
-                  synapse.dtype() == SYNFIRE_DTYPE_F64 ? "f64" : "f32, f16 or bf16");
-  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(dtype, e), on_host);
+View input_view(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e) {
+  if (synapse.reads_spikes()) return spike_view(buffer, name, e);
+  check_type(buffer, name, number_dtypes_beside(synapse.dtype()));
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(buffer.dtype(), e));
 }
 
-Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale, const Extents& e, bool on_host) {
+Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale, const Extents& e) {
   if (!mask != !scale)
     fail_argument("SYN-SYNAPSE-DROPOUT", "desc.%s is null, but desc.%s is not; dropout needs both",
                   mask ? "input_scale" : "input_mask", mask ? "input_mask" : "input_scale");
@@ -47,14 +39,10 @@ Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale,
   if (!synapse.kind().takes_dropout)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-DROPOUT-KIND",
          "desc.input_mask is given; a synapse of the kind \"%s\" takes no dropout", synapse.kind().name);
-  if (mask->dtype() != SYNFIRE_DTYPE_BITS)
-    fail_argument("SYN-BUFFER-TYPE", "desc.input_mask holds %s; bits are needed", name_of_dtype(mask->dtype()));
-  if (scale->dtype() != synapse.dtype())
-    fail_argument("SYN-BUFFER-TYPE", "desc.input_scale holds %s; %s is needed", name_of_dtype(scale->dtype()),
-                  name_of_dtype(synapse.dtype()));
-  return {
-      spike_view(*mask, "desc.input_mask", {1, e.batch, e.n_neurons}, on_host),
-      stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(synapse.dtype())).append(" [1]"), on_host)};
+  check_type(*mask, "desc.input_mask", SYNFIRE_DTYPE_BITS);
+  check_type(*scale, "desc.input_scale", synapse.dtype());
+  return {spike_view(*mask, "desc.input_mask", {1, e.batch, e.n_neurons}),
+          stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(synapse.dtype())).append(" [1]"))};
 }
 
 Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
@@ -63,34 +51,33 @@ Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
 
 }  // namespace
 
-View synapse_input(const Synapse& synapse, const Buffer& buffer, const char* name, int64_t n_steps, int64_t batch,
-                   bool on_host) {
-  return input_view(synapse, buffer, name, input_extents(synapse, n_steps, batch), on_host);
+View synapse_input(const Synapse& synapse, const Buffer& buffer, const char* name, int64_t n_steps, int64_t batch) {
+  return input_view(synapse, buffer, name, input_extents(synapse, n_steps, batch));
 }
 
 View synapse_input_gradient(const Synapse& synapse, const Buffer& buffer, const char* name, int64_t n_steps,
-                            int64_t batch, bool on_host) {
-  return numbers(synapse, buffer, name, input_extents(synapse, n_steps, batch), on_host);
+                            int64_t batch) {
+  return numbers(synapse, buffer, name, input_extents(synapse, n_steps, batch));
 }
 
-OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request, bool on_host) {
+OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request) {
   const Extents e = input_extents(synapse, request.n_steps, request.batch);
   const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
-  SynapsePass pass = {{&synapse}, e.n_steps, e.batch, on_host};
-  pass.input = input_view(synapse, *request.input, "desc.input", e, on_host);
-  const View output = numbers(synapse, *request.output, "desc.output", outputs, on_host);
-  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e, on_host);
-  pass.n_active = n_active_view(request.n_active, on_host);
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  pass.input = input_view(synapse, *request.input, "desc.input", e);
+  const View output = numbers(synapse, *request.output, "desc.output", outputs);
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
+  pass.n_active = n_active_view(request.n_active);
   OperationList operations = synapse.kind().product(pass, output);
   check_overlap(operations);
   return operations;
 }
 
 void record_synapse_forward(Graph& graph, Synapse& synapse, const SynapseForwardRequest& request) {
-  graph.record([&](Recorder& recorder) { return synapse_forward(synapse, request, recorder.on_host()); });
+  graph.record([&](Recorder&) { return synapse_forward(synapse, request); });
 }
 
-OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request, bool on_host) {
+OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request) {
   if (!request.input && !request.grad_input)
     fail_argument("SYN-SYNAPSE-NOTHING",
                   "desc.input and desc.grad_input are null; input is needed for the gradients of weights and bias, "
@@ -98,18 +85,18 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   const Extents e = input_extents(synapse, request.n_steps, request.batch);
   synapse.kind().check_gradients(synapse, e.n_steps, e.batch, request.input, request.grad_input);
   const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
-  SynapsePass pass = {{&synapse}, e.n_steps, e.batch, on_host};
-  const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs, on_host);
-  pass.n_active = n_active_view(request.n_active, on_host);
-  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e, on_host);
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs);
+  pass.n_active = n_active_view(request.n_active);
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
   OperationList operations;
   if (request.input) {
-    pass.input = input_view(synapse, *request.input, "desc.input", e, on_host);
+    pass.input = input_view(synapse, *request.input, "desc.input", e);
     synapse.prepare_gradients();
     append(operations, synapse.kind().gradients(pass, grad_output, request.add_gradients));
   }
   if (request.grad_input) {
-    const View grad_input = numbers(synapse, *request.grad_input, "desc.grad_input", e, on_host);
+    const View grad_input = numbers(synapse, *request.grad_input, "desc.grad_input", e);
     append(operations, synapse.kind().input_gradient(pass, grad_output, grad_input, request.add_input_gradient));
   }
   check_overlap(operations);
@@ -117,7 +104,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
 }
 
 void record_synapse_backward(Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request) {
-  graph.record([&](Recorder& recorder) { return synapse_backward(synapse, request, recorder.on_host()); });
+  graph.record([&](Recorder&) { return synapse_backward(synapse, request); });
 }
 
 }  // namespace synfire::operations

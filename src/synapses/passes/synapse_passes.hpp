@@ -15,7 +15,7 @@ struct SynapseForwardRequest {
   core::Buffer *input, *output, *n_active;  // n_active may be null
   core::Buffer *input_mask, *input_scale;   // may be null
 };
-core::OperationList synapse_forward(core::Synapse& synapse, const SynapseForwardRequest& request, bool on_host);
+core::OperationList synapse_forward(core::Synapse& synapse, const SynapseForwardRequest& request);
 void record_synapse_forward(core::Graph& graph, core::Synapse& synapse, const SynapseForwardRequest& request);
 
 struct SynapseBackwardRequest {
@@ -24,17 +24,17 @@ struct SynapseBackwardRequest {
   bool add_gradients, add_input_gradient;
   core::Buffer *input_mask, *input_scale;  // may be null
 };
-core::OperationList synapse_backward(core::Synapse& synapse, const SynapseBackwardRequest& request, bool on_host);
+core::OperationList synapse_backward(core::Synapse& synapse, const SynapseBackwardRequest& request);
 void record_synapse_backward(core::Graph& graph, core::Synapse& synapse, const SynapseBackwardRequest& request);
 
 // ---- checks, also for passes of layers ------------------------------------------------------------------------------
 
 // Spikes in any format, or values that a synapse of this type reads: [T, B, K].
 core::View synapse_input(const core::Synapse& synapse, const core::Buffer& buffer, const char* name, int64_t n_steps,
-                         int64_t batch, bool on_host);
+                         int64_t batch);
 // [T, B, K] in the type of the synapse.
 core::View synapse_input_gradient(const core::Synapse& synapse, const core::Buffer& buffer, const char* name,
-                                  int64_t n_steps, int64_t batch, bool on_host);
+                                  int64_t n_steps, int64_t batch);
 
 // The entries of a pass, one after the other.
 inline void append(core::OperationList& to, core::OperationList&& from) {

@@ -59,6 +59,7 @@ constexpr Instances instances_of(int32_t model, bool never_fires) {
 // How the sequences of a pass are stored: all in f32, f64, f16 or bf16, or in types that are known at run time (f32 and
 // 16 bits, with arithmetic in f32).
 enum class Storage { f32, f64, f16, bf16, any };
+inline constexpr Storage layer_storages[] = {Storage::f32, Storage::f64, Storage::f16, Storage::bf16};
 
 // A forward and a backward with these outputs and inputs in the layer's own storage.
 struct ForwardInstance {

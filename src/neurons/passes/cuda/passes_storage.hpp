@@ -41,7 +41,7 @@ template <class E>
 constexpr bool has_forward(Instances instances, bool never_fires, ForwardOutputs outputs) {
   const bool fits = outputs == ForwardOutputs::any || never_fires == (outputs == ForwardOutputs::potential);
   bool taken = false;
-  for (const Storage layer : {Storage::f32, Storage::f64, Storage::f16, Storage::bf16})
+  for (const Storage layer : layer_storages)
     for (int wanted = 0; wanted <= static_cast<int>(ForwardOutputs::potential); ++wanted) {
       const ForwardInstance instance = instance_for(instances, layer, static_cast<ForwardOutputs>(wanted));
       taken = taken || (instance.storage == storage_of<E> && instance.outputs == outputs);
@@ -51,7 +51,7 @@ constexpr bool has_forward(Instances instances, bool never_fires, ForwardOutputs
 template <class E>
 constexpr bool has_backward(Instances instances, BackwardInputs inputs) {
   bool taken = false;
-  for (const Storage layer : {Storage::f32, Storage::f64, Storage::f16, Storage::bf16})
+  for (const Storage layer : layer_storages)
     for (int wanted = 0; wanted <= static_cast<int>(BackwardInputs::potential); ++wanted) {
       const BackwardInstance instance = instance_for(instances, layer, static_cast<BackwardInputs>(wanted));
       taken = taken || (instance.storage == storage_of<E> && instance.inputs == inputs);

@@ -87,16 +87,8 @@ BackwardInputs wanted_of(const LayerSpec& spec, const Backward& op) {
 }
 
 Storage storage_of_layer(const LayerSpec& spec) {
-  switch (spec.dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return Storage::f64;
-    case SYNFIRE_DTYPE_F16:
-      return Storage::f16;
-    case SYNFIRE_DTYPE_BF16:
-      return Storage::bf16;
-    default:
-      return Storage::f32;
-  }
+  return core::with_element_type(NumberTypes{}, spec.dtype,
+                                 [](auto type) { return storage_of<typename decltype(type)::Type>; });
 }
 ForwardInstance instance_of(const LayerSpec& spec, const Forward& op) {
   return instance_for(instances_for(spec, op), storage_of_layer(spec), wanted_of(spec, op));
