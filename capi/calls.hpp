@@ -12,7 +12,7 @@ template <class Desc, class Make>
 synfire_status run_now(const char* function, synfire_context context, const Desc* desc, synfire_stream stream,
                        Make make) noexcept {
   return guarded(function, [&] {
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const Operands<Desc> given(desc, *owner);
     return run_or_captured(core::run_now(*owner, make(given), stream));
   });
@@ -23,7 +23,7 @@ template <class Handle, class Desc, class Make>
 synfire_status run_now_on(const char* function, Handle object, const Desc* desc, synfire_stream stream,
                           Make make) noexcept {
   return guarded(function, [&] {
-    const auto found = pinned(object);
+    const auto found = held(object);
     const Operands<Desc> given(desc, *found->context());
     return run_or_captured(core::run_now(*found->context(), make(*found, given), stream));
   });
@@ -33,7 +33,7 @@ synfire_status run_now_on(const char* function, Handle object, const Desc* desc,
 template <class Desc, class Make>
 synfire_status record(const char* function, synfire_graph graph, const Desc* desc, Make make) noexcept {
   return guarded(function, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     const Operands<Desc> given(desc, *target->context());
     target->record([&](core::Recorder&) { return make(given); });
     return SYNFIRE_OK;
@@ -44,7 +44,7 @@ synfire_status record(const char* function, synfire_graph graph, const Desc* des
 template <class Desc, class Call>
 synfire_status record_with(const char* function, synfire_graph graph, const Desc* desc, Call call) noexcept {
   return guarded(function, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     const Operands<Desc> given(desc, *target->context());
     call(*target, given);
     return SYNFIRE_OK;
@@ -56,7 +56,7 @@ template <class Handle, class Desc, class Call>
 synfire_status record_on(const char* function, synfire_graph graph, Handle object, const char* name, const Desc* desc,
                          Call call) noexcept {
   return guarded(function, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     const auto found = required(object, name, *target->context());
     const Operands<Desc> given(desc, *target->context());
     call(*target, *found, given);

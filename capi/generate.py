@@ -36,7 +36,7 @@ HEAD = """\
 #ifndef SYNFIRE_CAPI_OPERANDS_HPP
 #define SYNFIRE_CAPI_OPERANDS_HPP
 
-#include "pins.hpp"
+#include "held.hpp"
 
 namespace synfire::capi {
 
@@ -90,10 +90,10 @@ def members(fields):
     """The objects and lists, in the order of the header: type, name, initialiser."""
     for field in fields:
         if field.role == "object":
-            yield f"Pinned{field.object.capitalize()}", field.name, held(field)
+            yield f"Held{field.object.capitalize()}", field.name, held(field)
         elif field.role == "list" and (field.object or field.struct):
             entry = field.target
-            yield (f"PinnedList<{entry}>", field.name,
+            yield (f"HeldList<{entry}>", field.name,
                    f'desc.{field.name}, desc.{field.length.name}, "desc.{field.name}", "desc.{field.length.name}", context')
 
 

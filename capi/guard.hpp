@@ -33,29 +33,29 @@ synfire_status guarded(const char* function, Body body) noexcept {
 [[noreturn]] void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type);
 
 template <class T>
-class Pinned {
+class Held {
  public:
-  Pinned() = default;
-  Pinned(uint64_t handle, const char* name, core::ObjectType type) : pin_(pin(handle, type)) {
-    if (!pin_.object) [[unlikely]]
+  Held() = default;
+  Held(uint64_t handle, const char* name, core::ObjectType type) : hold_(hold(handle, type)) {
+    if (!hold_.object) [[unlikely]]
       fail_invalid_handle(handle, name, type);
   }
-  Pinned(Pinned&& other) noexcept : pin_(std::exchange(other.pin_, {})) {}
-  Pinned& operator=(Pinned&&) = delete;
-  ~Pinned() { let_go(); }
+  Held(Held&& other) noexcept : hold_(std::exchange(other.hold_, {})) {}
+  Held& operator=(Held&&) = delete;
+  ~Held() { let_go(); }
 
-  // Ends the pin early. Nothing may be called on the object afterwards.
+  // Ends the hold early. Nothing may be called on the object afterwards.
   void let_go() noexcept {
-    if (pin_.object) unpin(*pin_.slot);
-    pin_ = {};
+    if (hold_.object) end_hold(*hold_.slot);
+    hold_ = {};
   }
 
-  T* get() const noexcept { return static_cast<T*>(pin_.object); }
+  T* get() const noexcept { return static_cast<T*>(hold_.object); }
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
 
  private:
-  Pin pin_;
+  Hold hold_;
 };
 
 template <class Handle>

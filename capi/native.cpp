@@ -10,7 +10,7 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-std::vector<core::Buffer*> buffers_of(const PinnedList<synfire_buffer>& list) {
+std::vector<core::Buffer*> buffers_of(const HeldList<synfire_buffer>& list) {
   std::vector<core::Buffer*> buffers;
   for (size_t i = 0; i < list.size(); ++i) buffers.push_back(list.buffer(i));
   return buffers;

@@ -12,13 +12,13 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-std::vector<operations::StateRequest> states_of(const PinnedList<synfire_state_buffer>& list) {
+std::vector<operations::StateRequest> states_of(const HeldList<synfire_state_buffer>& list) {
   std::vector<operations::StateRequest> states;
   for (size_t i = 0; i < list.size(); ++i) states.push_back({list[i].name, list.buffer(i)});
   return states;
 }
 
-std::vector<operations::GradientRequest> gradients_of(const PinnedList<synfire_parameter_gradient>& list,
+std::vector<operations::GradientRequest> gradients_of(const HeldList<synfire_parameter_gradient>& list,
                                                       const core::Layer& layer) {
   std::vector<operations::GradientRequest> gradients;
   for (size_t i = 0; i < list.size(); ++i)
@@ -76,7 +76,7 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc* desc,
                                                   synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Operands<synfire_forward_desc> given(desc, *found->context());
     return run_or_captured(operations::run_forward(*found, request_of(given), stream));
   });
@@ -85,7 +85,7 @@ synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const syn
 synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc* desc,
                                                    synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Operands<synfire_backward_desc> given(desc, *found->context());
     return run_or_captured(operations::run_backward(*found, request_of(given, *found), stream));
   });

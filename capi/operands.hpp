@@ -5,7 +5,7 @@
 #ifndef SYNFIRE_CAPI_OPERANDS_HPP
 #define SYNFIRE_CAPI_OPERANDS_HPP
 
-#include "pins.hpp"
+#include "held.hpp"
 
 namespace synfire::capi {
 
@@ -38,10 +38,10 @@ struct Operands<synfire_forward_desc> {
   }
 
   const synfire_forward_desc desc;
-  const PinnedBuffer x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq;
-  const PinnedSynapse synapse;
-  const PinnedBuffer synapse_input, n_active;
-  const PinnedList<synfire_state_buffer> state_init, state_final, state_seq;
+  const HeldBuffer x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq;
+  const HeldSynapse synapse;
+  const HeldBuffer synapse_input, n_active;
+  const HeldList<synfire_state_buffer> state_init, state_final, state_seq;
 };
 
 template <>
@@ -70,11 +70,11 @@ struct Operands<synfire_backward_desc> {
   }
 
   const synfire_backward_desc desc;
-  const PinnedBuffer grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
+  const HeldBuffer grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
       grad_w_init;
-  const PinnedList<synfire_parameter_gradient> parameter_gradients;
-  const PinnedBuffer grad_synapse_input;
-  const PinnedList<synfire_state_buffer> grad_state_seq, grad_state_final, grad_state_init;
+  const HeldList<synfire_parameter_gradient> parameter_gradients;
+  const HeldBuffer grad_synapse_input;
+  const HeldList<synfire_state_buffer> grad_state_seq, grad_state_final, grad_state_init;
 };
 
 template <>
@@ -87,7 +87,7 @@ struct Operands<synfire_copy_desc> {
   }
 
   const synfire_copy_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -100,7 +100,7 @@ struct Operands<synfire_convert_spikes_desc> {
   }
 
   const synfire_convert_spikes_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -114,7 +114,7 @@ struct Operands<synfire_count_spikes_desc> {
   }
 
   const synfire_count_spikes_desc desc;
-  const PinnedBuffer spikes, counts;
+  const HeldBuffer spikes, counts;
 };
 
 template <>
@@ -127,7 +127,7 @@ struct Operands<synfire_encode_bernoulli_desc> {
   }
 
   const synfire_encode_bernoulli_desc desc;
-  const PinnedBuffer rates, spikes;
+  const HeldBuffer rates, spikes;
 };
 
 template <>
@@ -143,7 +143,7 @@ struct Operands<synfire_gather_rows_desc> {
   }
 
   const synfire_gather_rows_desc desc;
-  const PinnedBuffer source, indices, n_active, destination, lengths;
+  const HeldBuffer source, indices, n_active, destination, lengths;
 };
 
 template <>
@@ -158,7 +158,7 @@ struct Operands<synfire_shuffle_desc> {
   }
 
   const synfire_shuffle_desc desc;
-  const PinnedBuffer indices, n_active;
+  const HeldBuffer indices, n_active;
 };
 
 template <>
@@ -172,7 +172,7 @@ struct Operands<synfire_replace_nonfinite_desc> {
   }
 
   const synfire_replace_nonfinite_desc desc;
-  const PinnedBuffer source, count, destination;
+  const HeldBuffer source, count, destination;
 };
 
 template <>
@@ -191,7 +191,7 @@ struct Operands<synfire_reduce_desc> {
   }
 
   const synfire_reduce_desc desc;
-  const PinnedBuffer source, destination, lengths, n_active;
+  const HeldBuffer source, destination, lengths, n_active;
 };
 
 template <>
@@ -211,7 +211,7 @@ struct Operands<synfire_reduce_backward_desc> {
   }
 
   const synfire_reduce_backward_desc desc;
-  const PinnedBuffer grad_destination, source, lengths, n_active, grad_source;
+  const HeldBuffer grad_destination, source, lengths, n_active, grad_source;
 };
 
 template <>
@@ -229,7 +229,7 @@ struct Operands<synfire_rate_loss_desc> {
   }
 
   const synfire_rate_loss_desc desc;
-  const PinnedBuffer spikes, lengths, n_active, loss, grad_spike_seq;
+  const HeldBuffer spikes, lengths, n_active, loss, grad_spike_seq;
 };
 
 template <>
@@ -259,7 +259,7 @@ struct Operands<synfire_loss_desc> {
   }
 
   const synfire_loss_desc desc;
-  const PinnedBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
+  const HeldBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
       n_counted, predictions, gradient;
 };
 
@@ -274,7 +274,7 @@ struct Operands<synfire_native_desc> {
   }
 
   const synfire_native_desc desc;
-  const PinnedList<synfire_buffer> reads, writes;
+  const HeldList<synfire_buffer> reads, writes;
 };
 
 template <>
@@ -286,7 +286,7 @@ struct Operands<synfire_fill_desc> {
   }
 
   const synfire_fill_desc desc;
-  const PinnedBuffer buffer;
+  const HeldBuffer buffer;
 };
 
 template <>
@@ -299,7 +299,7 @@ struct Operands<synfire_scale_add_desc> {
   }
 
   const synfire_scale_add_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -313,7 +313,7 @@ struct Operands<synfire_update_parameter_desc> {
   }
 
   const synfire_update_parameter_desc desc;
-  const PinnedBuffer gradient;
+  const HeldBuffer gradient;
 };
 
 template <>
@@ -325,7 +325,7 @@ struct Operands<synfire_state_desc> {
   }
 
   const synfire_state_desc desc;
-  const PinnedBuffer buffer;
+  const HeldBuffer buffer;
 };
 
 template <>
@@ -337,7 +337,7 @@ struct Operands<synfire_copy_rows_desc> {
   }
 
   const synfire_copy_rows_desc desc;
-  const PinnedLayer source;
+  const HeldLayer source;
 };
 
 template <>
@@ -353,7 +353,7 @@ struct Operands<synfire_synapse_forward_desc> {
   }
 
   const synfire_synapse_forward_desc desc;
-  const PinnedBuffer input, output, n_active, input_mask, input_scale;
+  const HeldBuffer input, output, n_active, input_mask, input_scale;
 };
 
 template <>
@@ -372,7 +372,7 @@ struct Operands<synfire_synapse_backward_desc> {
   }
 
   const synfire_synapse_backward_desc desc;
-  const PinnedBuffer grad_output, input, grad_input, n_active, input_mask, input_scale;
+  const HeldBuffer grad_output, input, grad_input, n_active, input_mask, input_scale;
 };
 
 template <>
@@ -385,7 +385,7 @@ struct Operands<synfire_dropout_desc> {
   }
 
   const synfire_dropout_desc desc;
-  const PinnedBuffer mask, scale;
+  const HeldBuffer mask, scale;
 };
 
 template <>

@@ -11,7 +11,7 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char* name, const double* values,
                                                         uint64_t count) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
@@ -24,7 +24,7 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, con
 synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char* name, double* values,
                                                         uint64_t count) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
@@ -36,7 +36,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, con
 synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
                                                              synfire_parameter_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Answer out(info, "info");
     const core::ParameterSet& parameters = found->parameters();
     if (index >= parameters.size())
@@ -58,7 +58,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
 synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, const synfire_parameter_values* list,
                                                          uint64_t n_values) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(list, "list");
     const core::ParameterSet& parameters = found->parameters();
     if (n_values == 0 || n_values > parameters.size())
@@ -81,7 +81,7 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, co
 
 synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) noexcept {
   return guarded(__func__, [&] {
-    pinned(layer)->set_n_active(n_rows);
+    held(layer)->set_n_active(n_rows);
     return SYNFIRE_OK;
   });
 }

@@ -65,7 +65,7 @@ extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     return run_or_captured(core::run_now(*found->context(), operations::reset_rows(*found, {0, 0}, nullptr), stream));
   });
 }
@@ -73,7 +73,7 @@ synfire_status SYNFIRE_CALL synfire_layer_reset_state(synfire_layer layer, synfi
 synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer layer, const char* name, void* values,
                                                      uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     found->read_state(name, values, bytes);
     return SYNFIRE_OK;
@@ -83,7 +83,7 @@ synfire_status SYNFIRE_CALL synfire_layer_read_state(synfire_layer layer, const 
 synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer layer, const char* name, const void* values,
                                                       uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     found->write_state(name, values, bytes);
     return SYNFIRE_OK;
@@ -111,7 +111,7 @@ synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer layer, const s
 synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer layer, const synfire_state_desc* desc, void* data,
                                                    uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Rows rows = host_rows(desc, *found->context());
     check_no_buffer(rows);
     check_pointer(bytes, "bytes");
@@ -128,7 +128,7 @@ synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer layer, const sy
 synfire_status SYNFIRE_CALL synfire_layer_restore(synfire_layer layer, const synfire_state_desc* desc, const void* data,
                                                   uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Rows rows = host_rows(desc, *found->context());
     check_no_buffer(rows);
     check_pointer(data, "data");

@@ -55,7 +55,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     check_pointer(synapse, "synapse");
     *synapse = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_synapse_desc checked = read_checked(desc);
     *synapse =
         registered<synfire_synapse>(operations::make_dense(*owner, operations::DenseSpec(checked), checked.mask));
@@ -84,7 +84,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context co
     check_pointer(synapse, "synapse");
     *synapse = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_one_to_one_desc checked = read_checked(desc);
     *synapse = registered<synfire_synapse>(new operations::OneToOneSynapse(*owner, operations::OneToOneSpec(checked)));
     return SYNFIRE_OK;
@@ -97,7 +97,7 @@ void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse) noexcept {
 
 synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     const Answer out(info, "info");
     const core::SynapseShape& shape = found->shape();
     synfire_synapse_info answer = SYNFIRE_SYNAPSE_INFO_INIT;
@@ -123,7 +123,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, sy
 synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
                                                            synfire_synapse_array_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     const Answer out(info, "info");
     const std::span<const core::SynapseArray> arrays = found->arrays();
     if (index >= arrays.size())
@@ -143,7 +143,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synap
 synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char* name, void* values,
                                                  uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     check_pointer(name, "name");
     found->read(name, values, bytes);
     return SYNFIRE_OK;
@@ -153,7 +153,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const 
 synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const char* name, const void* values,
                                                   uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     check_pointer(name, "name");
     found->write(name, values, bytes);
     return SYNFIRE_OK;

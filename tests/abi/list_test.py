@@ -106,7 +106,7 @@ LINES = {"constant\tSYNFIRE_SMOOTHNESS_FULL\t17", "type\tsynfire_smoother\t8", "
 OPERANDS = ("struct Operands<synfire_fade_desc> {", 'source(required(desc.source, "desc.source", context))',
             'mask(optional(desc.mask, "desc.mask", context))', 'check_flag(desc.inverted, "SYN-FADE-FLAG", "desc.inverted");',
             'check_choice(desc.smoothness, "SYN-FADE-SMOOTHNESS", "desc.smoothness", SYNFIRE_FADING_EVEN, SYNFIRE_FADING_FASTER,',
-            '"SYNFIRE_FADING_EVEN (0) and _FASTER (1)");', "const PinnedList<synfire_weighted> sources;")
+            '"SYNFIRE_FADING_EVEN (0) and _FASTER (1)");', "const HeldList<synfire_weighted> sources;")
 # A program that makes no call, and prints what its watch misses.
 MISSED = """
 #include <call_watch.hpp>

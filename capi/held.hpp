@@ -1,6 +1,6 @@
-// Handles of synfire.h looked up and pinned for the duration of a call.
-#ifndef SYNFIRE_CAPI_PINS_HPP
-#define SYNFIRE_CAPI_PINS_HPP
+// Handles of synfire.h looked up and held for the duration of a call.
+#ifndef SYNFIRE_CAPI_HELD_HPP
+#define SYNFIRE_CAPI_HELD_HPP
 
 #include "guard.hpp"
 
@@ -15,25 +15,25 @@
 
 namespace synfire::capi {
 
-using PinnedContext = Pinned<core::Context>;
-using PinnedBuffer = Pinned<core::Buffer>;
-using PinnedLayer = Pinned<core::Layer>;
-using PinnedSynapse = Pinned<core::Synapse>;
-using PinnedGraph = Pinned<core::Graph>;
+using HeldContext = Held<core::Context>;
+using HeldBuffer = Held<core::Buffer>;
+using HeldLayer = Held<core::Layer>;
+using HeldSynapse = Held<core::Synapse>;
+using HeldGraph = Held<core::Graph>;
 
-inline PinnedContext pinned(synfire_context handle) {
+inline HeldContext held(synfire_context handle) {
   return {value_of(handle), "context", core::ObjectType::context};
 }
-inline PinnedLayer pinned(synfire_layer handle, const char* name = "layer") {
+inline HeldLayer held(synfire_layer handle, const char* name = "layer") {
   return {value_of(handle), name, core::ObjectType::layer};
 }
-inline PinnedSynapse pinned(synfire_synapse handle, const char* name = "synapse") {
+inline HeldSynapse held(synfire_synapse handle, const char* name = "synapse") {
   return {value_of(handle), name, core::ObjectType::synapse};
 }
-inline PinnedGraph pinned(synfire_graph handle) {
+inline HeldGraph held(synfire_graph handle) {
   return {value_of(handle), "graph", core::ObjectType::graph};
 }
-inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
+inline HeldBuffer held(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
@@ -54,30 +54,30 @@ inline synfire_status run_or_captured(bool captured) {
 }
 
 // Arguments of the context of the call; optional() also allows null.
-inline PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
-  PinnedBuffer buffer = pinned(handle, name);
+inline HeldBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
+  HeldBuffer buffer = held(handle, name);
   check_same_context(*buffer, context, name);
   return buffer;
 }
 
-inline PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
+inline HeldBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
   if (!handle) return {};
   return required(handle, name, context);
 }
 
-inline PinnedLayer required(synfire_layer handle, const char* name, const core::Context& context) {
-  PinnedLayer layer = pinned(handle, name);
+inline HeldLayer required(synfire_layer handle, const char* name, const core::Context& context) {
+  HeldLayer layer = held(handle, name);
   check_same_context(*layer, context, name);
   return layer;
 }
 
-inline PinnedSynapse required(synfire_synapse handle, const char* name, const core::Context& context) {
-  PinnedSynapse synapse = pinned(handle, name);
+inline HeldSynapse required(synfire_synapse handle, const char* name, const core::Context& context) {
+  HeldSynapse synapse = held(handle, name);
   check_same_context(*synapse, context, name);
   return synapse;
 }
 
-inline PinnedSynapse optional(synfire_synapse handle, const char* name, const core::Context& context) {
+inline HeldSynapse optional(synfire_synapse handle, const char* name, const core::Context& context) {
   if (!handle) return {};
   return required(handle, name, context);
 }
@@ -108,11 +108,10 @@ struct ListOf<synfire_parameter_gradient> {
 
 // A list of a descriptor with its buffers held for the call.
 template <class Entry>
-class PinnedList {
+class HeldList {
  public:
   using Of = ListOf<Entry>;
-  PinnedList(const Entry* entries, uint64_t count, const char* name, const char* count_name,
-             const core::Context& context)
+  HeldList(const Entry* entries, uint64_t count, const char* name, const char* count_name, const core::Context& context)
       : entries_(entries), name_(name) {
     if (count == 0) return;
     check_pointer(entries, name);
@@ -136,7 +135,7 @@ class PinnedList {
  private:
   const Entry* entries_;
   const char* name_;
-  std::vector<PinnedBuffer> buffers_;
+  std::vector<HeldBuffer> buffers_;
 };
 
 }  // namespace synfire::capi
