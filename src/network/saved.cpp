@@ -1,6 +1,6 @@
 #include "saved.hpp"
 
-#include "stage_words.hpp"
+#include "stage_key_values.hpp"
 #include "stages/stage_kinds.hpp"
 
 #include <base/dtype.hpp>
@@ -29,10 +29,10 @@ std::string key_of_stage(size_t index) {
 // ---- writing --------------------------------------------------------------------------------------------------------
 
 std::string text_of_stage(const Stage& stage) {
-  StageWords own;
+  StageKeyValues own;
   own.values = stage.values;
   stage.kind->write(stage, own);
-  WordWriter words;
+  KeyValueWriter words;
   words.add("kind", stage.kind->traits.name);
   words.add("name", stage.name);
   if (stage.width() != 0) words.add_whole("width", static_cast<uint64_t>(stage.width()));
@@ -65,7 +65,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   if (stages.size() > most_stages)
     fail_argument("SYN-NETWORK-FILE", "the network has %zu stages; a file has at most %zu", stages.size(),
                   static_cast<size_t>(most_stages));
-  WordWriter words;
+  KeyValueWriter words;
   words.add_whole("version", version_of(design));
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
@@ -79,7 +79,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   writer.set_metadata(network_key, words.text());
   for (size_t i = 0; i < stages.size(); ++i) {
     std::string text = text_of_stage(stages[i]);
-    WordWriter offsets;
+    KeyValueWriter offsets;
     if (position.training[i] != 0) offsets.add_whole("offset", position.training[i]);
     if (position.inference[i] != 0) offsets.add_whole("inference_offset", position.inference[i]);
     if (!offsets.text().empty()) text.append(" ").append(offsets.text());
@@ -98,7 +98,7 @@ const std::string& metadata_of(const files::SafetensorsFile& file, const std::st
   return at->second;
 }
 
-NetworkRules read_rules(WordReader& words) {
+NetworkRules read_rules(KeyValueReader& words) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   const std::string dtype = words.take("dtype", core::name_of_dtype(desc.dtype));
   const auto* const at = std::ranges::find(core::arithmetic_dtypes, dtype,
@@ -113,7 +113,7 @@ NetworkRules read_rules(WordReader& words) {
   return NetworkRules(desc);
 }
 
-const StageKind& read_kind(WordReader& words) {
+const StageKind& read_kind(KeyValueReader& words) {
   const std::string text = words.take("kind");
   if (const StageKind* const kind = find_kind(text)) return *kind;
   words.fail("kind", text, "a kind of stage");
@@ -127,7 +127,7 @@ struct ReadStage {
 
 ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const core::Context& context) {
   const std::string key = key_of_stage(index);
-  WordReader words(key, metadata_of(file, key));
+  KeyValueReader words(key, metadata_of(file, key));
   ReadStage read = {};
   Stage& stage = read.stage;
   stage.kind = &read_kind(words);
@@ -181,7 +181,7 @@ void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t i
 }  // namespace
 
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context) {
-  WordReader words(network_key, metadata_of(file, std::string(network_key)));
+  KeyValueReader words(network_key, metadata_of(file, std::string(network_key)));
   const uint64_t version = words.take_whole("version", any);
   if (version != format_version)
     fail_argument("SYN-NETWORK-FILE", "the file has version %llu of the format; this library reads version %llu",

@@ -26,9 +26,9 @@ class Design;
 class StageMaker;
 class StageParts;
 class StageView;
-class WordReader;
+class KeyValueReader;
 struct NetworkRules;
-struct StageWords;
+struct StageKeyValues;
 
 // Kinds of what edges carry. A stage may read another if that one makes a signal that this one reads.
 namespace signal {
@@ -127,8 +127,8 @@ class StageKind {
   virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
 
   // ---- files
-  virtual void write(const Stage& stage, StageWords& words) const = 0;
-  virtual void read(Stage& stage, WordReader& words, const core::Context& context) const = 0;
+  virtual void write(const Stage& stage, StageKeyValues& words) const = 0;
+  virtual void read(Stage& stage, KeyValueReader& words, const core::Context& context) const = 0;
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}

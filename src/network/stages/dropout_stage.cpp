@@ -1,8 +1,8 @@
 // Dropout: a mask of its input, which its readers apply. Only training masks anything.
 #include "stage_kinds.hpp"
 
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 
 #include <operations/dropout/dropout.hpp>
 
@@ -65,8 +65,8 @@ class DropoutKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage&, StageWords& words) const override { write_choice(words, 0); }
-  void read(Stage&, WordReader& words, const Context&) const override { take_choice(words); }
+  void write(const Stage&, StageKeyValues& words) const override { write_choice(words, 0); }
+  void read(Stage&, KeyValueReader& words, const Context&) const override { take_choice(words); }
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<DropoutParts>(maker); }
 };

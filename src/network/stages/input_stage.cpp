@@ -2,8 +2,8 @@
 #include "stage_kinds.hpp"
 
 #include <network/data_checks.hpp>
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 
 #include <base/dtype.hpp>
 #include <operations/encode/encode_bernoulli.hpp>
@@ -185,8 +185,8 @@ class InputKind final : public StageKind {
     }
   }
 
-  void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_input(stage)); }
-  void read(Stage& stage, WordReader& words, const Context&) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override { write_choice(words, kind_of_input(stage)); }
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<InputSettings>(take_choice(words), stage.width());
   }
   void compare_choice(const Stage& here, const Stage& there) const override {

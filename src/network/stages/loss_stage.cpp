@@ -2,8 +2,8 @@
 #include "stage_kinds.hpp"
 
 #include <network/data_checks.hpp>
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 
 #include <operations/loss/loss.hpp>
 
@@ -173,11 +173,11 @@ class LossKind final : public StageKind {
       check_finite(view, array, "sample_weights", "SYN-NETWORK-WEIGHT", weight_row(), finder);
   }
 
-  void write(const Stage& stage, StageWords& words) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override {
     write_choice(words, stage.as<LossSettings>().kind);
     if (!stage.as<LossSettings>().class_weights.empty()) words.after_seed.add_whole("has_class_weights", 1);
   }
-  void read(Stage& stage, WordReader& words, const Context&) const override {
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     auto settings = std::make_unique<LossSettings>(take_choice(words));
     settings->weights_in_file = words.take_whole("has_class_weights", 1, 0) == 1;
     stage.settings = std::move(settings);

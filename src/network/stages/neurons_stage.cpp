@@ -1,8 +1,8 @@
 // Neurons: a layer, its spikes and its V over all steps. Their rates can be drawn to a target.
 #include "stage_kinds.hpp"
 
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 #include <network/state_arrays.hpp>
 
 #include <base/dtype.hpp>
@@ -326,14 +326,14 @@ class NeuronsParts final : public StageParts {
 constexpr std::string_view surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
                            parameter_prefix = "parameter.", trained_prefix = "trained.", default_bound = "default";
 
-void write_trained(WordWriter& words, const TrainedParameter& trained) {
+void write_trained(KeyValueWriter& words, const TrainedParameter& trained) {
   std::string value = trained.per_neuron ? "neuron" : "layer";
   for (const double number : {trained.rate_factor, trained.decay_factor, trained.lower, trained.upper})
     value.append(",").append(std::isnan(number) ? std::string(default_bound) : text_of(number));
   words.add(std::string(trained_prefix) + trained.name, value);
 }
 
-TrainedParameter read_trained(const WordReader& words, const WordReader::Word& word) {
+TrainedParameter read_trained(const KeyValueReader& words, const KeyValueReader::KeyValue& word) {
   const std::string key = std::string(trained_prefix) + word.key;
   std::vector<std::string_view> parts;
   for (std::string_view rest = word.value; parts.size() < 6;) {
@@ -351,7 +351,7 @@ TrainedParameter read_trained(const WordReader& words, const WordReader::Word& w
   return {word.key, parts[0] == "neuron", number(1), number(2), bound(3), bound(4)};
 }
 
-int32_t read_model(WordReader& words, const Context& context) {
+int32_t read_model(KeyValueReader& words, const Context& context) {
   const std::string text = words.take("model");
   if (const FoundModel model = find_model(text, context)) return model->id;
   fail_argument("SYN-NETWORK-FILE",
@@ -360,7 +360,7 @@ int32_t read_model(WordReader& words, const Context& context) {
                 quoted(text, 64).c_str(), model_names());
 }
 
-int32_t read_surrogate(WordReader& words, const Context& context) {
+int32_t read_surrogate(KeyValueReader& words, const Context& context) {
   const std::string text = words.take(loaded_surrogate_name, "");
   if (text.empty()) return 0;
   if (const FoundSurrogate surrogate = find_surrogate(text, context)) return surrogate->id;
@@ -476,7 +476,7 @@ class NeuronsKind final : public StageKind {
     return count;
   }
 
-  void write(const Stage& stage, StageWords& words) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override {
     const NeuronsSettings& settings = settings_of(stage);
     words.before_seed.add("model", find_model(model_of(stage))->name);
     if (settings.has_rate) words.after_seed.add_whole("has_rate", 1);
@@ -489,14 +489,14 @@ class NeuronsKind final : public StageKind {
       words.after_values.add_number(std::string(parameter_prefix) + one.name, one.value);
     for (const TrainedParameter& one : settings.trained) write_trained(words.after_values, one);
   }
-  void read(Stage& stage, WordReader& words, const Context& context) const override {
+  void read(Stage& stage, KeyValueReader& words, const Context& context) const override {
     auto settings = std::make_unique<NeuronsSettings>(read_model(words, context));
     settings->has_rate = words.take_whole("has_rate", 1, 0) == 1;
     if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
       stage.at(*stage.find_spec(surrogate_name)) = surrogate;
-    for (WordReader::Word word; !(word = words.take_first(parameter_prefix)).key.empty();)
+    for (KeyValueReader::KeyValue word; !(word = words.take_first(parameter_prefix)).key.empty();)
       settings->parameters.push_back({word.key, words.number(std::string(parameter_prefix) + word.key, word.value)});
-    for (WordReader::Word word; !(word = words.take_first(trained_prefix)).key.empty();)
+    for (KeyValueReader::KeyValue word; !(word = words.take_first(trained_prefix)).key.empty();)
       settings->trained.push_back(read_trained(words, word));
     stage.settings = std::move(settings);
   }

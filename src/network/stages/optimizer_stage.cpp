@@ -1,8 +1,8 @@
 // An optimizer: the step that ends each batch of training, over all that the network's stages train.
 #include "stage_kinds.hpp"
 
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 #include <network/state_arrays.hpp>
 
 #include <optimizer/optimizer.hpp>
@@ -155,8 +155,10 @@ class OptimizerKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_optimizer(stage)); }
-  void read(Stage& stage, WordReader& words, const Context&) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override {
+    write_choice(words, kind_of_optimizer(stage));
+  }
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<OptimizerSettings>(take_choice(words));
   }
   void compare_choice(const Stage& here, const Stage& there) const override {

@@ -1,8 +1,8 @@
 // A readout: spikes or V of neurons, reduced over the steps, or as they are at every step.
 #include "stage_kinds.hpp"
 
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 
 #include <operations/reduce/reduce.hpp>
 
@@ -108,12 +108,12 @@ class ReadoutKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage& stage, StageWords& words) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override {
     const auto& settings = stage.as<ReadoutSettings>();
     write_choice(words, settings.reduction);
     words.before_seed.add_whole("of_spikes", settings.of_spikes ? 1 : 0);
   }
-  void read(Stage& stage, WordReader& words, const Context&) const override {
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     const int32_t reduction = take_choice(words);
     const bool of_spikes = words.take_whole("of_spikes", 1) == 1;
     stage.settings = std::make_unique<ReadoutSettings>(reduction, of_spikes);

@@ -1,8 +1,8 @@
 // A synapse: weights between its input and the neurons that read it.
 #include "stage_kinds.hpp"
 
+#include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
-#include <network/stage_words.hpp>
 #include <network/state_arrays.hpp>
 
 #include <neurons/passes/backward.hpp>
@@ -189,11 +189,11 @@ class SynapseStage final : public StageKind {
     return view->width() * view.flow().n_features() + (view->flag("bias") ? view->width() : 0);
   }
 
-  void write(const Stage& stage, StageWords& words) const override {
+  void write(const Stage& stage, StageKeyValues& words) const override {
     write_choice(words, 0);
     if (!stage.as<SynapseSettings>().mask.empty()) words.after_seed.add_whole("has_mask", 1);
   }
-  void read(Stage& stage, WordReader& words, const Context&) const override {
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     take_choice(words);
     auto settings = std::make_unique<SynapseSettings>(stage.width());
     settings->mask_in_file = words.take_whole("has_mask", 1, 0) == 1;

@@ -1,9 +1,9 @@
-// The words (words.hpp) of a stage in the file of a network, and how stages differ.
-#ifndef SYNFIRE_NETWORK_STAGE_WORDS_HPP
-#define SYNFIRE_NETWORK_STAGE_WORDS_HPP
+// The words (key_values.hpp) of a stage in the file of a network, and how stages differ.
+#ifndef SYNFIRE_NETWORK_STAGE_KEY_VALUES_HPP
+#define SYNFIRE_NETWORK_STAGE_KEY_VALUES_HPP
 
+#include "key_values.hpp"
 #include "stage.hpp"
-#include "words.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,16 +12,16 @@
 namespace synfire::network {
 
 // The words of a kind's settings, by their place among those of every stage.
-struct StageWords {
-  WordWriter before_seed, after_seed, after_values;
+struct StageKeyValues {
+  KeyValueWriter before_seed, after_seed, after_values;
   std::vector<double> values;  // to be written in place of the stage's
 };
 
 // "choice", the constant that chooses a kind. Format 1 has it for every kind but neurons.
-inline void write_choice(StageWords& words, int32_t choice) {
+inline void write_choice(StageKeyValues& words, int32_t choice) {
   words.before_seed.add_whole("choice", static_cast<uint64_t>(choice));
 }
-inline int32_t take_choice(WordReader& words) {
+inline int32_t take_choice(KeyValueReader& words) {
   return static_cast<int32_t>(words.take_whole("choice", INT32_MAX));
 }
 
