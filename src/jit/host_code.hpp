@@ -3,6 +3,7 @@
 #define SYNFIRE_JIT_HOST_CODE_HPP
 
 #include "cache.hpp"
+#include "loop_remarks.hpp"
 #include "model_text.hpp"
 #include "progress.hpp"
 
@@ -30,12 +31,6 @@ class HostCode {
 // The parts of a text that are compiled for the host: everything for layers on the host. Layers on a GPU need only its
 // description and the formula of its parameters, which compile much faster.
 enum class HostParts { formula, formula_and_kernels };
-
-// How many loops over neurons the compiler vectorised.
-struct Vectorized {
-  int n_loops = 0, n_vectorized = 0;
-  std::string text;  // which are not
-};
 
 struct CompiledHostCode {
   HostCode code;

@@ -5,7 +5,7 @@
 
 #include <backends/cuda/cuda_launcher.hpp>
 #include <base/buffer.hpp>
-#include <neurons/passes/cuda/plan.hpp>
+#include <neurons/passes/cuda/pass_instances.hpp>
 
 #include <cstring>
 #include <map>

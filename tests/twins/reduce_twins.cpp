@@ -137,7 +137,7 @@ void reduce_column(const ReduceLaunch& launch, int32_t dtype, bool largest, cons
   }
 }
 
-void join_column(const ReduceLaunch& launch, bool whole, bool largest, const Column& at) {
+void reduce_partials(const ReduceLaunch& launch, bool whole, bool largest, const Column& at) {
   uint64_t sum = 0, order = 0;
   Lanes lanes;
   for (int64_t chunk = 0; chunk < launch.n_chunks; ++chunk) {
@@ -204,10 +204,10 @@ const void* reduce_kernel(int32_t dtype, bool largest) {
   });
 }
 
-const void* join_kernel(bool whole, bool largest) {
+const void* partials_kernel(bool whole, bool largest) {
   return twin<ReduceLaunch>({whole ? 1 : 0, largest ? 1 : 0}, [=](const ReduceLaunch& launch) {
     for_each_column(launch.extents, launch.n_columns,
-                    [&](const Column& at) { join_column(launch, whole, largest, at); });
+                    [&](const Column& at) { reduce_partials(launch, whole, largest, at); });
   });
 }
 

@@ -3,7 +3,7 @@
 #
 #   cmake -D COMPILER=... -D INCLUDE=TOOLKIT/include -D SOURCE_DIR=... -P check_cuda.cmake
 file(GLOB_RECURSE sources "${SOURCE_DIR}/src/backends/cuda/*.cpp" "${SOURCE_DIR}/src/*_cuda.cpp"
-  "${SOURCE_DIR}/src/neurons/passes/cuda/plan.cpp")
+  "${SOURCE_DIR}/src/neurons/passes/cuda/*.cpp")
 list(LENGTH sources n)
 if(n LESS 10)
   message(FATAL_ERROR "only ${n} files were found")

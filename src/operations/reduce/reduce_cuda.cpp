@@ -65,7 +65,8 @@ void enqueue(const Reduce& op, Launcher& launcher) {
   launcher.launch(reduce_kernel(op.source.dtype, largest),
                   launcher.over_pieces(launch.n_tiles * launch.n_chunks, reduce_threads), launch);
   if (op.partials.bytes > 0)
-    launcher.launch(join_kernel(launch.whole, largest), launcher.over_pieces(launch.n_tiles, reduce_threads), launch);
+    launcher.launch(partials_kernel(launch.whole, largest), launcher.over_pieces(launch.n_tiles, reduce_threads),
+                    launch);
 }
 
 void enqueue(const ReduceBackward& op, Launcher& launcher) {

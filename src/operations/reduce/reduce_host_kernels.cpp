@@ -65,7 +65,8 @@ bool counts(const ReduceColumns& in, int64_t r) {
 // Running sums, `width` apart: one per entry, at most reduction_lanes.
 using Lanes = double (*)[width];
 
-void join(Lanes lanes, int used, int columns, double* __restrict sums) {
+// Sums the lanes by a binary tree (model/reduction.hpp).
+void add_lanes(Lanes lanes, int used, int columns, double* __restrict sums) {
   for (int half = model::reduction_lanes / 2; half > 0; half /= 2)
     for (int lane = 0; lane < half && lane + half < used; ++lane) {
       double* __restrict const to = lanes[lane];
@@ -74,7 +75,7 @@ void join(Lanes lanes, int used, int columns, double* __restrict sums) {
     }
   for (int i = 0; i < columns; ++i) sums[i] = lanes[0][i];
 }
-// Clears as many lanes as join() reads.
+// Clears as many lanes as add_lanes() reads.
 int clear(Lanes lanes, int64_t count) {
   const int used = count < model::reduction_lanes ? static_cast<int>(count) : model::reduction_lanes;
   for (int lane = 0; lane < (used > 0 ? used : 1); ++lane)
@@ -92,7 +93,7 @@ void sum_chunk(const ReduceColumns& in, int64_t first, int64_t end, double* sums
     double* __restrict const lane = lanes[r % model::reduction_lanes];
     for (int i = 0; i < in.columns; ++i) lane[i] += static_cast<double>(row[i]);
   }
-  join(lanes, used, in.columns, sums);
+  add_lanes(lanes, used, in.columns, sums);
 }
 
 template <class Read>
@@ -108,7 +109,7 @@ void sum_all(const ReduceColumns& in, double* sums, Lanes of_chunk) {
     double* __restrict const lane = lanes[c % model::reduction_lanes];
     for (int i = 0; i < in.columns; ++i) lane[i] += part[i];
   }
-  join(lanes, used, in.columns, sums);
+  add_lanes(lanes, used, in.columns, sums);
 }
 
 void sum_numbers(const ReduceColumns& in, double* sums, double* memory) {

@@ -158,28 +158,28 @@ struct Partials {
 
 // ---- the three kinds of accumulation --------------------------------------------------------------------------------
 
-// Joins by a binary tree. The recursion keeps the array in registers.
-template <int Count, class A, class Join>
-__device__ __forceinline__ A tree(A (&values)[Count], Join join) {
+// Reduces the values of a thread by a binary tree. The recursion keeps the array in registers.
+template <int Count, class A, class Op>
+__device__ __forceinline__ A tree(A (&values)[Count], Op op) {
   if constexpr (Count == 1) {
     return values[0];
   } else {
     A halves[Count / 2];
 #pragma unroll
-    for (int i = 0; i < Count / 2; ++i) halves[i] = join(values[i], values[i + Count / 2]);
-    return tree(halves, join);
+    for (int i = 0; i < Count / 2; ++i) halves[i] = op(values[i], values[i + Count / 2]);
+    return tree(halves, op);
   }
 }
-// Joins the warps of a block in a fixed order; valid in warp 0.
-template <class A, class Join>
-__device__ __forceinline__ A join_warps(A mine, A (*shared)[32], Join join) {
+// Reduces the values of the warps of a block in a fixed order; valid in warp 0.
+template <class A, class Op>
+__device__ __forceinline__ A tree_of_warps(A mine, A (*shared)[32], Op op) {
   shared[warp()][lane()] = mine;
   __syncthreads();
   if (warp() != 0) return mine;
   A all[n_warps];
 #pragma unroll
   for (int w = 0; w < n_warps; ++w) all[w] = shared[w][lane()];
-  return tree(all, join);
+  return tree(all, op);
 }
 
 // Sums in f64, in the order of model/reduction.hpp: warp w has its lanes w, w + 8, w + 16 ...
@@ -197,7 +197,7 @@ struct Numbers {
       }
     }
     const auto add = [](double a, double b) { return a + b; };
-    return join_warps(tree(lanes, add), shared, add);
+    return tree_of_warps(tree(lanes, add), shared, add);
   }
 };
 struct Whole {
@@ -209,7 +209,7 @@ struct Whole {
 #pragma unroll 8
     for (int64_t entry = first + warp(); entry < end; entry += n_warps)
       if (counts(entry)) sum += source[entry];
-    return join_warps(sum, shared, [](u64 a, u64 b) { return a + b; });
+    return tree_of_warps(sum, shared, [](u64 a, u64 b) { return a + b; });
   }
 };
 __device__ __forceinline__ u64 order(float value) {
@@ -236,7 +236,7 @@ struct Largest {
       const u64 found = order(source[entry]);
       best = found > best ? found : best;
     }
-    return join_warps(best, shared, [](u64 a, u64 b) { return a > b ? a : b; });
+    return tree_of_warps(best, shared, [](u64 a, u64 b) { return a > b ? a : b; });
   }
 };
 
@@ -320,8 +320,9 @@ __global__ void __launch_bounds__(reduce_threads, 3) reduce(const __grid_constan
   }
 }
 
+// The results of what reduce() stored for each chunk.
 template <class Kind>
-__global__ void __launch_bounds__(reduce_threads) join(const __grid_constant__ ReduceLaunch launch) {
+__global__ void __launch_bounds__(reduce_threads) reduce_partials(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
   using Result = typename Kind::Result;
   __shared__ Result shared[n_warps][32];
@@ -427,8 +428,10 @@ const void* reduce_kernel(int32_t dtype, bool largest) {
   });
 }
 
-const void* join_kernel(bool whole, bool largest) {
-  return largest ? address(join<Largest>) : whole ? address(join<Whole>) : address(join<Numbers>);
+const void* partials_kernel(bool whole, bool largest) {
+  return largest ? address(reduce_partials<Largest>)
+         : whole ? address(reduce_partials<Whole>)
+                 : address(reduce_partials<Numbers>);
 }
 
 const void* winners_kernel(int32_t dtype) {

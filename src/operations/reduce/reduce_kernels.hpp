@@ -54,7 +54,8 @@ struct SpreadLaunch {
 
 // Sums (for means too) or maxima (for last values too) of a source of this type: of each chunk, or the result.
 const void* reduce_kernel(int32_t dtype, bool largest);
-const void* join_kernel(bool whole, bool largest);
+// The result of those of the chunks.
+const void* partials_kernel(bool whole, bool largest);
 const void* winners_kernel(int32_t dtype);
 const void* spread_kernel(int32_t dtype);
 

@@ -1,4 +1,4 @@
-#include "plan.hpp"
+#include "pass_instances.hpp"
 
 #include <backends/cuda/cuda_launcher.hpp>
 

@@ -1,5 +1,7 @@
 #include "plan.hpp"
 
+#include "measured_policy.hpp"
+#include "pass_instances.hpp"
 #include "passes_storage.hpp"
 
 #include <base/dtype.hpp>
@@ -7,7 +9,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace synfire::cuda {
 
@@ -37,163 +38,7 @@ bool allows_adjacent(const Extents& extents, int width, const Arrays&... arrays)
   return extents.n_neurons % width == 0 && (allows_adjacent(arrays, width) && ...);
 }
 
-// Sequences of one type take the instances for that type.
-template <class... Arrays>
-bool all_of_type(int32_t dtype, const Arrays&... arrays) {
-  return ((!arrays.data || arrays.dtype == dtype) && ...);
-}
-
-template <size_t n>
-bool any_given(const View (&arrays)[n]) {
-  return std::any_of(arrays, arrays + n, [](const View& array) { return array.data != nullptr; });
-}
-
-// A forward does not depend on the surrogate.
-Instances instances_for(const LayerSpec& spec, const Forward&) {
-  return spec.loaded_model ? Instances::all : instances_of(spec.model->id, spec.model->never_fires);
-}
-Instances instances_for(const LayerSpec& spec, const Backward&) {
-  return spec.loaded() ? Instances::all : instances_of(spec.model->id, spec.model->never_fires);
-}
-
-ForwardOutputs wanted_of(const LayerSpec& spec, const Forward& op) {
-  if (spec.model->never_fires)
-    return op.h_seq.data || op.tape_h.data || !all_of_type(spec.dtype, op.x, op.v_seq) ? ForwardOutputs::any
-                                                                                       : ForwardOutputs::potential;
-  if (op.v_seq.data || op.h_seq.data || any_given(op.w_seq) || op.tape_h.data || !all_of_type(spec.dtype, op.x))
-    return ForwardOutputs::any;
-  switch (op.spike_format) {
-    case SpikeFormat::bits:
-      return ForwardOutputs::bits;
-    case SpikeFormat::time_bits:
-      return ForwardOutputs::time_bits;
-    case SpikeFormat::dense:
-      if (op.spikes.dtype == SYNFIRE_DTYPE_U8) return ForwardOutputs::bytes;
-      return op.spikes.dtype == spec.dtype ? ForwardOutputs::dense : ForwardOutputs::any;
-    case SpikeFormat::none:
-      break;
-  }
-  return ForwardOutputs::any;
-}
-
-BackwardInputs wanted_of(const LayerSpec& spec, const Backward& op) {
-  if (op.gradients.count > 0) return BackwardInputs::parameters;
-  if (spec.model->never_fires)
-    return all_of_type(spec.dtype, op.grad_v_seq, op.grad_x) ? BackwardInputs::potential : BackwardInputs::any;
-  if (op.grad_spike.data && op.grad_x.data && !op.grad_v_seq.data && !any_given(op.grad_w_seq) &&
-      all_of_type(spec.dtype, op.x, op.grad_spike, op.grad_x))
-    return BackwardInputs::spikes;
-  return BackwardInputs::any;
-}
-
-Storage storage_of_layer(const LayerSpec& spec) {
-  return core::with_element_type(NumberTypes{}, spec.dtype,
-                                 [](auto type) { return storage_of<typename decltype(type)::Type>; });
-}
-ForwardInstance instance_of(const LayerSpec& spec, const Forward& op) {
-  return instance_for(instances_for(spec, op), storage_of_layer(spec), wanted_of(spec, op));
-}
-BackwardInstance instance_of(const LayerSpec& spec, const Backward& op) {
-  return instance_for(instances_for(spec, op), storage_of_layer(spec), wanted_of(spec, op));
-}
-
-}  // namespace
-
-// ---- what was measured to be best, by compute capability ------------------------------------------------------------
-
-namespace {
-
-// The blocks of a backward on a multiprocessor at once: as many as the registers allow, or fewer, limited by shared
-// memory. The forwards' kernels have registers for 4 blocks of 128 threads.
-struct Residency {
-  int by_registers, fewest;
-};
-
-// The shared memory in a multiprocessor's first-level cache, and the percentage that makes the driver choose it.
-struct Carveout {
-  uint32_t bytes;
-  int percent;
-};
-
-struct Policy {
-  // Wide accesses pay off if narrow ones give each multiprocessor this many blocks; fewer keep too few loads in flight.
-  int blocks_before_widening;
-  // If the last wave would be nearly empty, one or two blocks fewer per multiprocessor are used, if that fills the
-  // waves by at least this fraction more. A value above 1 disables it.
-  double fuller;
-  Residency wide_backward, narrow_backward;
-  // Narrow passes fill their waves if they read and write at most this many bytes.
-  int64_t filled_bytes;
-  // Backwards with one neuron per thread that need at most this many blocks per multiprocessor are spread evenly: early
-  // blocks would crowd where the pass before ends first.
-  int spread_up_to;
-};
-
-// Measured on an H200 with LIF in f32 (docs/pages/tuning.md, "Filled waves"). Shared memory that is left is first-level
-// cache, which holds loads in flight.
-constexpr Policy on_9 = {2, 0.09, {10, 8}, {6, 4}, int64_t{25} * 1024 * 1024, 4};
-// Other GPUs were not measured.
-constexpr Policy on_others = {2, 2.0, {}, {}, 0, 0};
-
-const Policy& policy_of(const GpuShape& gpu) {
-  return gpu.compute_major == 9 ? on_9 : on_others;
-}
-
-// How full the waves are, from 0 to 1.
-double fill(uint32_t n_blocks, int blocks_at_once, const GpuShape& gpu) {
-  const double waves = n_blocks / (static_cast<double>(blocks_at_once) * gpu.n_multiprocessors);
-  return waves / std::ceil(waves);
-}
-
-// Limits the blocks per multiprocessor: so much shared memory that one more would not fit.
-void limit_blocks(Plan& plan, int at_once) {
-  // A block of two takes 44 KiB of the smaller one. Beyond 48, each eager launch would have to ask for it.
-  constexpr Carveout of_two = {132 * 1024, 50}, of_more = {164 * 1024, 65};
-  const Carveout carveout = at_once <= 2 ? of_two : of_more;
-  plan.shared_percent = carveout.percent;
-  const uint32_t at_least = carveout.bytes / static_cast<uint32_t>(at_once + 1);
-  plan.shared_bytes = std::max(plan.shared_bytes, at_least - at_least % 16);
-}
-
-// Short sequences become slower; other storage types do not become faster.
-bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
-  return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
-         !spec.model->many_instructions && !spec.model->never_fires &&
-         spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
-}
-
-bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
-  return row >= int64_t{width} * 32 &&
-         row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
-}
-
-void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
-  if (plan.n_blocks <= static_cast<uint32_t>(kernel.by_registers * gpu.n_multiprocessors)) return;
-  int best = kernel.by_registers;
-  for (int at_once = kernel.by_registers - 1; at_once >= kernel.fewest; --at_once)
-    if (fill(plan.n_blocks, at_once, gpu) > fill(plan.n_blocks, best, gpu)) best = at_once;
-  if (fill(plan.n_blocks, best, gpu) < fill(plan.n_blocks, kernel.by_registers, gpu) + policy_of(gpu).fuller) return;
-  limit_blocks(plan, best);
-}
-
-// f32 was measured. With one block each, multiprocessors have no choice.
-bool gains_by_spreading(const LayerSpec& spec, const GpuShape& gpu) {
-  return policy_of(gpu).spread_up_to > 0 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
-         spec.threads_per_block == 0;
-}
-
-void spread(Plan& plan, const GpuShape& gpu) {
-  const auto n = static_cast<uint32_t>(gpu.n_multiprocessors);
-  const uint32_t share = plan.n_blocks / n + (plan.n_blocks % n != 0 ? 1 : 0);
-  if (share < 2 || share > static_cast<uint32_t>(policy_of(gpu).spread_up_to)) return;
-  limit_blocks(plan, static_cast<int>(share));
-}
-
-}  // namespace
-
 // ---- tiles ----------------------------------------------------------------------------------------------------------
-
-namespace {
 
 constexpr int64_t word_bits = 32, most_words = 32;  // a lane of a warp writes each word of its tile
 
@@ -312,106 +157,8 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
   plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
       spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
-  if (width > 1 && gains_by_full_waves(spec, gpu) &&
-      (spec.loaded() || has_own_backward(Instances::all, spec.surrogate->id) || spec.surrogate->rational))
-    fill_waves(plan, policy_of(gpu).wide_backward, gpu);
-  if (width == 1 && instance.inputs == BackwardInputs::spikes) {
-    if (gains_by_spreading(spec, gpu)) spread(plan, gpu);
-    const int64_t touched = e.n_steps * e.row() * 3 * static_cast<int64_t>(spec.element_bytes());
-    if (gains_by_full_waves(spec, gpu) && touched <= policy_of(gpu).filled_bytes)
-      fill_waves(plan, policy_of(gpu).narrow_backward, gpu);
-  }
+  limit_residency(plan, spec, instance.inputs, gpu);
   return plan;
-}
-
-// ---- instances ------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// The instance for a loaded model or surrogate.
-struct LoadedInstance {
-  bool is_forward;
-  Storage storage;
-  Ownership ownership;
-  int array;  // ForwardOutputs or BackwardInputs
-};
-
-std::string text_of(const LoadedInstance& instance, bool never_fires) {
-  constexpr const char* storage[] = {"float", "double", "synfire::cuda::F16", "synfire::cuda::Bf16",
-                                     "synfire::cuda::AnyStorage"};
-  constexpr const char* outputs[] = {"bits", "time_bits", "dense", "bytes", "any", "potential"};
-  constexpr const char* inputs[] = {"spikes", "any", "parameters", "potential"};
-  constexpr const char* kinds[] = {"strided", "adjacent", "strided_at_once", "adjacent_at_once", "adjacent_of_rows"};
-  const std::string model = "synfire::model::LoadedModelType";
-  const std::string of = std::string(", ")
-                             .append(storage[static_cast<int>(instance.storage)])
-                             .append(", synfire::cuda::Owns<")
-                             .append(std::to_string(instance.ownership.width))
-                             .append(", synfire::cuda::OwnershipKind::")
-                             .append(kinds[static_cast<int>(instance.ownership.kind)])
-                             .append(">");
-  if (instance.is_forward)
-    return "synfire::cuda::forward<" + model + of + ", synfire::cuda::ForwardOutputs::" + outputs[instance.array] + ">";
-  if (never_fires && static_cast<BackwardInputs>(instance.array) != BackwardInputs::parameters)
-    return "synfire::cuda::linear_backward<" + model + of + ">";
-  return "synfire::cuda::backward<" + model +
-         (never_fires ? ", synfire::cuda::NoSurrogate" : ", synfire::model::LoadedSurrogateType") + of +
-         ", synfire::cuda::BackwardInputs::" + inputs[instance.array] + ">";
-}
-
-const void* loaded_kernel(const LayerSpec& spec, const LoadedInstance& instance) {
-  constexpr uint32_t most_storages = 5, most_kinds = 5, most_width = 4, most_arrays = 6;
-  uint32_t key = instance.is_forward ? 0 : 1;
-  key = key * most_storages + static_cast<uint32_t>(instance.storage);
-  key = key * most_kinds + static_cast<uint32_t>(instance.ownership.kind);
-  key = key * most_width + static_cast<uint32_t>(instance.ownership.width - 1);
-  key = key * most_arrays + static_cast<uint32_t>(instance.array);
-  static_assert(2 * most_storages * most_kinds * most_width * most_arrays <= KernelRequest::most_kernels);
-  const auto expression = [&] { return text_of(instance, spec.model->never_fires); };
-  return spec.loaded()->kernel(
-      {key, instance.is_forward ? "neurons/passes/cuda/forward.cuh" : "neurons/passes/cuda/backward.cuh", expression,
-       *spec.model, instance.is_forward || spec.model->never_fires ? nullptr : spec.surrogate});
-}
-
-void require_kernels(const LayerSpec& spec, const BuiltKernels& built) {
-  const char* const dtype = name_of_dtype(spec.dtype);
-  const bool has_dtype = built.have_dtype(dtype);
-  if (has_dtype && built.have_model(spec.model->id, spec.model->name)) return;
-  const char* const absent = has_dtype ? spec.model->name : dtype;
-  const auto listed = [](const char* names) {
-    std::string text = *names != '\0' ? names : "ALL";
-    std::replace(text.begin(), text.end(), ':', ';');
-    return text;
-  };
-  fail(
-      SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAUNCH-KERNELS",
-      "this build of Synfire has no GPU kernels for %s (SYNFIRE_CUDA_DTYPES=%s, SYNFIRE_CUDA_MODELS=%s): build it with "
-      "%s in the list, or create the context on the host",
-      absent, listed(built.dtypes).c_str(), listed(built.models).c_str(), absent);
-}
-
-}  // namespace
-
-const void* kernel_for(const Forward& op, const Plan& plan, const BuiltKernels& built) {
-  const LayerSpec& spec = op.layer->spec();
-  const ForwardInstance instance = instance_of(spec, op);
-  if (spec.loaded_model)
-    return loaded_kernel(spec, {true, instance.storage, plan.ownership, static_cast<int>(instance.outputs)});
-  require_kernels(spec, built);
-  return with_storage(instance.storage, [&](auto e) {
-    return forward_kernel<decltype(e)>(spec.model->id, plan.ownership, instance.outputs);
-  });
-}
-
-const void* kernel_for(const Backward& op, const Plan& plan, const BuiltKernels& built) {
-  const LayerSpec& spec = op.layer->spec();
-  const BackwardInstance instance = instance_of(spec, op);
-  if (spec.loaded())
-    return loaded_kernel(spec, {false, instance.storage, plan.ownership, static_cast<int>(instance.inputs)});
-  require_kernels(spec, built);
-  return with_storage(instance.storage, [&](auto e) {
-    return backward_kernel<decltype(e)>(spec.model->id, spec.surrogate->id, plan.ownership, instance.inputs);
-  });
 }
 
 }  // namespace synfire::cuda

@@ -1,8 +1,8 @@
-// How a pass is computed: a kernel's instance, threads and shared memory. Planning needs no device, nor do its tests.
+// How the neurons of a pass are shared among threads, and the blocks and shared memory of its launch. Planning needs no
+// device, nor do its tests.
 #ifndef SYNFIRE_NEURONS_PASSES_CUDA_PLAN_HPP
 #define SYNFIRE_NEURONS_PASSES_CUDA_PLAN_HPP
 
-#include "built.hpp"
 #include "passes_kernels.hpp"
 
 #include <backends/cuda/hints.hpp>
@@ -22,11 +22,6 @@ struct Plan {
 // Throws UNSUPPORTED if the layer needs more blocks than a grid can have.
 Plan plan_of(const operations::Forward& op, const GpuShape& gpu);
 Plan plan_of(const operations::Backward& op, const GpuShape& gpu);
-
-// The kernel of a planned pass. A loaded model or surrogate brings its own; otherwise throws UNSUPPORTED if the build
-// left out the kernels of this layer's dtype or model.
-const void* kernel_for(const operations::Forward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
-const void* kernel_for(const operations::Backward& op, const Plan& plan, const BuiltKernels& built = built_kernels);
 
 }  // namespace synfire::cuda
 
