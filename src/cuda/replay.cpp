@@ -7,6 +7,7 @@
 
 #include <base/error.hpp>
 #include <base/wait_until.hpp>
+#include <graph/plan.hpp>
 
 #include <algorithm>
 
@@ -32,13 +33,13 @@ struct Build {
   // They run as long as all joined entries are active.
   std::vector<Instance> joined;
   std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
-  std::vector<void*> joined_memory;
   ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
   std::vector<uint8_t> enabled;               // recorded operations
   std::vector<uint8_t> active;                // entries
   ReplayedNumbers numbers;                    // for ranges; of any slot's list, and of the recorded one
-  void* arena = nullptr;
+  void* arena = nullptr;                      // of staging
+  std::shared_ptr<ArenaBlock> transients;
 
   static constexpr size_t joined_entry = SIZE_MAX;
 
@@ -54,6 +55,45 @@ struct Build {
                        [&](uint32_t operation) { return enabled[operation] != 0; });
   }
 };
+
+// A list with joined entries, and where every entry of the list is in it.
+struct JoinedList {
+  OperationList operations;
+  std::vector<size_t> at;   // Build::joined_entry: its operation is part of another one
+  std::vector<Join> joins;  // without their operations
+};
+
+JoinedList joined_list(const DeviceState& device, const OperationList& entries) {
+  JoinedList list;
+  list.joins = device.operations.find_joins(entries, device.shape);
+  if (list.joins.empty()) return list;
+  auto next = list.joins.begin();
+  for (size_t entry = 0; entry < entries.size();) {
+    if (next == list.joins.end() || next->first != entry) {
+      list.at.push_back(list.operations.size());
+      list.operations.push_back(entries[entry++]);
+      continue;
+    }
+    list.at.insert(list.at.end(), next->count, Build::joined_entry);
+    list.operations.push_back(std::move(next->operation));
+    entry += next->count;
+    ++next;
+  }
+  return list;
+}
+
+// For each slot, what gains from joining; empty if nothing does. Callbacks run once for each slot, so that lists with
+// native nodes are not captured again.
+std::vector<JoinedList> joined_lists(const DeviceState& device, std::span<const OperationList> slots) {
+  std::vector<JoinedList> lists;
+  for (const OperationList& entries : slots) {
+    for (const Operation& operation : entries)
+      if (operation.kind().calls_back) return {};
+    lists.push_back(joined_list(device, entries));
+    if (lists.back().at.empty() || lists.back().at != lists.front().at) return {};
+  }
+  return lists;
+}
 
 class CudaReplay final : public Replay {
  public:
@@ -218,6 +258,7 @@ class CudaReplay final : public Replay {
     build.eager = plan.eager;
     build.observer = plan.observer;
     build.enabled = std::move(plan.enabled);
+    std::vector<OperationList> lists;
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const Staging staging(plan.slots[slot], device_.operations);
       if (slot == 0) {
@@ -229,8 +270,11 @@ class CudaReplay final : public Replay {
           for (uint32_t& operation : operations) operation = plan.owners[operation];
         build.active.assign(build.serves.size(), 1);
       }
-      build.instances.push_back({nullptr, staging.place(build.arena), {}});
+      lists.push_back(staging.place(build.arena));
     }
+    std::vector<JoinedList> joined = plan.eager ? std::vector<JoinedList>{} : joined_lists(device_, lists);
+    place(build, plan, lists, joined);
+    for (OperationList& list : lists) build.instances.push_back({nullptr, std::move(list), {}});
     build.numbers = ReplayedNumbers(build.instances.front().operations);
     load(device_, build.instances.front().operations);
     if (!build.eager) {
@@ -241,49 +285,30 @@ class CudaReplay final : public Replay {
         instantiate(instance);
       }
     }
-    if (!build.eager) join(build);
+    join(build, joined);
     for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
     build.choose();
   }
 
-  // The list with joined entries, and where each entry is in it.
-  struct JoinedList {
-    OperationList operations;
-    std::vector<size_t> at;
-  };
-  JoinedList joined_list(Build& build, const OperationList& entries) {
-    JoinedList list;
-    std::vector<Join> joins = device_.operations.find_joins(entries, device_.shape, [&](uint64_t bytes) {
-      build.joined_memory.push_back(nullptr);
-      return build.joined_memory.back() = allocate(device_, SYNFIRE_MEMORY_DEVICE, bytes);
-    });
-    if (joins.empty()) return list;
-    auto next = joins.begin();
-    for (size_t entry = 0; entry < entries.size();) {
-      if (next == joins.end() || next->first != entry) {
-        list.at.push_back(list.operations.size());
-        list.operations.push_back(entries[entry++]);
-        continue;
-      }
-      list.at.insert(list.at.end(), next->count, Build::joined_entry);
-      list.operations.push_back(std::move(next->operation));
-      entry += next->count;
-      ++next;
-    }
-    return list;
+  // Gives transient arrays their memory, in all lists the same.
+  void place(Build& build, const ReplayPlan& plan, std::vector<OperationList>& lists,
+             std::vector<JoinedList>& joined) const {
+    const Plan places =
+        make_plan(lists.front(), plan.transients,
+                  joined.empty() ? std::span<const Join>{} : std::span<const Join>(joined.front().joins));
+    build.transients = plan.arena->provide(places.arena_bytes);
+    if (!build.transients) return;
+    const auto place_in = [&](OperationList& list) {
+      place_transients(list, plan.transients, places.offsets, build.transients->data());
+    };
+    std::for_each(lists.begin(), lists.end(), place_in);
+    for (JoinedList& list : joined) place_in(list.operations);
   }
 
-  // Joins what gains from it, in graphs of their own, because a joined operation cannot be switched off. Callbacks run
-  // once for each slot, so that lists with native nodes are not captured again.
-  void join(Build& build) {
-    std::vector<JoinedList> lists;
-    for (const Instance& instance : build.instances) {
-      for (const Operation& operation : instance.operations)
-        if (operation.kind().calls_back) return;
-      lists.push_back(joined_list(build, instance.operations));
-      if (lists.back().at.empty() || lists.back().at != lists.front().at) return;
-    }
-    build.joined_at = lists.front().at;
+  // Joined lists have graphs of their own, because a joined operation cannot be switched off.
+  void join(Build& build, std::vector<JoinedList>& lists) {
+    if (lists.empty()) return;
+    build.joined_at = std::move(lists.front().at);
     for (size_t slot = 0; slot < lists.size(); ++slot) {
       load(device_, lists[slot].operations);
       Instance& instance = build.joined.emplace_back(Instance{nullptr, std::move(lists[slot].operations), {}});
@@ -378,9 +403,7 @@ class CudaReplay final : public Replay {
     build.instances.clear();
     build.joined.clear();
     // Freeing waits for replays in flight.
-    for (void* const memory : build.joined_memory)
-      if (memory) release(device_, SYNFIRE_MEMORY_DEVICE, memory);
-    build.joined_memory.clear();
+    build.transients.reset();
     if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
     build.arena = nullptr;
   }
@@ -414,6 +437,17 @@ void load(DeviceState& device, std::span<const Operation> operations) {
     for (const Operation& operation : operations) operation.kind().enqueue(operation.data(), launcher);
     load_signal();
   });
+}
+
+ReplayBytes replay_bytes(const DeviceState& device, const ReplayPlan& plan) {
+  const Staging staging(plan.slots.front(), device.operations);
+  // Anywhere that is no address of other memory.
+  const std::vector<OperationList> lists = {staging.place(reinterpret_cast<void*>(uintptr_t{1} << 47))};
+  std::vector<JoinedList> joined;
+  if (!plan.eager) joined = joined_lists(device, lists);
+  const Plan places = make_plan(lists.front(), plan.transients,
+                                joined.empty() ? std::span<const Join>{} : std::span<const Join>(joined.front().joins));
+  return {places.arena_bytes, staging.arena_bytes() + sizeof(uint64_t)};
 }
 
 std::unique_ptr<Replay> make_replay(DeviceState& device, ReplayPlan plan) {

@@ -80,6 +80,7 @@ View checked_rows(const Array& array, int64_t n_rows) {
   if (buffer.dtype() != array.row.dtype)
     fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", array.name, name_of_dtype(buffer.dtype()),
                   name_of_dtype(array.row.dtype));
+  buffer.check_has_memory(array.name);
   constexpr bool any_memory = true;
   const View view =
       array_view(buffer, array.name, {n_rows, array.row.stored_steps(), array.row.stored_width()}, any_memory);

@@ -96,7 +96,8 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
       seed(desc.seed),
       dtype(desc.dtype),
       drop_last(desc.drop_last == 1),
-      n_slots(desc.n_slots) {
+      n_slots(desc.n_slots),
+      transient_arrays(desc.transient_arrays == 1) {
   if (n_steps < 1)
     fail_argument("SYN-NETWORK-STEPS", "desc.n_steps is %lld; at least 1 is needed", static_cast<long long>(n_steps));
   constexpr int64_t most_rows = 0xFFFFFFFF;
@@ -108,6 +109,8 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
                   dtype);
   if (desc.drop_last != 0 && desc.drop_last != 1)
     fail_argument("SYN-NETWORK-FLAG", "desc.drop_last is %d; allowed are 0 and 1", desc.drop_last);
+  if (desc.transient_arrays != 0 && desc.transient_arrays != 1)
+    fail_argument("SYN-NETWORK-FLAG", "desc.transient_arrays is %d; allowed are 0 and 1", desc.transient_arrays);
   if (n_slots > Graph::most_slots && n_slots != Graph::shared_slots)
     fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                   n_slots, Graph::most_slots);

@@ -27,7 +27,7 @@ Ref<Buffer> Parts::make(int32_t dtype, std::initializer_list<int64_t> lengths, i
   desc.dtype = dtype;
   std::transform(lengths.begin(), lengths.end(), desc.shape,
                  [](int64_t length) { return static_cast<uint64_t>(length); });
-  if (planned) {
+  if (planned && memory != SYNFIRE_MEMORY_TRANSIENT) {
     uint64_t size = bytes_of_dtype(dtype);
     for (const int64_t length : lengths)
       if (__builtin_mul_overflow(size, static_cast<uint64_t>(length), &size)) size = UINT64_MAX;
@@ -101,6 +101,7 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
       planned(planning),
       data_needs(what.data_needs()),
       gradients(plan_gradients(what)),
+      arena(std::make_shared<Arena>(where.device())),
       training_start(what.stages().size() + 1),
       offsets_before(what.stages().size() + 1) {
   const uint64_t before = planned ? planned->device_bytes() : 0;
@@ -180,6 +181,7 @@ PartBytes plan(const Design& design, const Device& on) {
   if (design.has(Role::scores)) parts.record_evaluation(data);
   if (design.is_trainable()) parts.record_training(data, parts.training_start);
   parts.bytes.graphs = device.device_bytes() - before;
+  parts.bytes.arena = device.arena_bytes();
   parts.bytes.pinned = device.pinned_bytes();
   return parts.bytes;
 }

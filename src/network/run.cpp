@@ -249,6 +249,7 @@ class Rows {
     if (buffer.dtype() != row.dtype)
       fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
                     name_of_dtype(row.dtype));
+    buffer.check_has_memory(name);
     constexpr bool any_memory = true;
     view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, any_memory);
     if (view_.is_padded())

@@ -571,6 +571,69 @@ TEST_F(NetworkParts, MemoryIsKnownBeforeAnythingIsAllocated) {
   EXPECT_EQ(later.data_bytes, (10u * 20 + 10) * 4);
 }
 
+// The same bits in less memory; what lies between the stages is not given out then.
+TEST_F(NetworkParts, MayHaveTransientArrays) {
+  StagePlan plan;
+  plan.sizes = {40, 64, 64, 64, 4};
+  plan.last = SYNFIRE_MODEL_LIF;
+  plan.of_spikes = true;
+  plan.dropout = 0.2;
+  plan.rate_strength = 0.1;
+  plan.train_tau = true;
+  plan.lengths = true;
+  const Data data = make_data(context, plan, plan.n_rows, 3);
+  struct Found {
+    std::vector<uint32_t> words;
+    double loss, evaluated;
+    std::vector<float> inferred;
+    uint64_t bytes;
+  };
+  const auto trained = [&](int32_t transient_arrays) {
+    plan.transient_arrays = transient_arrays;
+    const Network network = make_stages(context, plan);
+    EXPECT_OK(synfire_network_build(network));
+    set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, data);
+    set_data(network, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
+    Found found = {};
+    synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+    EXPECT_OK(synfire_network_train(network, 7, &result));
+    found.loss = result.loss;
+    EXPECT_OK(synfire_network_evaluate(network, &result));
+    found.evaluated = result.loss;
+    const Buffer outputs =
+        make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(plan.n_rows * plan.sizes.back()));
+    EXPECT_OK(synfire_network_infer(network, data.inputs, plan.n_rows, outputs));
+    found.inferred = download<float>(outputs, static_cast<size_t>(plan.n_rows * plan.sizes.back()));
+    found.words = learnt(network, plan).words();
+    synfire_network_memory bytes = SYNFIRE_NETWORK_MEMORY_INIT;
+    EXPECT_OK(synfire_network_query_memory(network, &bytes));
+    found.bytes = bytes.device_bytes;
+    synfire_buffer spikes = nullptr;
+    if (transient_arrays == 0) {
+      EXPECT_OK(synfire_network_get_buffer(network, "n1.spikes", &spikes));
+      synfire_buffer_destroy(spikes);
+    } else {
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                   WORDS("SYN-NETWORK-BUFFER", "n1.spikes", "has \"input\", \"output\""),
+                   synfire_network_get_buffer(network, "n1.spikes", &spikes));
+    }
+    return found;
+  };
+  const Found expected = trained(0), found = trained(1);
+  EXPECT_EQ(found.words, expected.words);
+  EXPECT_EQ(found.loss, expected.loss);
+  EXPECT_EQ(found.evaluated, expected.evaluated);
+  EXPECT_EQ(found.inferred, expected.inferred);
+  EXPECT_LT(found.bytes, expected.bytes);
+
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 1;
+  desc.transient_arrays = 2;
+  synfire_network made = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-FLAG", "desc.transient_arrays is 2"),
+               synfire_network_create(context, &desc, &made));
+}
+
 // Networks larger than any machine report their memory, and are refused when they are built.
 TEST_F(NetworkParts, HugeNetworksAreAnsweredAndRefused) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;

@@ -43,15 +43,20 @@ TEST_F(StackLaunches, AStepOfSmallLayersIsCapturedTwice) {
   EXPECT_EQ(captures_of(large), 1u) << "nothing of it gains";
 }
 
+// How X of a layer is recorded: as part of its forward, or by a product of its own into a buffer of this memory.
+enum class Product { of_the_forward, transient, device };
+
 // Layers one after another, whose passes are recorded into a graph.
 struct Layers {
   Graph graph;
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers, xs;
   std::vector<Synapse> synapses;
   std::vector<Layer> layers;
   std::vector<int32_t> operations;
+  uint64_t graph_bytes = 0;  // of device memory, that instantiating took
 
-  Layers(synfire_context context, const std::vector<int64_t>& sizes, int64_t n_steps, int64_t batch)
+  Layers(synfire_context context, const std::vector<int64_t>& sizes, int64_t n_steps, int64_t batch,
+         Product product = Product::of_the_forward)
       : graph(make_graph(context)) {
     const auto spikes_of = [&](int64_t neurons) {
       return make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(n_steps * batch * ((neurons + 31) / 32)));
@@ -68,15 +73,29 @@ struct Layers {
       const synfire_buffer input = buffers.back();
       buffers.push_back(spikes_of(sizes[i + 1]));
       synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-      forward.synapse = synapses.back();
-      forward.synapse_input = input;
       forward.spikes = buffers.back();
       forward.tape = SYNFIRE_TAPE_NONE;
+      if (product == Product::of_the_forward) {
+        forward.synapse = synapses.back();
+        forward.synapse_input = input;
+      } else {
+        xs.push_back(make_frame(context, static_cast<uint64_t>(n_steps * batch * sizes[i + 1]),
+                                product == Product::transient ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE));
+        synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+        desc.n_steps = n_steps;
+        desc.batch = batch;
+        desc.input = input;
+        desc.output = xs.back();
+        EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapses.back(), &desc));
+        forward.x = xs.back();
+      }
       EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
       operations.push_back(last_operation(graph));
     }
     fake::reset_calls();
+    const uint64_t before = fake::device_bytes();
     EXPECT_OK(synfire_graph_instantiate(graph));
+    graph_bytes = fake::device_bytes() - before;
   }
 };
 
@@ -95,6 +114,19 @@ TEST_F(StackLaunches, ThreeLayersAreOneKernel) {
     fake::reset_calls();
     replay(network.graph);
     EXPECT_EQ(fake::calls(), fake::calls("cuGraphLaunch") + fake::calls("cuStreamIsCapturing"));
+  }
+}
+
+// A product that is an operation of its own is joined with the forward that reads it, as one that is part of a forward
+// is. Its output takes no more memory if it is transient.
+TEST_F(StackLaunches, ProductsOfTheirOwnAreJoinedToo) {
+  const Layers one(context, {64, 128, 128, 8}, 16, 1);
+  const size_t n_kernels = fake::captured_kernels().size();
+  for (const Product product : {Product::transient, Product::device}) {
+    const Layers other(context, {64, 128, 128, 8}, 16, 1, product);
+    EXPECT_EQ(fake::captured_kernels().size(), n_kernels);
+    EXPECT_EQ(other.graph_bytes, product == Product::transient ? one.graph_bytes : sizeof(uint64_t));
+    replay(other.graph);
   }
 }
 

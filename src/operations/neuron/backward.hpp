@@ -66,10 +66,11 @@ struct BackwardRequest {
 
   core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };
+enum class When { now, recorded };
 // A checked backward of the forward that left this tape, with the sums of gradients of parameters and the operations of
 // the forward's synapse.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
-                                  const core::TapeShape& shape);
+                                  const core::TapeShape& shape, When when = When::now);
 // Runs a backward of the last forward. Throws INVALID_ARGUMENT, STALE_TAPE and OUT_OF_MEMORY. Returns true if it became
 // part of the caller's capture.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);

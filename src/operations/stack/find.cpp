@@ -8,6 +8,8 @@
 #include <operations/neuron/backward.hpp>
 #include <synapses/dense/few_rows.hpp>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace synfire::operations {
@@ -75,8 +77,7 @@ bool conflict(const Operation& a, const Operation& b, May may) {
   bool found = false;
   for_each_operand(a, [&](const Operand<const View>& of_a) {
     for_each_operand(b, [&](const Operand<const View>& of_b) {
-      if ((!of_a.is_written() && !of_b.is_written()) || of_a.view.is_shared_scratch() || of_b.view.is_shared_scratch())
-        return;
+      if (!of_a.is_written() && !of_b.is_written()) return;
       if (overlaps(of_a.view.data, of_a.view.bytes, of_b.view.data, of_b.view.bytes) && !may(of_a, of_b)) found = true;
     });
   });
@@ -116,13 +117,35 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
+// How many operands of a list use each transient array.
+class TransientUses {
+ public:
+  explicit TransientUses(std::span<const Operation> entries) {
+    for_each_operand(entries, [&](const Operand<const View>& operand) {
+      const auto number = static_cast<size_t>(operand.view.transient);
+      if (number >= n_uses_.size()) n_uses_.resize(number + 1);
+      ++n_uses_[number];
+    });
+  }
+  // Whether the link alone writes and reads its X, so that it need not be in memory.
+  bool keeps_x(const StackLink& link) const {
+    const auto number = static_cast<size_t>(link.pass.x.transient);
+    return number == 0 || n_uses_[number] != 2;
+  }
+
+ private:
+  std::vector<uint32_t> n_uses_ = {0};
+};
+
 // What follows are functions of their own, so that their copies of operations are not on the stack at the same time.
 
 // The longest stack that begins at an entry; none if its first layer does not fit.
-[[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+[[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const TransientUses& uses,
+                                 const GpuShape& gpu) {
   Stack stack;
   for (size_t at = first; const Forward* const pass = pass_behind(entries, at, gpu); at += 2) {
-    const StackLink link = {*entries[at].as<DenseProduct>(), *pass};
+    StackLink link = {*entries[at].as<DenseProduct>(), *pass, true};
+    link.keeps_x = uses.keeps_x(link);
     if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
     stack.links.push_back(link);
     if (stack_shared_bytes(stack.links) <= most_shared_bytes(gpu)) continue;
@@ -161,7 +184,7 @@ struct GradientLink {
   return link;
 }
 
-// Whether a gradient of weights may come after all of a link, with memory of its own for a dL/dX that is scratch.
+// A gradient of weights may come after all of a link.
 bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
   const auto never = [](const auto&, const auto&) { return false; };
   return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
@@ -186,19 +209,41 @@ bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
   return links;
 }
 
-[[gnu::noinline]] StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_t)> allocate) {
+// The joined operation of links at an entry. Gradients of weights come last, and those over few rows need no scratch
+// memory.
+[[gnu::noinline]] Join joined(const std::vector<GradientLink>& links, size_t at) {
   StackBackward stack;
-  for (GradientLink& link : links) {
-    if (link.weights && link.pass.grad_x.is_shared_scratch()) {
-      void* const own = allocate(link.pass.grad_x.bytes);
-      link.pass.grad_x.data = link.weights->grad_output.data = own;
-      if (link.input) link.input->grad_output.data = own;
-    }
+  std::vector<uint32_t> order;
+  std::vector<int32_t> left_out;
+  constexpr uint32_t last = UINT32_MAX;
+  const auto place_of_next = [&] { return static_cast<uint32_t>(stack.operations.size()); };
+  for (const GradientLink& link : links) {
+    order.push_back(place_of_next());
     stack.operations.emplace_back(link.pass);
-    if (link.input) stack.operations.emplace_back(*link.input);
-    if (link.weights) stack.weights.push_back(*link.weights);
+    if (link.weights) {
+      order.push_back(last);
+      for_each_operand(Operation(*link.weights), [&](const Operand<const View>& operand) {
+        if (operand.is_scratch()) left_out.push_back(operand.view.transient);
+      });
+      stack.weights.push_back(*link.weights);
+    }
+    if (!link.input) continue;
+    order.push_back(place_of_next());
+    stack.operations.emplace_back(*link.input);
   }
-  return stack;
+  std::replace(order.begin(), order.end(), last, place_of_next());
+  std::sort(left_out.begin(), left_out.end());
+  const size_t count = order.size();
+  return {at, count, Operation(std::move(stack)), std::move(order), std::move(left_out)};
+}
+
+[[gnu::noinline]] Join joined(Stack&& stack, size_t at) {
+  std::vector<int32_t> left_out;
+  for (const StackLink& link : stack.links)
+    if (!link.keeps_x) left_out.push_back(link.pass.x.transient);
+  std::sort(left_out.begin(), left_out.end());
+  const size_t count = 2 * stack.links.size();
+  return {at, count, Operation(std::move(stack)), std::vector<uint32_t>(count), std::move(left_out)};
 }
 
 // ---- readouts -------------------------------------------------------------------------------------------------------
@@ -232,37 +277,28 @@ bool over_steps(Reduction reduction, Axis axis) {
 
 }  // namespace
 
-std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu,
-                             FunctionRef<void*(uint64_t)> allocate) {
+std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu) {
   std::vector<Join> joins;
   if (!has_tensor_cores(gpu)) return joins;
+  const TransientUses uses(entries);
   size_t at = 0;
   while (at < entries.size()) {
-    Stack stack = stack_at(entries, at, gpu);
-    if (!stack.links.empty()) {
-      const size_t count = 2 * stack.links.size();
-      joins.push_back({at, count, Operation(std::move(stack))});
-      at += count;
-      continue;
-    }
-    if (std::optional<Readout> readout = readout_at(entries, at)) {
+    if (Stack stack = stack_at(entries, at, uses, gpu); !stack.links.empty()) {
+      joins.push_back(joined(std::move(stack), at));
+    } else if (std::optional<Readout> readout = readout_at(entries, at)) {
       const size_t count = readout->operations.size();
-      joins.push_back({at, count, Operation(*std::move(readout))});
-      at += count;
-      continue;
-    }
-    std::vector<GradientLink> links = gradient_links_at(entries, at, gpu);
-    size_t count = 0, n_weights = 0;
-    for (const GradientLink& link : links) {
-      count += link.n_entries();
-      n_weights += link.weights ? 1 : 0;
-    }
-    if (n_weights >= 2) {
-      joins.push_back({at, count, Operation(joined(links, allocate))});
-      at += count;
+      std::vector<uint32_t> order(count);
+      std::iota(order.begin(), order.end(), 0);
+      joins.push_back({at, count, Operation(*std::move(readout)), std::move(order), {}});
     } else {
-      ++at;
+      const std::vector<GradientLink> links = gradient_links_at(entries, at, gpu);
+      if (std::count_if(links.begin(), links.end(), [](const GradientLink& link) { return link.weights; }) < 2) {
+        ++at;
+        continue;
+      }
+      joins.push_back(joined(links, at));
     }
+    at += joins.back().count;
   }
   return joins;
 }
