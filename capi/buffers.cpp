@@ -1,4 +1,4 @@
-// The functions of synfire.h for buffers. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for buffers.
 #include "pins.hpp"
 
 #include <operations/elementwise/fill.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for batches of a data set. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for batches of a data set.
 #include "operands.hpp"
 
 #include <operations/gather_rows/gather_rows.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for masks of dropout. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for masks of dropout.
 #include "operands.hpp"
 
 #include <operations/dropout/dropout.hpp>

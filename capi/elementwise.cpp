@@ -1,5 +1,4 @@
-// The functions of synfire.h for elementwise operations: copies, fills, scale-and-add. As in synfire.cpp: check, look
-// up, call, translate.
+// The functions of synfire.h for elementwise operations: copies, fills, scale-and-add.
 #include "operands.hpp"
 
 #include <operations/elementwise/copy.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for encodings of rates as spikes. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for encodings of rates as spikes.
 #include "operands.hpp"
 
 #include <operations/encode/encode_bernoulli.hpp>

@@ -1,5 +1,4 @@
-// The functions of synfire.h for graphs. As in synfire.cpp: check, look up, call, translate. Recording an operation is
-// in the file of its kind.
+// The functions of synfire.h for graphs. Functions that record an operation are in the file of its kind.
 #include "pins.hpp"
 
 #include <cstring>
@@ -87,11 +86,10 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
       PinnedGraph target = pinned(graph);
       const core::Graph::Launch launch(*target, stream);
       // The launch keeps the graph alive. Letting go is a locked instruction, which after the driver's call would wait
-      // until the driver's writes have reached the device: 30 ns.
+      // until the driver's writes have reached the device (docs/pages/tuning.md, "The path of a launch").
       target.let_go();
       launched = launch.run();
     }
-    // A thread that sees the ticket finds the graph no longer in use.
     if (ticket) *ticket = launched.ticket;
     return run_or_captured(launched.captured);
   });

@@ -9,7 +9,6 @@
 namespace synfire::capi {
 namespace {
 
-// Trivially destructible, so that the library needs no thread-exit hook.
 struct LastError {
   int32_t cuda_error;
   char text[1280];

@@ -1,5 +1,5 @@
 // The guard around every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, descriptors
-// and handles are checked. Each function of synfire.h is one call of guarded().
+// and handles are checked.
 #ifndef SYNFIRE_CAPI_GUARD_HPP
 #define SYNFIRE_CAPI_GUARD_HPP
 
@@ -33,7 +33,6 @@ synfire_status guarded(const char* function, Body body) noexcept {
 
 [[noreturn]] void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type);
 
-// An object looked up by handle and pinned for the duration of a call.
 template <class T>
 class Pinned {
  public:
@@ -65,7 +64,6 @@ uint64_t value_of(Handle handle) noexcept {
   return reinterpret_cast<uint64_t>(handle);
 }
 
-// Throws INVALID_HANDLE unless the object belongs to this context.
 void check_same_context(const core::Object& object, const core::Context& context, const char* name);
 
 // ---- pointers and descriptors ---------------------------------------------------------------------------------------
@@ -77,7 +75,7 @@ void check_pointer(T* pointer, const char* name) {
   if (!pointer) fail_null(name);
 }
 
-// Returns the struct_size of a structure whose caller may have an older or a newer version of it.
+// Returns the struct_size of a structure of the caller's version.
 uint32_t checked_struct_size(const void* structure, std::span<const uint32_t> versions, const char* name);
 
 // Copies a descriptor of any version into the layout known here; fields it lacks become zero.

@@ -77,7 +77,6 @@ void retire(Slot& slot, uint64_t generation) noexcept {
   object->release();
 }
 
-// The slot of a handle, or null if it cannot have one.
 Slot* locate(uint64_t handle, core::ObjectType type) noexcept {
   if (handle >> 56 != tag_base + static_cast<uint64_t>(type)) return nullptr;
   const uint32_t index = static_cast<uint32_t>(handle >> 32) & 0xFFFFFFu;
@@ -85,12 +84,12 @@ Slot* locate(uint64_t handle, core::ObjectType type) noexcept {
   return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
 }
 
-// The state, without its pins, of a slot that holds this object. Bits of a handle above the generation do not matter.
+// The state, without pins, of a slot that holds this object. Bits of a handle above the generation do not matter.
 uint64_t live_state(uint64_t generation, core::ObjectType type) noexcept {
   return generation << 32 | alive_bit | static_cast<uint64_t>(type) << type_shift;
 }
 
-// Whether a state is that of a slot that holds the object of this handle.
+// True if this is the state of a slot with the object of this handle.
 bool names(uint64_t state, uint64_t handle, core::ObjectType type) noexcept {
   return (state & ~pin_mask) == live_state(handle, type);
 }
@@ -126,7 +125,6 @@ uint64_t register_object(core::Object* object) {
 bool remove(uint64_t handle, core::ObjectType type) noexcept {
   Slot* const slot = locate(handle, type);
   if (!slot) return false;
-  // Pin it as well, so that the object outlives abandon().
   uint64_t state = slot->state.load(std::memory_order_acquire);
   do {
     if (!names(state, handle, type)) return false;

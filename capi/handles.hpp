@@ -1,6 +1,6 @@
 // The handle table: turns a handle's value (type tag, slot, generation) into an object, or into nothing. A lookup is
-// lock-free and pins the object for the duration of one call. Destroying removes the handle at once, and drops the
-// table's reference when the last pin is gone. There is one table per process; nothing in it runs at process exit.
+// lock-free and pins the object for one call. Destroying removes the handle at once, and drops the table's reference
+// with the last pin. There is one table per process; nothing in it runs at process exit.
 #ifndef SYNFIRE_CAPI_HANDLES_HPP
 #define SYNFIRE_CAPI_HANDLES_HPP
 
@@ -10,20 +10,19 @@
 
 namespace synfire::capi {
 
-// Registers an object and takes ownership of the caller's reference. Throws OUT_OF_MEMORY if 2^24 handles are in use.
+// Takes ownership of the caller's reference. Throws OUT_OF_MEMORY if 2^24 handles are in use.
 uint64_t register_object(core::Object* object);
 
 struct Slot;
-// An object and the slot that holds it.
 struct Pin {
   core::Object* object = nullptr;
   Slot* slot = nullptr;
 };
-// Pins the object behind a handle. Returns no object if the handle is null, stale or of another type.
+// Returns no object if the handle is null, stale or of another type.
 Pin pin(uint64_t handle, core::ObjectType type) noexcept;
 void unpin(Slot& slot) noexcept;
 
-// Removes a handle. Returns false if it is null, stale or of another type.
+// Returns false if the handle is null, stale or of another type.
 bool remove(uint64_t handle, core::ObjectType type) noexcept;
 
 }  // namespace synfire::capi

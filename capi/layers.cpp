@@ -1,5 +1,4 @@
-// The functions of synfire.h for layers as objects. As in synfire.cpp: check, look up, call, translate. The operations
-// on layers are in the files of their kinds.
+// The functions of synfire.h for layers as objects. Operations on layers are in the files of their kinds.
 #include "pins.hpp"
 
 #include <operations/state/state.hpp>

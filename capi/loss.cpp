@@ -1,4 +1,4 @@
-// The functions of synfire.h for losses. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for losses.
 #include "operands.hpp"
 
 #include <operations/loss/loss.hpp>

@@ -1,5 +1,4 @@
 // The functions of synfire.h for models and surrogates that are loaded at run time, and for a layer's kernels as text.
-// As in synfire.cpp: check, look up, call, translate.
 #include "pins.hpp"
 
 #include <jit/layer_source.hpp>

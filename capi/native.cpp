@@ -1,4 +1,4 @@
-// The functions of synfire.h for the caller's own code in a graph. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for the caller's own code in a graph.
 #include "pins.hpp"
 
 #include <operations/native/native.hpp>
@@ -11,7 +11,6 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-// The buffers of a native node, pinned while the call lasts.
 class PinnedNative {
  public:
   PinnedNative(const synfire_native_desc* descriptor, const core::Context& context)

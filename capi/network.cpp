@@ -1,4 +1,4 @@
-// The functions of synfire.h for networks. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for networks.
 #include "pins.hpp"
 
 #include <files/safetensors_file.hpp>
@@ -37,7 +37,6 @@ synfire_status change(const char* function, synfire_network network, const char*
   });
 }
 
-// A handle of a part, which keeps it alive.
 template <class Handle, class Find>
 synfire_status get(const char* function, synfire_network network, const char* text, const char* argument, Handle* part,
                    const char* part_name, Find find) noexcept {
@@ -53,7 +52,6 @@ synfire_status get(const char* function, synfire_network network, const char* te
   });
 }
 
-// Copies a text to the caller, or says how long it is.
 synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) {
   const uint64_t needed = made.size() + 1;
   if (text && *bytes < needed)
@@ -64,7 +62,6 @@ synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) 
   return SYNFIRE_OK;
 }
 
-// A file in the caller's memory.
 files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
   check_pointer(data, "data");
   return files::SafetensorsFile::from_memory({static_cast<const std::byte*>(data), bytes});
@@ -75,7 +72,6 @@ files::SafetensorsFile file_at(const char* path) {
   return files::SafetensorsFile::from_file(path);
 }
 
-// The network of a file that `read` gets.
 template <class Read>
 synfire_status create_from(const char* function, synfire_context context, const synfire_network_file_desc* desc,
                            synfire_network* network, Read read) noexcept {

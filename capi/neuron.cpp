@@ -1,4 +1,4 @@
-// The functions of synfire.h for the two passes of a layer. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for the two passes of a layer.
 #include "pins.hpp"
 
 #include <operations/neuron/backward.hpp>
@@ -12,7 +12,6 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-// A list of buffers of state variables.
 class PinnedStates {
  public:
   PinnedStates(const synfire_state_buffer* list, uint64_t count, const char* list_name, const char* count_name,
@@ -40,7 +39,6 @@ class PinnedStates {
   std::vector<PinnedBuffer> buffers_;
 };
 
-// The buffers of a forward.
 class PinnedForward {
  public:
   PinnedForward(const synfire_forward_desc* descriptor, const core::Context& context)
@@ -96,7 +94,6 @@ class PinnedForward {
   PinnedStates state_init_, state_final_, state_seq_;
 };
 
-// The buffers of a backward.
 class PinnedBackward {
  public:
   PinnedBackward(const synfire_backward_desc* descriptor, const core::Context& context)

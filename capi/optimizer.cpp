@@ -1,4 +1,4 @@
-// The functions of synfire.h for optimisers. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for optimisers.
 #include "pins.hpp"
 
 #include <operations/optimizer/optimizer.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for the parameters of layers. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for the parameters of layers.
 #include "operands.hpp"
 
 #include <operations/parameters/update_parameter.hpp>

@@ -33,7 +33,7 @@ inline PinnedBuffer pinned(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};
 }
 
-// The handle of a new object. The object is released if no handle is available.
+// Releases the object if no handle is available.
 template <class Handle>
 Handle registered(core::Object* object) {
   try {
@@ -49,34 +49,30 @@ inline synfire_status run_or_captured(bool captured) {
   return captured ? SYNFIRE_CAPTURED : SYNFIRE_OK;
 }
 
-// A buffer argument, of the context of the call.
+// Arguments of the context of the call; optional() also allows null.
 inline PinnedBuffer required(synfire_buffer handle, const char* name, const core::Context& context) {
   PinnedBuffer buffer = pinned(handle, name);
   check_same_context(*buffer, context, name);
   return buffer;
 }
 
-// A buffer argument that may be null.
 inline PinnedBuffer optional(synfire_buffer handle, const char* name, const core::Context& context) {
   if (!handle) return {};
   return required(handle, name, context);
 }
 
-// A layer argument, of the context of the call.
 inline PinnedLayer required(synfire_layer handle, const char* name, const core::Context& context) {
   PinnedLayer layer = pinned(handle, name);
   check_same_context(*layer, context, name);
   return layer;
 }
 
-// A synapse argument, of the context of the call.
 inline PinnedSynapse required(synfire_synapse handle, const char* name, const core::Context& context) {
   PinnedSynapse synapse = pinned(handle, name);
   check_same_context(*synapse, context, name);
   return synapse;
 }
 
-// A synapse argument that may be null.
 inline PinnedSynapse optional(synfire_synapse handle, const char* name, const core::Context& context) {
   if (!handle) return {};
   return required(handle, name, context);

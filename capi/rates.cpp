@@ -1,4 +1,4 @@
-// The functions of synfire.h for rate losses. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for rate losses.
 #include "operands.hpp"
 
 #include <operations/rate_loss/rate_loss.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for reductions and their gradients. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for reductions and their gradients.
 #include "operands.hpp"
 
 #include <operations/reduce/reduce.hpp>

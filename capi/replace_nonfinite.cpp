@@ -1,4 +1,4 @@
-// The functions of synfire.h that replace what is not finite. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h that replace numbers that are not finite.
 #include "operands.hpp"
 
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for conversions and counts of spikes. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for conversions and counts of spikes.
 #include "operands.hpp"
 
 #include <operations/spikes/convert_spikes.hpp>

@@ -1,4 +1,4 @@
-// The functions of synfire.h for the state of layers. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for the state of layers.
 #include "operands.hpp"
 
 #include <operations/state/state.hpp>
@@ -8,7 +8,6 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-// A description of rows, with its buffer pinned while the call lasts.
 class PinnedRows {
  public:
   PinnedRows(const synfire_state_desc* descriptor, const core::Context& context, bool may_be_null = false)

@@ -1,6 +1,6 @@
 // The size of every version of each structure of synfire.h that begins with struct_size, oldest first. Compiled
-// programs contain these numbers, so a line only grows: it gains the structure's size after fields were appended. The
-// first number is the smallest struct_size that is accepted; a structure without a line here does not compile.
+// programs contain these numbers, so lines only grow, when fields were appended. The first number is the smallest
+// struct_size that is accepted; a structure without a line does not compile.
 #ifndef SYNFIRE_CAPI_STRUCT_SIZES_HPP
 #define SYNFIRE_CAPI_STRUCT_SIZES_HPP
 

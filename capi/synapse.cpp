@@ -1,4 +1,4 @@
-// The functions of synfire.h for synapses. As in synfire.cpp: check, look up, call, translate.
+// The functions of synfire.h for synapses.
 #include "operands.hpp"
 
 #include <operations/synapse/synapse.hpp>

@@ -484,9 +484,9 @@ step_evidence() {
   if [ "$now" = "$tested" ] && ! grep -q '^  "green": true' "$evidence"; then
     warn "the recorded run on a GPU, at commit $commit, is not whole or has failures: run tests/gpu/run.sh"
   elif [ "$now" = "$tested" ]; then
-    say "    src/cuda, src/operations and include/synfire/model are as tested on the GPU at commit $commit, comments apart"
+    say "    src/cuda, src/operations, src/synapses and include/synfire/model are as tested on the GPU at commit $commit, comments apart"
   else
-    warn "src/cuda, src/operations or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+    warn "src/cuda, src/operations, src/synapses or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
   fi
 }
 

@@ -161,7 +161,7 @@ def plan(build, checks_of):
         if file.endswith(".cpp") and file not in ALONE and not unused((ROOT / file).read_text(encoding="utf-8")):
             rest, found = directories(arguments)
             key = os.path.dirname(file), bool(APART.match(file)), checks, *rest
-            if file.startswith("src/operations/"):  # its folders are parts of one
+            if file.startswith(("src/operations/", "src/synapses/")):  # its folders are parts of one
                 key = "src/operations", *key[1:]
             family = families.setdefault(key, ([], {}))
             family[0].append(file)

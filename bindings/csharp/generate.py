@@ -894,7 +894,7 @@ def objects(operations):
     for method in operations.methods:
         by_class.setdefault(operations.classes[method.object], []).append(Method(operations, method).text())
     parts = [new_object(operations, made, by_class.pop(pascal(made.name), [])) for made in operations.objects]
-    parts += [operations.properties(maker, f'What a <see cref="{pascal(maker.object)}"/> of another kind is created with.')
+    parts += [operations.properties(maker, f'The description of a <see cref="{pascal(maker.object)}"/> of another kind.')
               for maker in operations.makers]
     answers = {p.target for method in operations.methods for p in method.parameters
                if p.role == "answer"} - ANSWERS_BY_HAND

@@ -1,6 +1,6 @@
 // The CUDA runtime calls that Synfire makes, in one table. Production fills it from the runtime; a test may replace any
-// entry to count calls or to make the n-th one fail. No file of src/cuda calls the runtime directly. Libraries that are
-// compiled in do (Launcher::call_library()).
+// entry to count calls or to make the n-th one fail. Only libraries that are compiled in call the runtime directly
+// (Launcher::call_library()).
 #ifndef SYNFIRE_CUDA_API_HPP
 #define SYNFIRE_CUDA_API_HPP
 
@@ -10,7 +10,6 @@
 
 namespace synfire::cuda {
 
-// The driver's CUctx_st and CUlib_st, opaque here.
 struct DriverContext;
 struct DriverLibrary;
 
@@ -19,8 +18,7 @@ struct DriverLibrary;
 cudaError_t stream_get_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies, size_t* n_dependencies);
 cudaError_t stream_set_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n_dependencies);
-// Stores as many as there is room for and returns their number. Since there may be edges of programmatic launches, CUDA
-// requires room for the data of edges, and does not return only the number.
+// Stores as many as there is room for and returns their number. CUDA requires room for the data of edges.
 cudaError_t graph_node_get_dependencies(cudaGraphNode_t node, cudaGraphNode_t* dependencies, size_t* n_dependencies);
 
 struct Api {
@@ -68,43 +66,39 @@ struct Api {
   decltype(&cudaLaunchKernelExC) launch_kernel_with_attributes = &cudaLaunchKernelExC;
   decltype(&cudaDeviceGetStreamPriorityRange) get_stream_priority_range = &cudaDeviceGetStreamPriorityRange;
 
-  // Driver calls, resolved when the first device is made: the runtime's own switch (cudaSetDevice) cannot restore a
-  // context that the caller made through the driver API, and its cudaStreamGetDevice breaks a capture.
+  // Driver calls, resolved when the first device is made: cudaSetDevice cannot restore a context that the caller made
+  // through the driver API, and cudaStreamGetDevice breaks a capture.
   int (*context_get_current)(DriverContext**) = nullptr;
   int (*context_set_current)(DriverContext*) = nullptr;
   int (*context_get_device)(int* ordinal) = nullptr;  // of the current one
   int (*stream_get_context)(cudaStream_t, DriverContext**) = nullptr;
-  // For the path of a launch, where the runtime's functions take longer: cudaGraphLaunch by 15 to 70 ns,
-  // cudaStreamIsCapturing by 35, and that one sets the thread's last error. Errors have the numbers of cudaError_t,
-  // statuses those of cudaStreamCaptureStatus.
+  // For the path of a launch, where the runtime's functions take longer (docs/pages/tuning.md, "The path of a launch")
+  // and set the thread's last error. Errors have the numbers of cudaError_t, statuses those of cudaStreamCaptureStatus.
   int (*graph_launch)(cudaGraphExec_t, cudaStream_t) = nullptr;
   int (*stream_is_capturing)(cudaStream_t, int* status) = nullptr;
 
   // For code that is compiled at run time, resolved at its first use. A CUkernel is a cudaKernel_t, which the runtime's
-  // calls take in the place of a function.
+  // calls take in place of a function.
   int (*library_load_data)(DriverLibrary**, const void* code, void*, void*, unsigned, void*, void*, unsigned) = nullptr;
   int (*library_unload)(DriverLibrary*) = nullptr;
   int (*library_get_kernel)(cudaKernel_t*, DriverLibrary*, const char* name) = nullptr;
 };
 
 extern constinit Api table;
-// The table in use.
 inline Api& api() noexcept {
   return table;
 }
 
-// Fills in the driver calls. Returns false if the driver does not have them.
+// Resolves the driver calls. Returns false if the driver lacks one.
 bool resolve_driver_calls() noexcept;
 
-// Fills in those for code that is compiled at run time.
+// Resolves those for code that is compiled at run time.
 bool resolve_library_calls() noexcept;
 
-// True for errors after which the process's context on the device is unusable, according to CUDA.
+// True for errors that make the process's context on the device unusable, according to CUDA.
 bool is_sticky(cudaError_t error) noexcept;
 
-// Throws a Failure naming the call.
 [[noreturn]] void fail_call(cudaError_t error, const char* call);
-// The same, unless error is cudaSuccess.
 inline void check(cudaError_t error, const char* call) {
   if (error != cudaSuccess) fail_call(error, call);
 }

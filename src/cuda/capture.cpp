@@ -18,7 +18,7 @@ using namespace synfire::core;
 namespace {
 
 // Only one capture at a time in this library, and none inside another: a native node's callback runs inside one.
-// Trivially destructible on this platform, so nothing runs at exit.
+// Trivially destructible, so nothing runs at exit.
 constinit NativeMutex capture_mutex;
 thread_local constinit bool capturing_here = false;
 
@@ -53,18 +53,17 @@ class CaptureLock {
   fail_capture(*blamed, CaptureFault::not_joined);
 }
 
-// One capture that is open on a stream.
 class Capturer {
  public:
   Capturer(DeviceState& device, const OperationList& operations, const ReplayedNumbers& numbers, uint32_t slot,
            const SignalLaunch& signal, cudaStream_t stream)
       : device_(device), operations_(operations), numbers_(numbers), slot_(slot), signal_(signal), stream_(stream) {}
 
-  // Enqueues the list and the signal, and records which nodes each entry became. Returns the number of nodes.
+  // Enqueues the list and the signal, and records the nodes of each entry. Returns the number of nodes.
   size_t capture_operations(CapturedGraph& captured) {
     id_ = capture_id();
     // A kernel that directly follows another one of this library may be launched before that one has ended, because it
-    // waits for it. 0.7 us less for a forward and a backward (H200, docs/pages/tuning.md, "Programmatic edges").
+    // waits for it (docs/pages/tuning.md, "Programmatic edges").
     Launcher::Place place = {stream_, slot_};
     for (size_t entry = 0; entry < operations_.size(); ++entry) {
       const Operation& operation = operations_[entry];
@@ -106,12 +105,12 @@ class Capturer {
     return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
   }
 
-  // The end of a capture: the nodes on which the next work in the stream depends, and how many nodes there are in all.
+  // The end of a capture: the nodes on which the next work in the stream depends, and the number of all nodes.
   struct End {
     Nodes dependencies;
     size_t n_nodes = 0;
   };
-  // Throws if the capture was ended or broken, for which the operation is blamed if there is one.
+  // Throws if the capture was ended or broken, and blames the operation if there is one.
   End end_of_capture(const Operation* operation) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     unsigned long long now = 0;
@@ -131,8 +130,8 @@ class Capturer {
     return end;
   }
 
-  // The nodes that were added to the capture since the last call and precede what follows in the stream. Walks back to
-  // the nodes that are known, so that a whole capture takes time in proportion to its nodes. Updates `known_`.
+  // The nodes added to the capture since the last call that precede the next work in the stream. Walks back to known
+  // nodes only, so that a capture takes time in proportion to its nodes. Updates `known_`.
   Nodes joined_nodes(const End& end) {
     const size_t n_added = end.n_nodes - std::min(known_.size(), end.n_nodes);
     Nodes added;
@@ -164,7 +163,7 @@ class Capturer {
     }
   }
 
-  // Nodes of the capture do not precede what follows in the stream, or a callback has removed nodes.
+  // Nodes of the capture do not precede the next work in the stream, or a callback has removed nodes.
   [[noreturn]] void fail_unjoined(const Operation& operation, size_t n_nodes) {
     Nodes all(n_nodes), unjoined;
     if (n_nodes > 0) device_.check(api().graph_get_nodes(graph_, all.data(), &n_nodes), "cudaGraphGetNodes");
@@ -174,8 +173,8 @@ class Capturer {
     fail_capture(operation, CaptureFault::not_joined);
   }
 
-  // Checks the nodes of an operation: they must be of types that a replay may have, and all must precede what follows
-  // in the stream. An operation may fork to other streams if it joins them.
+  // Checks the nodes of an operation: a replay must allow their types, and all must precede the next work in the
+  // stream. An operation may fork to other streams if it joins them.
   Nodes capture_nodes(const Operation& operation, std::optional<size_t> n_expected) {
     const End end = end_of_capture(&operation);
     last_ = end.dependencies.size() == 1 ? end.dependencies.front() : nullptr;
@@ -213,7 +212,7 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, cons
                       uint32_t slot, const SignalLaunch& signal) {
   const CaptureLock lock;
   CapturedGraph captured;
-  // A separate stream of the same priority, so that the device's stream stays free for other threads' eager calls.
+  // A separate stream of the same priority leaves the device's stream free for other threads' eager calls.
   cudaStream_t stream = nullptr;
   {
     const RelaxedCapture relaxed;
@@ -228,7 +227,6 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, cons
     try {
       n_nodes = Capturer(device, operations, numbers, slot, signal, stream).capture_operations(captured);
     } catch (...) {
-      // A capture must be ended even if it failed.
       cudaGraph_t graph = nullptr;
       if (api().stream_end_capture(stream, &graph) != cudaSuccess) api().get_last_error();
       if (graph) api().graph_destroy(graph);

@@ -13,11 +13,11 @@ namespace synfire::cuda {
 
 using Nodes = std::vector<cudaGraphNode_t>;
 
-// A graph that is ready to be instantiated. Its holder destroys `graph`.
+// A graph ready to be instantiated. Its holder destroys `graph`.
 struct CapturedGraph {
   cudaGraph_t graph = nullptr;
   std::vector<Nodes> nodes;          // of each entry of the list
-  cudaGraphNode_t signal = nullptr;  // the kernel behind them, which counts replays
+  cudaGraphNode_t signal = nullptr;  // the kernel after them, which counts replays
 };
 
 // Captures a list whose kernels are loaded, followed by the signal. Throws CALLBACK if a native node's callback fails

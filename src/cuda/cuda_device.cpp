@@ -18,14 +18,14 @@ using namespace synfire::core;
 
 namespace {
 
-// Whether the driver takes the context of a launch, and of a query of the capture status, from the stream, whatever
-// context is current. CUDA does not document it; tests/gpu/callers_streams_test.cpp shows it for drivers of CUDA 13.0.
-// A launch that need not make the context current takes 20 to 40 ns less.
+// True if the driver takes the context of a launch, and of a query of the capture status, from the stream, whatever
+// context is current, so that a launch need not set one. CUDA does not document it; tests/gpu/callers_streams_test.cpp
+// shows it for drivers of CUDA 13.0.
 bool streams_have_contexts(int driver_version) {
   return driver_version >= 13000;
 }
 
-// CUDA's own text says neither which GPU it is nor what there is code for.
+// CUDA's own text names neither the GPU nor the architectures of the code.
 int code_version_for(const cudaDeviceProp& gpu, int ordinal) {
   try {
     return code_version();
@@ -167,7 +167,6 @@ class CudaDevice final : public Device {
 
   void* allocate(int32_t memory, uint64_t bytes) override { return cuda::allocate(state_, memory, bytes); }
   void release(int32_t memory, void* data) noexcept override { cuda::release(state_, memory, data); }
-  // CUDA accounts for device memory.
   void require(int32_t memory, uint64_t bytes) override {
     if (memory != SYNFIRE_MEMORY_DEVICE)
       require_host_memory(bytes, memory == SYNFIRE_MEMORY_PINNED ? Paging::pinned : Paging::pageable);

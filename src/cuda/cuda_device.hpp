@@ -9,7 +9,7 @@
 
 namespace synfire::cuda {
 
-// What the driver reports, without creating anything.
+// The driver's report; nothing is created.
 struct Probe {
   int32_t n_devices;
   int32_t fallback_reason;  // SYNFIRE_FALLBACK_*, if there are none
@@ -19,7 +19,6 @@ struct Probe {
 
 Probe probe() noexcept;
 
-// `operations` outlives the device.
 std::unique_ptr<core::Device> make_device(int32_t ordinal, int32_t stream_priority,
                                           const core::MachineOperations& operations);
 

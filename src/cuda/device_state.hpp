@@ -27,7 +27,7 @@ struct DeviceState {
   bool streams_have_contexts = false;  // see streams_have_contexts()
 
   cudaStream_t choose(synfire_stream given) const noexcept { return given ? given : stream; }
-  // Whether the driver calls of a launch need the device's context to be current. Both handles stand for a stream of
+  // True if the driver calls of a launch need the device's context to be current. Both handles stand for a stream of
   // the current context.
   bool needs_context(cudaStream_t on) const noexcept {
     return !streams_have_contexts || on == cudaStreamLegacy || on == cudaStreamPerThread;
@@ -38,12 +38,12 @@ struct DeviceState {
     if (lost.load(std::memory_order_relaxed)) fail_lost();
   }
   [[noreturn]] void fail_lost() const;
-  // Like check(), but also remembers a lost device.
+  // As check(), but remembers a lost device.
   void check(cudaError_t error, const char* call) {
     if (error != cudaSuccess) fail_cuda(error, call);
   }
   [[noreturn]] void fail_cuda(cudaError_t error, const char* call);
-  // Whether the caller is capturing a stream (null: the device's own). Throws CAPTURING if that capture is invalid.
+  // True if the caller is capturing a stream (null: the device's own). Throws CAPTURING if that capture is invalid.
   bool is_capturing(synfire_stream given) {
     require_alive();
     if (!given) return false;
@@ -58,11 +58,9 @@ struct DeviceState {
     return status == cudaStreamCaptureStatusActive;
   }
   [[noreturn]] static void fail_capture_invalid();
-  // For a driver call that may have been made without the context.
   [[noreturn]] void fail_driver_call(int error, const char* call);
   // Queries CUDA; throws DEVICE_LOST if the device has failed for good.
   void look();
-  // Runs code that calls CUDA without check().
   template <class Body>
   void remember_loss(Body body) {
     try {
@@ -77,10 +75,10 @@ struct DeviceState {
 void* allocate(DeviceState& device, int32_t memory, uint64_t bytes);
 void release(DeviceState& device, int32_t memory, void* data) noexcept;
 
-// One entry, eagerly or in a capture. Returns Launcher::n_nodes().
+// Enqueues one entry, eagerly or in a capture. Returns Launcher::n_nodes().
 std::optional<size_t> enqueue(DeviceState& device, const core::Operation& operation, const Launcher::Place& place);
 
-// Loads the kernels of operations. Loading one during a capture is an error, and during the first replay it is a delay.
+// Loads the kernels of operations: during a capture it is an error, during the first replay a delay.
 void load(DeviceState& device, std::span<const core::Operation> operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);

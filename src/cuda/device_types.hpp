@@ -1,4 +1,4 @@
-// What kernels and the host code that launches them share, of any operation: threads of a block, and types of elements.
+// Types for kernels and the host code that launches them: threads of a block, and elements.
 #ifndef SYNFIRE_CUDA_DEVICE_TYPES_HPP
 #define SYNFIRE_CUDA_DEVICE_TYPES_HPP
 
@@ -9,8 +9,8 @@ namespace synfire::cuda {
 // The threads of a block, unless a layer asks for fewer.
 inline constexpr int threads_per_block = 128;
 
-// How an instance reads and writes sequences: each in one type, or, as AnyStorage, in what each says at run time (f32,
-// f16 or bf16, all beside f32 arithmetic).
+// How an instance reads and writes sequences: in one type or, as AnyStorage, in the type of each at run time (f32, f16
+// or bf16, beside f32 arithmetic).
 struct F16 {
   uint16_t bits;
 };

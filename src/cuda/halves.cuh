@@ -1,5 +1,5 @@
-// Conversions between f32 and 16-bit storage by the GPU's own instructions: those that cuda_fp16.h and cuda_bf16.h
-// would take, without these headers, so that the text also compiles where only a run-time compiler is installed.
+// Conversions between f32 and 16-bit storage by the GPU's own instructions, without cuda_fp16.h and cuda_bf16.h, so
+// that the text compiles where only a run-time compiler is installed.
 #ifndef SYNFIRE_CUDA_HALVES_CUH
 #define SYNFIRE_CUDA_HALVES_CUH
 

@@ -14,7 +14,7 @@ namespace synfire::cuda {
 
 namespace {
 
-// Calls f on a thread without a pending error, in the context that is current here, and waits for it.
+// Calls f on a thread without a pending error, in the current context, and waits for it.
 template <class F>
 void on_other_thread(F& f) {
   DriverContext* context = nullptr;
@@ -44,7 +44,6 @@ void Launcher::launch_kernel(const void* kernel, const Grid& grid, const void* a
                                    static_cast<int>(grid.shared_bytes)),
           "cudaFuncSetAttribute");
   if (purpose_ == Purpose::load) {
-    // CUDA loads a kernel at the first query.
     cudaFuncAttributes attributes;
     return check(api().func_get_attributes(&attributes, kernel), "cudaFuncGetAttributes");
   }

@@ -11,7 +11,7 @@ __global__ void __launch_bounds__(threads_per_block) write_small(const __grid_co
     launch.destination[i] = launch.source[i];
 }
 
-// Runs in place of a disabled operation's kernel, so that the order of its neighbours is kept.
+// Replaces a disabled operation's kernel, so that its neighbours keep their order.
 __global__ void idle() {
   wait_for_previous();
 }

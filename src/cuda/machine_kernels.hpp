@@ -13,13 +13,12 @@ struct WriteSmallLaunch {
   alignas(8) unsigned char source[small_bytes];
 };
 
-// Counts replays: increments *count and publishes it to host memory after everything before it in the stream.
+// Increments *count and publishes it to host memory after everything before it in the stream.
 struct SignalLaunch {
   uint64_t* count;
   uint64_t* published;
 };
 
-// Addresses to launch.
 const void* write_small_kernel();
 const void* signal_kernel();
 const void* idle_kernel();  // no arguments, no work

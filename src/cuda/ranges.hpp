@@ -1,5 +1,5 @@
-// Ranges that profilers show: what is being enqueued, by direction, model and, in a graph, number of the layer. Without
-// a profiler there is no domain, and a range only checks a pointer.
+// Ranges for profilers: the work that is being enqueued, by direction, model and, in a graph, number of the layer.
+// Without a profiler a range only checks a pointer.
 #ifndef SYNFIRE_CUDA_RANGES_HPP
 #define SYNFIRE_CUDA_RANGES_HPP
 
@@ -12,12 +12,10 @@ namespace synfire::cuda {
 // Checks once whether a profiler is attached. Before that, ranges do nothing.
 void start_ranges() noexcept;
 
-// The profiler's domain; null if none is attached.
 extern constinit std::atomic<void*> range_domain;
 
 class Range {
  public:
-  // A constant text.
   explicit Range(const char* text) noexcept : open_(listened() && push(text)) {}
   // "forward lif", "backward plif", "copy" ...; with a graph's numbers "forward lif 0", "backward plif 1".
   explicit Range(const core::Operation& operation, const core::ReplayedNumbers* numbers = nullptr) noexcept;
@@ -26,7 +24,6 @@ class Range {
   }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
-  // Whether a profiler shows ranges.
   static bool listened() noexcept { return range_domain.load(std::memory_order_relaxed) != nullptr; }
 
  private:

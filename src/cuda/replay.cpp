@@ -1,5 +1,5 @@
-// An instantiated graph on CUDA: replay, and what may change between replays. With several slots there is one
-// executable graph per slot, over shared device memory. The capture is in capture.cpp.
+// An instantiated graph on CUDA: replays, and changes between them. Several slots have one executable graph each, over
+// shared device memory. The capture is in capture.cpp.
 #include "capture.hpp"
 #include "device_state.hpp"
 #include "ranges.hpp"
@@ -17,20 +17,18 @@ using namespace synfire::core;
 
 namespace {
 
-// One slot's graph.
 struct Instance {
   cudaGraphExec_t executable = nullptr;
   OperationList operations;  // the list to run, copies included
   CapturedGraph captured;
 };
 
-// Everything that is made from a plan; rebuild() makes a new one.
 struct Build {
   const Instance* current = nullptr;  // what launches replay, by slot: instances, or joined
   bool eager = false;
   std::vector<Instance> instances;
-  // The same with some entries joined (core::Join), and where every entry is in their lists; empty if none gains.
-  // They run as long as all joined entries are active.
+  // The instances with some entries joined (core::Join), and the place of every entry in their lists; empty if none
+  // gains. They run as long as all joined entries are active.
   std::vector<Instance> joined;
   std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
   ReplayObserver* observer = nullptr;
@@ -136,7 +134,6 @@ class CudaReplay final : public Replay {
     const Range range("graph launch into a capture");
     retired_.reserve(retired_.size() + 1);
     in_callers_capture_ = true;
-    // A child graph would run disabled operations too.
     if (build_.eager || std::find(build_.active.begin(), build_.active.end(), 0) != build_.active.end())
       return enqueue_active(build_.instances[slot], slot, stream);
     const Instance& instance = build_.current[slot];
@@ -202,7 +199,6 @@ class CudaReplay final : public Replay {
     const CurrentContext current(device_.context);
     Build next = make(std::move(plan));
     try {
-      // They read and write memory that is about to be released.
       wait_until([&] { return finished() >= launched_; }, [&] { check(); });
     } catch (...) {
       release_build(next);
@@ -226,7 +222,7 @@ class CudaReplay final : public Replay {
   void check() override { device_.look(); }
 
  private:
-  // A launch that needs its context to be current, runs the list itself, or is shown to a profiler.
+  // For launches that need their context to be current, run the list themselves, or are shown to a profiler.
   [[gnu::noinline]] void launch_in_scopes(cudaStream_t chosen, uint32_t slot) {
     const Range range("graph launch");
     const Instance& instance = build_.current[slot];
@@ -262,8 +258,7 @@ class CudaReplay final : public Replay {
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const Staging staging(plan.slots[slot], device_.operations);
       if (slot == 0) {
-        // Slots differ only in the addresses of pinned memory: they have the same copies and the same places in one
-        // arena.
+        // Slots differ only in the addresses of pinned memory, so they have the same copies and places in one arena.
         if (staging.arena_bytes() > 0) build.arena = allocate(device_, SYNFIRE_MEMORY_DEVICE, staging.arena_bytes());
         build.serves = staging.serves();
         for (std::vector<uint32_t>& operations : build.serves)
@@ -318,7 +313,7 @@ class CudaReplay final : public Replay {
     }
   }
 
-  // Enables or disables the nodes of an entry according to whether it is needed.
+  // Enables or disables the nodes of an entry, as it is needed.
   void apply(Build& build, size_t entry) {
     const bool wanted = build.wanted(entry);
     if (wanted == (build.active[entry] != 0)) return;
@@ -326,7 +321,6 @@ class CudaReplay final : public Replay {
     try {
       switch_nodes(build, entry, wanted, SIZE_MAX, n_done);
     } catch (...) {
-      // Switches all slots or none.
       size_t n_undone = 0;
       try {
         switch_nodes(build, entry, !wanted, n_done, n_undone);
@@ -353,8 +347,8 @@ class CudaReplay final : public Replay {
       if (build.joined_at[entry] != Build::joined_entry) switch_of(instance, build.joined_at[entry]);
   }
 
-  // CUDA does not define what a programmatic edge behind a disabled node means. If kernels of this library may have
-  // such edges, a disabled operation runs another kernel instead, which only waits.
+  // CUDA does not define a programmatic edge after a disabled node. If kernels of this library may have such edges, a
+  // disabled operation runs another kernel instead, which only waits.
   void set_node_enabled(const Instance& instance, cudaGraphNode_t node, bool own, bool enabled) {
     if (!device_.programmatic_launches || !own || type_of(device_, node) != cudaGraphNodeTypeKernel)
       return device_.check(api().graph_node_set_enabled(instance.executable, node, enabled ? 1 : 0),
@@ -402,7 +396,6 @@ class CudaReplay final : public Replay {
     std::for_each(build.joined.begin(), build.joined.end(), destroy);
     build.instances.clear();
     build.joined.clear();
-    // Freeing waits for replays in flight.
     build.transients.reset();
     if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
     build.arena = nullptr;

@@ -6,7 +6,7 @@
 
 namespace synfire::cuda {
 
-// Makes a device's context current for the scope's lifetime, if needed.
+// Makes a device's context current, if it is not.
 class CurrentContext {
  public:
   explicit CurrentContext(DriverContext* wanted, bool needed = true) noexcept {
@@ -27,7 +27,7 @@ class CurrentContext {
   bool changed_ = false;
 };
 
-// Calls that allocate, free or synchronise inside this scope do not disturb any stream capture.
+// Calls that allocate, free or synchronise in this scope do not disturb stream captures.
 class RelaxedCapture {
  public:
   RelaxedCapture() noexcept { api().exchange_capture_mode(&mode_); }

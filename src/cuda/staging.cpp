@@ -63,7 +63,6 @@ bool Staging::written_through_arena(View& array, bool in_place) {
   if (!array.data) return false;
   forget(array);
   const uint64_t most = array.dtype == SYNFIRE_DTYPE_BITS ? zero_copy_bytes_of_words : zero_copy_bytes;
-  // A copy back would also write the gaps between padded rows.
   if (array.memory != SYNFIRE_MEMORY_PINNED || (in_place && array.bytes <= most) || array.is_padded()) return false;
   Staged& s = staged(array);
   array.data = offset_pointer(s.offset);
@@ -77,7 +76,7 @@ void Staging::forget(const View& written) {
     if (overlaps(s.host, s.bytes, written.data, written.bytes)) s.current = false;
 }
 
-// Inputs first, because an output may overlap one of them and make its copy in the arena outdated.
+// Inputs first, because an output may overlap one and make its copy in the arena outdated.
 void Staging::add(const Operation& original) {
   Operation op = original;
   for_each_operand(op, [&](const Operand<View>& operand) {

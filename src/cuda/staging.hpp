@@ -1,6 +1,6 @@
 // Moves a graph's frames between pinned host memory and the GPU. Inputs are copied to the device before their first
-// reader (by a kernel or a copy node: operations/elementwise/cuda.cpp); small outputs are written straight to host
-// memory, large ones to the device and copied back.
+// reader (operations/elementwise/cuda.cpp); small outputs are written to host memory, large ones to the device and
+// copied back.
 #ifndef SYNFIRE_CUDA_STAGING_HPP
 #define SYNFIRE_CUDA_STAGING_HPP
 
@@ -8,27 +8,24 @@
 
 namespace synfire::cuda {
 
-// An operation list whose pinned arrays have been replaced by offsets into an arena, with the copies that fill and
-// empty them.
+// An operation list whose pinned arrays are replaced by offsets into an arena, with copies that fill and empty them.
 class Staging {
  public:
-  // Outputs up to this size are written in place, which is faster than a copy node behind the kernel: 46 us from launch
-  // to done instead of 56 with 2 MiB (H200, PCIe 5, docs/pages/measurements.md, "Frames in and out").
+  // Outputs up to this size are written in place, which is faster than a copy node after the kernel
+  // (docs/pages/measurements.md, "Frames in and out").
   static constexpr uint64_t zero_copy_bytes = uint64_t{2} << 20;
-  // A warp writes one or four words of neuron-packed spikes at a time, and each such write is a transfer of its own:
-  // 128 KiB of them take 161 us in place and 132 through the GPU's memory (`hear --population 512`).
+  // A warp writes one or four words of neuron-packed spikes at a time, each of which is a transfer of its own
+  // (docs/pages/tuning.md, "Frames across the bus").
   static constexpr uint64_t zero_copy_bytes_of_words = uint64_t{64} << 10;
 
-  // `own` makes the copies.
   Staging(const core::OperationList& operations, const core::MachineOperations& own);
 
-  // For each entry of the list to run, the recorded entries that it serves: itself, or, for a copy, those that read or
-  // write what it moves. The entry is needed while any of them is enabled.
+  // For each entry of the list to run, the recorded entries that it serves: itself or, for a copy, those that use the
+  // copied memory. The entry is needed while any of them is enabled.
   const std::vector<std::vector<uint32_t>>& serves() const noexcept { return serves_; }
 
   // Bytes of the arena that place() needs; 0 if nothing is staged.
   uint64_t arena_bytes() const noexcept { return arena_bytes_; }
-  // The list to run, with its staged arrays in this arena.
   core::OperationList place(void* arena) const;
 
  private:

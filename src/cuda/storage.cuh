@@ -41,7 +41,7 @@ __device__ __forceinline__ E encode(R value) {
     return {bf16_of_f32(value)};
 }
 
-// For kernels whose threads loop over any number of elements, with threads_per_block threads per block.
+// For kernels whose threads loop over any number of elements, threads_per_block in each block.
 __device__ __forceinline__ int64_t first_element() {
   return static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x;
 }

@@ -1,6 +1,5 @@
-// The host twins of kernels: code that computes what a kernel does, from the same argument. They are beside the kernels
-// (twins.cpp of each folder). In a library without device code, a fake CUDA runtime runs them in place of the kernels,
-// so that the whole CUDA backend is tested on machines without a GPU.
+// Host twins of kernels (twins.cpp of each folder): code that computes what a kernel does, from the same argument. In a
+// library without device code, a fake CUDA runtime runs them, so that the CUDA backend is tested without a GPU.
 #ifndef SYNFIRE_CUDA_TWIN_HPP
 #define SYNFIRE_CUDA_TWIN_HPP
 
@@ -15,7 +14,7 @@
 
 namespace synfire::cuda {
 
-// What the address of a twin points to.
+// The object at the address of a twin.
 struct Twin {
   size_t argument_bytes = 0;
   std::function<void(const void*)> run;

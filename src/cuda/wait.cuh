@@ -1,4 +1,4 @@
-// Keeps overlapping kernels in order: what each does first, and how one lets the next start early.
+// Keeps overlapping kernels in order.
 #ifndef SYNFIRE_CUDA_WAIT_CUH
 #define SYNFIRE_CUDA_WAIT_CUH
 
@@ -7,7 +7,7 @@ namespace {
 
 // The first line of every kernel. A replay may launch a kernel while the previous one still runs
 // (DeviceState::programmatic_launches). Before this returns, the kernel must not read what the previous one writes, nor
-// write what it reads. Without such a launch this does nothing.
+// write what it reads.
 __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #if defined(__CUDACC_RTC__)
@@ -20,7 +20,7 @@ __device__ __forceinline__ void wait_for_previous() {
 
 // Lets the next kernel, if launched programmatically, start as soon as every block of this one has begun and there is
 // room; it then waits on the GPU. Otherwise it starts when this one has ended. Called only after wait_for_previous(),
-// so that never more than two kernels overlap.
+// so that at most two kernels overlap.
 __device__ __forceinline__ void let_next_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #if defined(__CUDACC_RTC__)

@@ -1,5 +1,5 @@
-// Numbers by address: where a list has an object. Room is made beforehand, so that a number can be set where nothing
-// may fail.
+// Numbers by address, such as an object's place in a list. Room is made beforehand, so that setting a number cannot
+// fail.
 #ifndef SYNFIRE_GRAPH_ADDRESS_INDEX_HPP
 #define SYNFIRE_GRAPH_ADDRESS_INDEX_HPP
 
@@ -13,11 +13,10 @@ class AddressIndex {
  public:
   static constexpr uint32_t none = UINT32_MAX;
 
-  // `none` if the address has no number.
   uint32_t find(const void* address) const noexcept {
     return entries_.empty() ? none : place(entries_, address)->number;
   }
-  // For so many more addresses. Throws bad_alloc.
+  // Makes room for more addresses. Throws bad_alloc.
   void make_room(size_t n_more) {
     size_t size = entries_.empty() ? 16 : entries_.size();
     while (size < 2 * (n_addresses_ + n_more)) size *= 2;
@@ -27,7 +26,7 @@ class AddressIndex {
       if (entry.address) *place(larger, entry.address) = entry;
     entries_.swap(larger);
   }
-  // Gives the address a number, or another one, within the room that was made.
+  // Sets the number of an address, within the room that was made.
   void set(const void* address, uint32_t number) noexcept {
     Entry& entry = *place(entries_, address);
     if (!entry.address) ++n_addresses_;
@@ -39,7 +38,7 @@ class AddressIndex {
     const void* address = nullptr;
     uint32_t number = none;
   };
-  // The entry of the address, or a free one for it: the table is at most half full.
+  // The entry of the address, or a free one: the table is at most half full.
   template <class Entries>
   static auto place(Entries& entries, const void* address) noexcept -> decltype(entries.data()) {
     const size_t mask = entries.size() - 1;

@@ -1,4 +1,4 @@
-// Eager calls: run an operation now, on the given stream or into the caller's capture of it, instead of recording it.
+// Runs an operation now, on the given stream or into the caller's capture of it, instead of recording it.
 #ifndef SYNFIRE_GRAPH_EAGER_CALLS_HPP
 #define SYNFIRE_GRAPH_EAGER_CALLS_HPP
 
@@ -12,8 +12,7 @@ namespace synfire::core {
 
 class EagerCall {
  public:
-  // Throws if the stream is not of the device. Asks once, before anything is done, whether the caller is capturing the
-  // stream.
+  // Throws if the stream is not of the device. Asks once whether the caller is capturing the stream.
   EagerCall(Context& context, synfire_stream stream);
 
   // Runs the entries of one operation. If the device fails, part of the work may have run: `failed` restores
@@ -31,7 +30,6 @@ class EagerCall {
   bool captured_;
 };
 
-// For an operation that was made and checked.
 bool run_now(Context& context, const OperationList& operations, synfire_stream stream);
 
 }  // namespace synfire::core

@@ -1,5 +1,5 @@
-// Instantiates a graph: computes in advance what a launch must know. Recording is in graph_record.cpp, changes between
-// replays in graph_change.cpp, launching and waiting in graph_replay.cpp, DOT output in graph_dot.cpp.
+// Instantiates a graph: computes in advance what launches need. Recording is in graph_record.cpp, changes in
+// graph_change.cpp, launching and waiting in graph_replay.cpp, DOT output in graph_dot.cpp.
 #include "graph.hpp"
 
 #include "operands.hpp"

@@ -22,8 +22,8 @@ namespace synfire::core {
 
 class Graph;
 
-// What a graph is in use for: a launch on a stream, which objects compare to check the order of launches, or something
-// else. Null if it is not in use.
+// The use of a graph: a launch on a stream, which objects compare to check the order of launches, or something else;
+// null if there is none.
 using GraphUse = const void*;
 inline constexpr int any_other_use = 0;
 
@@ -46,7 +46,6 @@ class Exclusive {
   std::atomic<GraphUse>& use_;
 };
 
-// An object that replays share and that operations of the graph use.
 struct UsedObject {
   Ref<SharedObject> object;
   bool written;  // by one of them
@@ -69,12 +68,11 @@ struct SlotMemory {
 // The interface between a graph and the code that makes an operation.
 class Recorder {
  public:
-  // The number of the operation: 0, 1, 2 ...
   uint32_t number() const noexcept { return number_; }
   bool on_host() const noexcept;
 
-  // A number that the operation reads from device memory and that can be changed between replays by this name: as the
-  // bits of an element of `dtype` (fill), or as a double (number).
+  // A number that the operation reads from device memory and that can be changed between replays by this name: the bits
+  // of an element of `dtype` (fill), or a double (number).
   const uint64_t* value(const char* name, GraphValues::Kind kind, int32_t dtype, double value);
   const double* number(const char* name, double value) {
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
@@ -88,10 +86,10 @@ class Recorder {
   const double* probability(const char* name, double value) {  // from 0 to less than 1
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::probability, SYNFIRE_DTYPE_F64, value));
   }
-  // The same for whole numbers, and for one that every replay advances.
+  // An integer, and one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);
-  // An object that must live as long as the graph, although it is no operand.
+  // Keeps an object alive that is no operand.
   void keep(Buffer& buffer) { buffers_.emplace_back(&buffer); }
   void keep(SharedObject& object) { objects_.emplace_back(&object); }
   // The graph's keeper of this type, made as Keeper(const Graph&) if it has none yet.
@@ -127,24 +125,22 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
         statistics_(StampClock::of_this_machine()),
         arena_(arena ? std::move(arena) : std::make_shared<Arena>(device())) {}
 
-  // Records the entries that make() returns as one operation, together with what make() told the recorder: all or
-  // nothing.
+  // Records the entries that make() returns as one operation, with what it told the recorder: all or nothing.
   void record(FunctionRef<OperationList(Recorder&)> make);
-  // The number of the operation recorded last: 0, 1, 2 ...
   int32_t last_operation();
   void instantiate();
 
   // ---- between replays
   void set_enabled(int32_t operation, bool enabled);
-  // Takes effect with the next launch; replays in flight keep the value they were launched with.
+  // Takes effect with the next launch; replays in flight keep their value.
   void set_value(int32_t operation, const char* name, double value);
-  // From the next launch on, the graph uses `now` in place of `before`.
+  // Replaces `before` by `now` from the next launch on.
   void rebind(Buffer& before, Buffer& now);
 
   // ---- replays
   Launched launch(synfire_stream stream) { return Launch(*this, stream).run(); }
-  // The same in two steps. In between, the caller may give up its reference: the graph is not freed before the end of
-  // the Launch. It throws BUSY if the graph is in use.
+  // A launch in two steps, between which the caller may give up its reference: the graph lives until the end of the
+  // Launch. Throws BUSY if the graph is in use.
   class Launch {
    public:
     Launch(Graph& graph, synfire_stream stream)
@@ -157,31 +153,28 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
     const StreamId where_;
     const Exclusive exclusive_;
   };
-  // One owner's use of the graph over several calls, as of a network that trains. Launches and changes by others get
-  // BUSY meanwhile, and to the objects that the graph uses it is as if a launch on the context's own stream were in
-  // progress. Throws BUSY if the graph is in use.
+  // One owner's use of the graph over several calls, as of a network that trains. Meanwhile, launches and changes by
+  // others get BUSY, and the objects of the graph see a launch in progress on the context's own stream. Throws BUSY if
+  // the graph is in use.
   class Hold {
    public:
     explicit Hold(Graph& graph) : graph_(&graph), exclusive_(graph.use_, stream_id(nullptr)) {}
-    // On the context's own stream.
     Launched launch() const { return graph_->launch(nullptr, stream_id(nullptr)); }
     void set_value(int32_t operation, const char* name, double value) const {
       graph_->change_value(operation, name, value);
     }
-    // Sets an integer of 64 bits. Replays may advance it. Does not allocate.
+    // Sets a 64-bit integer, which replays may advance. Does not allocate.
     void set_whole(int32_t operation, const char* name, uint64_t value) const {
       graph_->change_whole(operation, name, value);
     }
-    // Returns an integer that replays advance, once every replay that was launched before is done.
+    // Returns an integer that replays advance, once every replay launched before is done.
     uint64_t counted(int32_t operation, const char* name) const;
-    // Waits for replays that were launched before.
     void finish() const { graph_->finish(); }
 
    private:
     const Ref<Graph> graph_;
     const Exclusive exclusive_;
   };
-  // Returns SYNFIRE_OK or SYNFIRE_PENDING.
   synfire_status wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_ns);
   // For the next launch (ticket 0), or for a finished replay whose slot no later launch has taken.
   SlotMemory slot_memory(uint64_t ticket, const Buffer& buffer);
@@ -189,7 +182,6 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   // ---- what keepers of tapes must know
   const RecordedWrites& writes() const noexcept { return writes_; }
   uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
-  // Callbacks run during launches, and may change what a tape depends on.
   bool is_observed() const noexcept { return observed_; }
 
   // ---- seeing inside
@@ -209,7 +201,6 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   bool in_use() const noexcept override { return use_.load(std::memory_order_acquire) != nullptr; }
   StreamId last_stream() const noexcept override { return last_stream_.load(std::memory_order_relaxed); }
   void before(uint32_t operation) override;
-  // Called before a launch on another stream than the last one.
   void check_idle() const;
   void check_recording() const;
   void check_instantiated() const {
@@ -245,8 +236,8 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   }
   ReplayPlan plan(const OperationList& operations, const Slots& slots);
 
-  // What a launch reads, contiguous in memory, because the caches are cold after the program's own work between
-  // launches.
+  // Members that a launch reads, contiguous in memory, because the program's own work between launches leaves the
+  // caches cold.
   alignas(64) std::atomic<GraphUse> use_{nullptr};
   std::atomic<bool> instantiated_{false};
   bool looks_closer_ = false;  // a launch has something rare to do: see plan_launches()
@@ -273,7 +264,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   std::vector<Ref<Buffer>> buffers_;
   RecordedWrites writes_;
   PassedOn passed_on_;
-  // Where the lists above have an object. Recording would otherwise take the square of their length.
+  // The places of objects in the lists above, without which recording would take the square of their length.
   AddressIndex replayed_at_, shared_at_, buffers_at_;
   Mutex slots_mutex_;  // held by slot_memory() and rebind(), never by a launch
   std::unique_ptr<Slots> slots_;

@@ -1,4 +1,4 @@
-// Changes between the replays of a graph without re-recording: values, enabled operations, and buffers.
+// Changes between the replays of a graph: values, enabled operations, and buffers.
 #include "graph.hpp"
 
 #include <base/error.hpp>
@@ -62,7 +62,7 @@ std::string describe(const Buffer& buffer) {
 
 }  // namespace
 
-// Within the room that rebind() has made. The graph may use `now` already.
+// Stays within the room that rebind() has made. The graph may use `now` already.
 void Graph::rebind_indices(Buffer& before, Buffer& now) noexcept {
   const uint32_t kept = buffers_at_.find(&before);
   buffers_at_.set(&before, AddressIndex::none);
@@ -102,7 +102,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
                         owners_[i]);
         return;
       }
-      // Operands recorded through another buffer over the same memory move too, if they lie entirely inside.
+      // Operands recorded through another buffer over the same memory move too, if they are entirely inside.
       const auto offset = static_cast<char*>(array.data) - static_cast<char*>(from.data);
       if (offset >= 0 && static_cast<uint64_t>(offset) + array.bytes <= from.bytes)
         array.data = static_cast<char*>(to.data) + offset;

@@ -1,5 +1,5 @@
-// Writes the operation list in the DOT language, with an edge wherever an operation reads or overwrites the result of
-// another one. The list runs in order; edges show which operations cannot be swapped.
+// Writes the operation list in the DOT language. The list runs in order; edges show which operations cannot be swapped,
+// because one reads or overwrites the result of another.
 #include "graph.hpp"
 #include "operands.hpp"
 #include "replayed_numbers.hpp"
@@ -9,7 +9,6 @@
 namespace synfire::core {
 namespace {
 
-// A range of memory that an operation reads, writes or both.
 struct Touch {
   const void* begin;
   uint64_t bytes;
@@ -53,8 +52,7 @@ class Drawing {
   ReplayedNumbers numbers_;
 };
 
-// Adds the ranges of one entry of a recorded operation, except those that earlier entries of the operation have
-// written.
+// Adds the ranges of one entry, except those that earlier entries of the operation have written.
 void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   const size_t n_before = touches.size();
   for_each_operand(entry, [&](const Operand<const View>& operand) {
@@ -68,7 +66,7 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   });
 }
 
-// Whether an operation reads, or writes, what an earlier one has read or written.
+// True if an operation reads, or writes, what an earlier one has read or written.
 bool meet(const std::vector<Touch>& before, bool Touch::*had, const std::vector<Touch>& after, bool Touch::*has) {
   for (const Touch& a : before)
     for (const Touch& b : after)
@@ -88,7 +86,6 @@ std::string Graph::dot() {
   for (size_t i = 0; i < operations_.size(); ++i) {
     const uint32_t owner = owners_[i];
     add_touches(operations_[i], touches[owner]);
-    // The first entry that belongs to an object, or the first.
     const bool belongs = operations_[i].label().object != nullptr;
     if (labels[owner].empty() || (belongs && !has_object[owner])) labels[owner] = drawing.label(operations_[i]);
     has_object[owner] |= belongs ? 1 : 0;

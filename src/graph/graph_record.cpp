@@ -1,5 +1,5 @@
-// Recording: each call appends one operation to the list of a graph, with everything checked that a launch would
-// otherwise have to check. The operations themselves are in operations/.
+// Recording: each call appends one operation to the list of a graph, and checks everything that launches would
+// otherwise have to check.
 #include "graph.hpp"
 #include "operands.hpp"
 
@@ -48,8 +48,8 @@ void Graph::keep(Buffer& buffer) noexcept {
   buffers_.emplace_back(&buffer);
 }
 
-// The only place where the list grows. It derives from the operands what an operation keeps alive and what it writes.
-// Recording is all or nothing: all memory is allocated before anything changes, and nothing after that can fail.
+// The only place where the list grows. Derives from the operands what an operation keeps alive and what it writes. All
+// or nothing: all memory is allocated before anything changes.
 void Graph::append(OperationList&& operations, const Recorder& recorder) {
   transients_.number(operations);
   size_t n_operands = 0;

@@ -42,7 +42,6 @@ void GraphStatistics::read(synfire_graph_statistics& statistics) const noexcept 
   statistics.n_late_waits = n_late_waits_.load(std::memory_order_relaxed);
   statistics.n_seen = total;
   statistics.max_ns = max_ns_.load(std::memory_order_relaxed);
-  // The smallest time that at least this share of the replays did not exceed.
   const auto percentile = [&](uint64_t per_mille) -> uint64_t {
     if (total == 0) return 0;
     const uint64_t rank = std::max<uint64_t>((total * per_mille + 999) / 1000, 1);

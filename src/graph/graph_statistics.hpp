@@ -1,5 +1,5 @@
 // Statistics of a graph's replays: their number, late waits, and a histogram of the times from launch to seen done.
-// Uses constant memory, and neither locks nor allocates. One thread launches; any number of threads wait.
+// Constant memory, no locks. One thread launches; any number of threads wait.
 #ifndef SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 #define SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 
@@ -19,12 +19,11 @@ class GraphStatistics {
   static constexpr int steps_per_octave = 32;
   static constexpr int n_octaves = 40;
   static constexpr int n_buckets = n_octaves * steps_per_octave;
-  // Launches whose times are remembered; a wait for an older ticket counts no time.
+  // Launches whose times are remembered; waits for older tickets count no time.
   static constexpr uint64_t n_launches = 256;
 
   explicit GraphStatistics(const StampClock& clock) noexcept : clock_(clock) {}
 
-  // The stamp of a launch that begins.
   int64_t stamp() const noexcept { return clock_.now(); }
   void launched(uint64_t ticket, int64_t stamp) noexcept {
     launch_stamps_[ticket % n_launches].store(stamp, std::memory_order_relaxed);
@@ -33,14 +32,13 @@ class GraphStatistics {
   int64_t ns_since_launch(uint64_t ticket) const noexcept {
     return clock_.ns_since(launch_stamps_[ticket % n_launches].load(std::memory_order_relaxed));
   }
-  // A wait found the replay done. Only the first of several waits for a ticket counts, and older tickets do not count.
+  // A wait found the replay done. Only the first of several waits for a ticket counts.
   void seen_done(uint64_t ticket, uint64_t last_ticket) noexcept;
   void late() noexcept { n_late_waits_.fetch_add(1, std::memory_order_relaxed); }
 
   void read(synfire_graph_statistics& statistics) const noexcept;
   void reset() noexcept;
 
-  // The bucket of a time, and the largest time in a bucket.
   static int bucket_of(uint64_t ns) noexcept;
   static uint64_t longest_in(int bucket) noexcept;
 

@@ -44,7 +44,6 @@ const uint64_t* GraphValues::add_whole(uint32_t operation, const char* name, uin
 }
 
 CountedValue GraphValues::add_counted(uint32_t operation, const char* name, uint64_t value) {
-  // Contiguous in one chunk.
   if (named_.size() % chunk_values == chunk_values - 1) add_bits(operation, "", Kind::times_set, SYNFIRE_DTYPE_U64, 0);
   make_room(states_, 1);
   constexpr uint64_t state_bytes = 64;

@@ -1,6 +1,6 @@
-// Numbers that a graph's operations read from device memory, so that they can change between replays: the value of a
-// fill, the factors of a scale-and-add, learning rates. All changes since the last launch reach the device together at
-// the next one, in stream order; replays in flight keep the old values.
+// Numbers that operations read from device memory, so that they can change between replays: the value of a fill,
+// factors, learning rates. Changes reach the device together at the next launch, in stream order; replays in flight
+// keep the old values.
 #ifndef SYNFIRE_GRAPH_GRAPH_VALUES_HPP
 #define SYNFIRE_GRAPH_GRAPH_VALUES_HPP
 
@@ -12,7 +12,7 @@
 
 namespace synfire::core {
 
-// A whole number that an operation reads from device memory and that every replay advances.
+// An integer that an operation reads from device memory and that every replay advances.
 struct CountedValue {
   const uint64_t* set = nullptr;  // the number, and how often it was set
   uint64_t* state = nullptr;      // of which setting it is, how far replays have come since, and a word for the kernel
@@ -28,23 +28,23 @@ class GraphValues {
   GraphValues(const GraphValues&) = delete;
   GraphValues& operator=(const GraphValues&) = delete;
 
-  // A value of the operation that will get this number; `name` is a literal. Returns where the device reads it, as the
-  // bits of an element of `dtype` (fill) or as a double (number; magnitude: at least 0; fraction: from 0 to 1;
+  // Adds a value of the operation that will get this number; `name` is a literal. Returns its address on the device:
+  // the bits of an element of `dtype` (fill) or a double (number; magnitude: at least 0; fraction: from 0 to 1;
   // probability: from 0 to less than 1).
   const uint64_t* add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value);
-  // Whole numbers: of any 64 bits now, and up to 2^53 when they are set, as doubles.
+  // Integers: of any 64 bits now, and up to 2^53 when they are set, as doubles.
   const uint64_t* add_whole(uint32_t operation, const char* name, uint64_t value);
   CountedValue add_counted(uint32_t operation, const char* name, uint64_t value);
   // Drops the values of operations from this number on, which were not recorded after all.
   void drop_from(uint32_t operation) noexcept;
   // Throws INVALID_ARGUMENT for an unknown name and for an invalid value.
   void set(uint32_t operation, std::string_view name, double value);
-  // A whole number, or a counted one, of any 64 bits.
+  // Sets an integer, or a counted one, of any 64 bits.
   void set_whole(uint32_t operation, std::string_view name, uint64_t value);
-  // Where replays that are done have brought a counted number. Throws INVALID_ARGUMENT for a name that is none.
+  // A counted number after all replays that are done. Throws INVALID_ARGUMENT for other names.
   uint64_t counted(uint32_t operation, std::string_view name) const;
   bool has_changed() const noexcept { return changed_; }
-  // Updates the device in stream order. Neither allocates nor locks. Does nothing if no value has changed.
+  // Updates the device in stream order. Neither allocates nor locks.
   void refresh(synfire_stream stream) {
     if (changed_) upload(stream);
   }
@@ -66,7 +66,6 @@ class GraphValues {
   const uint64_t* add_bits(uint32_t operation, const char* name, Kind kind, int32_t dtype, uint64_t bits,
                            const uint64_t* state = nullptr);
   uint64_t& bits_at(size_t index) noexcept;
-  // The number of a value, from 0 on.
   size_t find(uint32_t operation, std::string_view name) const;
   void set_bits(size_t index, uint64_t bits) noexcept;
   static uint64_t bits_of(Kind kind, int32_t dtype, double value, const char* name);

@@ -1,4 +1,4 @@
-// What a machine puts into lists itself. It knows no kind of operation: whoever makes the machine gives it these.
+// Operations that a machine puts into lists itself. It knows no kind: whoever makes the machine gives it these.
 #ifndef SYNFIRE_GRAPH_MACHINE_OPERATIONS_HPP
 #define SYNFIRE_GRAPH_MACHINE_OPERATIONS_HPP
 
@@ -20,7 +20,7 @@ struct Join {
 };
 
 struct MachineOperations {
-  // A copy between two views of the same size, with which the machine moves memory.
+  // Copies between two views of the same size.
   Operation (*copy)(const View& source, const View& destination);
   // The entries that gain from it on this GPU, in order. Neither the results nor what is in the caller's memory
   // afterwards depend on whether they are joined. Their transient arrays are placed later.

@@ -1,5 +1,5 @@
-// An operand: memory that an operation accesses, and how. Each kind of operation states its operands once
-// (operations/). Staging, ordering, lifetimes and DOT output are derived from that statement.
+// An operand: memory that an operation accesses, and how. Each kind states its operands once (operations/); staging,
+// ordering, lifetimes and DOT output follow from that.
 #ifndef SYNFIRE_GRAPH_OPERAND_HPP
 #define SYNFIRE_GRAPH_OPERAND_HPP
 
@@ -17,7 +17,6 @@ enum class Access {
   scratch,  // temporary memory of the entry, undefined before it and after it
 };
 
-// How a device with its own memory transfers pinned memory for the operation.
 enum class Transfer {
   staged,       // inputs by a copy; outputs by a copy back, or in place where they are small
   accumulated,  // like staged, but never in place, because it is written repeatedly
@@ -25,7 +24,7 @@ enum class Transfer {
   shared,       // read in place, from the same memory in every slot: a data set, of which a replay needs little
 };
 
-// Of a `View`, or of a `const View` where the operation is constant.
+// An operand with a `View`, or with a `const View` if the operation is constant.
 template <class V>
 struct Operand {
   const char* name;  // for error texts; "[]" in it stands for [index]
@@ -42,7 +41,7 @@ struct Operand {
   bool is_scratch() const noexcept { return access == Access::scratch; }
 };
 
-// Visits the operands of a kind one after the other. Absent operands have no bytes.
+// Visits the operands of a kind. Absent operands have no bytes.
 using OperandVisitor = FunctionRef<void(const Operand<View>&)>;
 
 }  // namespace synfire::core

@@ -55,7 +55,7 @@ std::string name_of(const ConstOperand& operand) {
 
 }  // namespace
 
-// Compares the pairs without allocating, because eager calls use this too.
+// Compares pairs without allocating, because eager calls use this too.
 void check_overlap(std::span<const Operation> operations) {
   for_each_operand(operations, [&](const ConstOperand& a) {
     // Memory of layers and tapes is not checked: one entry may write there what the next one reads.

@@ -12,8 +12,7 @@ namespace synfire::core {
 
 class Buffer;
 
-// Calls visit(Operand<View>), or visit(Operand<const View>) where the operation is constant, for each operand that is
-// given.
+// Calls visit(Operand<View>), or visit(Operand<const View>) if the operation is constant, for each given operand.
 template <class Visit>
 void for_each_operand(Operation& operation, Visit visit) {
   operation.kind().operands(operation.data(), [&](const Operand<View>& operand) {
@@ -37,7 +36,7 @@ inline bool overlaps(const void* a, uint64_t a_bytes, const void* b, uint64_t b_
   return a0 < b0 + b_bytes && b0 < a0 + a_bytes;
 }
 
-// The object that the memory belongs to, as what it is; null if it belongs to none of that sort.
+// The owner of the memory, as this type; null if it is of another type.
 Buffer* buffer_of(const View& view) noexcept;
 inline Replayed* replayed_of(const View& view) noexcept {
   return view.owner ? view.owner->replayed() : nullptr;
@@ -45,11 +44,10 @@ inline Replayed* replayed_of(const View& view) noexcept {
 inline SharedObject* shared_of(const View& view) noexcept {
   return view.owner ? view.owner->shared() : nullptr;
 }
-// The object of which a write of this memory is a new version.
 Versioned* versioned_of(const View& written) noexcept;
 
-// For the entries of one recorded operation: throws INVALID_ARGUMENT if one writes a caller's memory that another
-// operand also uses, unless it may overwrite that operand.
+// Throws INVALID_ARGUMENT if an entry of one recorded operation writes a caller's memory that another operand uses,
+// unless it may overwrite that operand.
 void check_overlap(std::span<const Operation> operations);
 
 }  // namespace synfire::core

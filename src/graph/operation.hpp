@@ -1,6 +1,5 @@
-// An operation: what a graph records and what an eager call runs. It is a type-erased value of one of the kinds in
-// operations/: graphs and backends use it through the kind's table. An operation holds addresses that were checked when
-// it was made; its holder keeps the memory alive.
+// An operation, as a graph records and an eager call runs it: a type-erased value of one of the kinds in operations/,
+// used through the kind's table. It holds checked addresses; its holder keeps the memory alive.
 #ifndef SYNFIRE_GRAPH_OPERATION_HPP
 #define SYNFIRE_GRAPH_OPERATION_HPP
 
@@ -26,17 +25,17 @@ namespace synfire::core {
 
 class Replayed;
 
-// What DOT output and profilers show of an operation beside the name of its kind.
+// The description of an operation in DOT output and profilers, beside the name of its kind.
 struct OperationLabel {
   const Replayed* object = nullptr;  // that it belongs to, such as a layer
   std::string detail = {};           // of pictures: printable
   std::string known_as = {};         // as the caller calls it, printable
 };
 
-// What went wrong in a capture, so that the kind can report the cause.
+// The failure of a capture, so that the kind can report the cause.
 enum class CaptureFault { broken, empty, count, node_type, not_joined };
 
-// The table of a kind. It is made from the kind's functions (operations/kind.hpp); a missing one is a compile error.
+// The table of a kind, made from its functions (operations/kind.hpp); a missing one is a compile error.
 struct OperationKind {
   const char* name;  // "forward"
   bool
@@ -46,7 +45,7 @@ struct OperationKind {
   void (*destroy)(void* operation) noexcept;
   void (*operands)(void* operation, OperandVisitor visit);
   OperationLabel (*label)(const void* operation);
-  // On the host: whether it is long enough for several threads, and the work.
+  // On the host: true if it is long enough for several threads; and the work.
   bool (*wants_threads)(const void* operation);
   void (*run)(const void* operation, host::Launcher& launcher);
   // On a GPU: hints for a capture, and the launches. Null in a build without CUDA.
@@ -55,7 +54,7 @@ struct OperationKind {
   void (*fail_capture)(const void* operation, CaptureFault fault, const char* detail);  // throws
 };
 
-// The table of the kind K: declared beside K, defined in operations/kinds.cpp for each kind of the list.
+// The table of the kind K: declared beside K, defined in operations/kinds.cpp.
 template <class K>
 struct KindOf {
   static const OperationKind table;
@@ -66,7 +65,6 @@ struct KindOf {
 
 class Operation {
  public:
-  // The largest kind is a forward, with 20 views.
   static constexpr size_t capacity = 1952;
 
   template <class K>
@@ -97,7 +95,6 @@ class Operation {
   const OperationKind& kind() const noexcept { return *kind_; }
   const void* data() const noexcept { return storage_; }
   void* data() noexcept { return storage_; }
-  // Null if it is of another kind.
   template <class K>
   const K* as() const noexcept {
     return kind_ == &KindOf<K>::table ? std::launder(reinterpret_cast<const K*>(storage_)) : nullptr;

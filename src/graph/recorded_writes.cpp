@@ -25,7 +25,6 @@ void RecordedWrites::add(Versioned& object, uint32_t operation, bool always) noe
   newest = static_cast<uint32_t>(writes_.size()) - 1;
 }
 
-// Two lists of writes, newest first, as one.
 uint32_t RecordedWrites::merged(uint32_t a, uint32_t b) noexcept {
   uint32_t newest = AddressIndex::none;
   uint32_t* last = &newest;

@@ -1,5 +1,4 @@
-// Which recorded operations write which objects that have versions (base/versioned.hpp), and what a launch counts of
-// that.
+// The recorded operations that write objects with versions (base/versioned.hpp), and the writes that a launch counts.
 #ifndef SYNFIRE_GRAPH_RECORDED_WRITES_HPP
 #define SYNFIRE_GRAPH_RECORDED_WRITES_HPP
 
@@ -12,7 +11,6 @@
 
 namespace synfire::core {
 
-// The first and the last of some operations.
 struct OperationSpan {
   uint32_t first = 0, last = 0;
   bool any = false;
@@ -47,18 +45,18 @@ class RecordedWrites {
   void add(Versioned& object, uint32_t operation, bool always) noexcept;
   // Operations that wrote `before` write `now`, which others may write already. Needs room for one more.
   void rebind(Versioned& before, Versioned& now) noexcept;
-  // From here on the graph has its own part of each count that has no owner yet.
+  // Gives the graph its own part of each count that has no owner yet.
   void claim(const void* graph) noexcept;
   void give_up() noexcept;
   size_t n_objects() const noexcept { return objects_.size(); }
-  // What launches count from here on, given the operations that are enabled. Does not allocate if `counted` has room
-  // for n_objects().
+  // Lists the writes that launches count, given the operations that are enabled. Does not allocate if `counted` has
+  // room for n_objects().
   void plan(std::span<const uint8_t> enabled, std::vector<CountedWrite>& counted) noexcept;
 
   // ---- seeing what was recorded. An object may be null.
   bool any(const Versioned* object) const noexcept { return find(object) != nullptr; }
   bool any_after(const Versioned* object, uint32_t operation) const noexcept;
-  // Whether one of those between two operations writes it and is enabled.
+  // True if an enabled operation between two others writes the object.
   bool any_between(const Versioned* object, uint32_t after, uint32_t before,
                    std::span<const uint8_t> enabled) const noexcept;
   // The first operation that writes the object, or the first one after another.

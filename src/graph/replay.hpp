@@ -1,4 +1,3 @@
-// Replays of an operation list, as a backend implements them.
 #ifndef SYNFIRE_GRAPH_REPLAY_HPP
 #define SYNFIRE_GRAPH_REPLAY_HPP
 
@@ -9,7 +8,6 @@
 
 namespace synfire::core {
 
-// Observes a replay that runs its list on the launching thread.
 class ReplayObserver {
  public:
   // Called before each entry of this recorded operation. An exception ends the launch.
@@ -19,7 +17,7 @@ class ReplayObserver {
   ~ReplayObserver() = default;
 };
 
-// What a replay is made from: the recorded list, once per slot with that slot's arrays.
+// The plan of a replay: the recorded list, once per slot with that slot's arrays.
 struct ReplayPlan {
   std::vector<OperationList> slots;
   std::vector<uint32_t> owners;  // for each entry of a list, the number of the recorded operation that it is part of
@@ -34,18 +32,17 @@ struct ReplayPlan {
 class Replay {
  public:
   virtual ~Replay() = default;
-  // Like Device::is_capturing(), for launches: takes 10 ns less, because it reads data that the launch reads anyway.
+  // As Device::is_capturing(), but faster, because it reads data that the launch reads anyway.
   virtual bool is_capturing(synfire_stream stream) = 0;
   // Replays a slot's list once. Neither allocates nor blocks on CUDA; runs the list on the host.
   virtual void launch(synfire_stream stream, uint32_t slot) = 0;
   // Adds the list to the capture that is open on the stream, without counting it as a replay.
   virtual void launch_captured(synfire_stream stream, uint32_t slot) = 0;
-  // Enables or disables the operation from the next launch on. Replays in flight are not changed.
+  // Takes effect from the next launch on.
   virtual void set_enabled(uint32_t operation, bool enabled) = 0;
   // Rebuilds the replay from another plan of the same operations; blocks until the replays in flight are done. On
   // failure nothing changes.
   virtual void rebuild(ReplayPlan plan) = 0;
-  // Replays finished so far, in order; cheap enough to poll.
   virtual uint64_t finished() const noexcept = 0;
   // Throws DEVICE_LOST if the device has failed for good; long waits call it now and then.
   virtual void check() = 0;

@@ -1,5 +1,5 @@
-// Numbers the objects of a graph, such as layers, in the order in which they appear in its list, so that DOT output and
-// profiler ranges use the same names.
+// Numbers the objects of a graph, such as layers, in the order of its list, for the names in DOT output and profiler
+// ranges.
 #ifndef SYNFIRE_GRAPH_REPLAYED_NUMBERS_HPP
 #define SYNFIRE_GRAPH_REPLAYED_NUMBERS_HPP
 
@@ -20,7 +20,6 @@ class ReplayedNumbers {
         objects_.push_back(object);
   }
 
-  // The number of an object in the list.
   size_t of(const Replayed* object) const noexcept {
     return static_cast<size_t>(std::find(objects_.begin(), objects_.end(), object) - objects_.begin());
   }

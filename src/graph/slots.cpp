@@ -42,7 +42,7 @@ Slots::Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n
       merged.push_back(std::move(region));
   }
   regions_ = std::move(merged);
-  // Copies keep the address's offset from a multiple of 256, so that they are as aligned as the original.
+  // Copies keep the address's offset from a multiple of 256, and so its alignment.
   constexpr uintptr_t alignment = 256;
   uint64_t all_bytes = 0;
   for (const Region& region : regions_)
@@ -98,7 +98,6 @@ OperationList Slots::relocated(OperationList operations, uint32_t slot) const {
   if (slot == 0) return operations;
   for (Operation& operation : operations)
     for_each_operand(operation, [&](const Operand<View>& operand) {
-      // Memory of another kind is not relocated, even if it overlaps a pinned buffer.
       View& array = operand.view;
       if (operand.transfer == Transfer::shared) return;
       if (array.memory == SYNFIRE_MEMORY_PINNED) array.data = address(array.data, slot);

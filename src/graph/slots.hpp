@@ -1,5 +1,5 @@
-// The copies of a graph's pinned buffers that replays in flight read and write, one set per slot. Slot 0 is the
-// buffers' own memory; the others are memory of the graph. The graph decides which replay uses which slot.
+// The copies of a graph's pinned buffers for replays in flight, one set per slot. Slot 0 is the buffers' own memory.
+// The graph decides which replay uses which slot.
 #ifndef SYNFIRE_GRAPH_SLOTS_HPP
 #define SYNFIRE_GRAPH_SLOTS_HPP
 
@@ -16,16 +16,14 @@ std::vector<Ref<Buffer>> buffers_with_slots(const OperationList& operations, con
 
 class Slots {
  public:
-  // Copies every pinned buffer among these with its current contents. Buffers that overlap still overlap in the copies.
+  // Copies every pinned buffer with its contents. Buffers that overlap still overlap in the copies.
   Slots(Device& device, const std::vector<Ref<Buffer>>& buffers, uint32_t n_slots);
   ~Slots();
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
 
-  // The address in a slot that corresponds to this address of pinned memory; the address itself if it is in no buffer
-  // of the graph.
+  // The address in a slot for this address of pinned memory; the address itself if it is in no buffer of the graph.
   void* address(void* data, uint32_t slot) const noexcept;
-  // Copies the contents of a buffer from another set of slots of the same number.
   void take_over(const Slots& other, const Buffer& buffer, uint32_t n_slots) noexcept;
   OperationList relocated(OperationList operations, uint32_t slot) const;
 

@@ -1,6 +1,5 @@
-// The interface of those who keep tapes of what a graph's operations compute, and refuse to use one that is stale. A
-// graph has a keeper for each room that has tapes; it is made with the first operation that needs it
-// (Recorder::keeper).
+// The interface of keepers, which keep tapes of the results of a graph's operations and refuse stale ones. A graph has
+// a keeper for each room that has tapes, made with the first operation that needs it (Recorder::keeper).
 #ifndef SYNFIRE_GRAPH_TAPE_KEEPER_HPP
 #define SYNFIRE_GRAPH_TAPE_KEEPER_HPP
 
@@ -22,34 +21,32 @@ class TapeKeeper {
   TapeKeeper() = default;
   TapeKeeper(const TapeKeeper&) = delete;
   TapeKeeper& operator=(const TapeKeeper&) = delete;
-  // Before the graph lets go of what it uses.
   virtual ~TapeKeeper() = default;
 
   // ---- recording
-  // While an operation is made, the keeper takes notes and makes room for them. commit() makes the notes part of the
-  // graph, and drop() drops them.
+  // While an operation is made, the keeper takes notes and makes room for them; commit() makes the notes part of the
+  // graph, drop() drops them.
   virtual void commit() noexcept = 0;
   virtual void drop() noexcept = 0;
 
   // ---- between replays
-  // Before the first plan, for which it makes room. Throws if replays of the graph could not use a tape.
+  // Called before the first plan, for which it makes room. Throws if replays of the graph could not use a tape.
   virtual void instantiate() = 0;
   // Computes what launches check, stamp and leave, given the operations that are enabled: when the graph is
   // instantiated, and after every change.
   virtual void plan(std::span<const uint8_t> enabled) noexcept = 0;
-  // Operations use `now` in the place of `before`. The graph plans after it.
+  // Operations use `now` in place of `before`. The graph plans after it.
   virtual void rebind(Buffer& before, Buffer& now) noexcept = 0;
 
   // ---- launches
-  // Whether a launch has something to check, as planned.
+  // True if a launch has something to check, as planned.
   bool checks() const noexcept { return checks_; }
-  // Before a launch has done anything. Throws if a tape from before the replay is stale.
+  // Called before a launch has done anything. Throws if a tape from before the replay is stale.
   virtual void check() const = 0;
-  // Runs a launch, when what the host has changed is on its way to the device: see KeeperOf, which makes it one
-  // indirect call.
+  // Runs a launch once the host's changes are on their way to the device; KeeperOf makes it one indirect call.
   virtual void launch(Launching& launching) = 0;
-  // Before an operation of a replay that runs its list on the launching thread and calls back. Throws if a callback has
-  // made the tape stale that the operation reads.
+  // Called before an operation of a replay that runs on the launching thread and calls back. Throws if a callback has
+  // made the operation's tape stale.
   virtual void before(uint32_t operation) = 0;
 
  protected:
@@ -61,8 +58,7 @@ class TapeKeeper {
   std::unique_ptr<TapeKeeper> next_;
 };
 
-// The keepers of a graph, in the order in which they were added. A list without an array, so that a launch reads no
-// memory but theirs.
+// The keepers of a graph in the order of addition, as a list without an array: a launch reads no memory but theirs.
 class TapeKeepers {
  public:
   class Iterator {
@@ -93,12 +89,11 @@ class TapeKeepers {
   std::unique_ptr<TapeKeeper> first_;
 };
 
-// A launch as its keepers see it.
 class Launching {
  public:
-  // Runs the rest of it: other keepers, then the replay, whose writes are counted when it returns or throws.
+  // Runs the rest of the launch: other keepers, then the replay, whose writes are counted when it returns or throws.
   void run();
-  // Whether it is part of the caller's capture, which replays nothing now.
+  // True in the caller's capture, which replays nothing now.
   bool captured() const noexcept { return captured_; }
 
  private:
@@ -115,7 +110,7 @@ class Launching {
 
 // A keeper, made of functions of Tapes:
 //   void stamp() noexcept             notes the versions that tapes will be made from
-//   void leave(bool captured)         the replay was launched, and its writes are counted: tapes are what it leaves
+//   void leave(bool captured)         the replay was launched and its writes counted: it leaves these tapes
 //   void spoil() noexcept             the replay has failed and may have run in part: no tape is valid
 template <class Tapes>
 class KeeperOf : public TapeKeeper {

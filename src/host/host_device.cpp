@@ -45,7 +45,7 @@ class HostDevice final : public Device {
     std::memcpy(destination, source, bytes);
   }
   void download(void* destination, const void* source, uint64_t bytes) override {
-    // Reads a single value atomically, because a replay on another thread may update it meanwhile.
+    // Reads a single value atomically, because a replay on another thread may update it.
     if (bytes == sizeof(uint64_t) && reinterpret_cast<uintptr_t>(source) % sizeof(uint64_t) == 0) {
       auto* const value = static_cast<uint64_t*>(const_cast<void*>(source));
       const uint64_t read = std::atomic_ref(*value).load(std::memory_order_relaxed);
@@ -67,7 +67,6 @@ class HostDevice final : public Device {
   void execute_captured(std::span<const Operation> operations, synfire_stream stream) override {
     execute(operations, stream);  // there is no stream to capture
   }
-  // One entry of a replay's list.
   void execute_one(const Operation& operation, uint32_t slot) const {
     Launcher launcher(threads_, slot);
     operation.kind().run(operation.data(), launcher);
@@ -101,7 +100,6 @@ class HostDevice final : public Device {
   std::atomic<bool> asked_for_threads_{false};
 };
 
-// A replay runs the list again, on the launching thread.
 class HostReplay final : public Replay {
  public:
   HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)), memory_(place(plan_)) {

@@ -12,7 +12,7 @@ inline constexpr int max_threads = 1024;
 
 struct JobCallbacks;
 
-// n_threads: 1 is the calling thread only, 0 automatic. Either both callbacks are null, or neither is.
+// n_threads: 1 is the calling thread only, 0 automatic. The callbacks are both null or both given.
 std::unique_ptr<core::Device> make_device(int n_threads, const JobCallbacks& job_system);
 
 }  // namespace synfire::host

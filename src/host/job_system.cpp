@@ -13,16 +13,15 @@ namespace synfire::host {
 namespace {
 
 constexpr int64_t most_items = int64_t{4} * max_threads;
-// Launches of one context that may use the job system at the same time; further ones run on their own thread.
+// Launches of one context that may use the job system at once; further ones run on their own thread.
 constexpr size_t n_tasks = 16;
 
 }  // namespace
 
-// The task that a job system receives. It lives as long as the context, so that a part that is run too late finds a
-// closed task and not a dangling pointer.
+// The task that a job system receives. It lives as long as the context, so that a late part finds a closed task and not
+// a dangling pointer.
 class JobSystem::Task {
  public:
-  // Returns false if another launch is using it.
   bool take() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
   void give_back() noexcept { taken_.store(false, std::memory_order_release); }
 
@@ -36,12 +35,11 @@ class JobSystem::Task {
     // Sequentially consistent with the count of running parts: see close().
     open_.store(true, std::memory_order_seq_cst);
   }
-  // Waits for running parts; later ones do nothing.
   void close() noexcept {
     open_.store(false, std::memory_order_seq_cst);
     while (n_inside_.load(std::memory_order_seq_cst) > 0) std::this_thread::yield();
   }
-  // Of a closed task.
+  // Throws if a part of the closed task was not run exactly once.
   void check() const {
     const auto n_items = static_cast<long long>(n_items_);
     if (outside_.load(std::memory_order_relaxed))

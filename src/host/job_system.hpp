@@ -1,5 +1,5 @@
-// Uses the caller's job system in place of a pool: blocks become the items of a task that it runs. It is an error if an
-// item was not run exactly once; parts that are run too late do nothing.
+// Uses the caller's job system in place of a pool: blocks are the items of a task that it runs. Each item must run
+// exactly once; parts that run too late do nothing.
 #ifndef SYNFIRE_HOST_JOB_SYSTEM_HPP
 #define SYNFIRE_HOST_JOB_SYSTEM_HPP
 
@@ -24,7 +24,7 @@ class JobSystem {
   JobSystem(const JobSystem&) = delete;
   JobSystem& operator=(const JobSystem&) = delete;
 
-  // Like ThreadPool::run(), for at most 4096 blocks. Throws CALLBACK if a block was not run, or was run twice.
+  // As ThreadPool::run(), for at most 4096 blocks. Throws CALLBACK if a block was not run, or was run twice.
   void run(int64_t n_blocks, BlockBody body, void* state);
 
  private:

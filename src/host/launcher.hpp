@@ -1,4 +1,4 @@
-// What an operation on the host uses to run: threads, and the slot of the replay.
+// Runs an operation on the host: threads, and the slot of the replay.
 #ifndef SYNFIRE_HOST_LAUNCHER_HPP
 #define SYNFIRE_HOST_LAUNCHER_HPP
 
@@ -18,8 +18,8 @@ class Launcher {
   uint32_t slot() const noexcept { return slot_; }
   int n_threads() const noexcept { return threads_.n_threads(); }
 
-  // Calls f(begin, end) for ranges that cover [0, count): one range on this thread or, if it is long enough to share, a
-  // few per thread, which balances the load of other programs.
+  // Calls f(begin, end) for ranges that cover [0, count): one on this thread or, if it is long enough to share, a few
+  // per thread, which balances the load of other programs.
   template <class F>
   void for_each_range(int64_t count, bool share, F f) const {
     const int64_t n = !share || n_threads() == 1 ? 1 : std::clamp<int64_t>(count, 1, int64_t{4} * n_threads());
@@ -29,8 +29,8 @@ class Launcher {
     };
     threads_.for_each_block(n, range);
   }
-  // The same with f(begin, end, place), where ranges that run at the same time have different places, each in
-  // [0, max(1, min(count, Device::most_at_once()))): it says which part of the operation's memory a range works in.
+  // Calls f(begin, end, place). Ranges that run at the same time have different places in [0, max(1, min(count,
+  // Device::most_at_once()))), which are parts of the operation's memory.
   template <class F>
   void for_each_placed_range(int64_t count, bool share, F f) const {
     Places places(std::clamp<int64_t>(count, 1, threads_.most_at_once()));
@@ -41,7 +41,7 @@ class Launcher {
   }
 
  private:
-  // The start of the index-th of n parts of a count, computed without overflow.
+  // The start of the index-th of n parts of a count, without overflow.
   static int64_t part(int64_t count, int64_t index, int64_t n) noexcept {
     return count / n * index + count % n * index / n;
   }

@@ -16,7 +16,7 @@ Level find_level() noexcept {
     return !wanted || std::strcmp(wanted, name_of_level(level)) == 0;
   };
   __builtin_cpu_init();
-  // The sets are those of the x86-64-v4 and x86-64-v3 levels that the kernels are compiled for.
+  // The sets of the x86-64-v4 and x86-64-v3 levels that the kernels are compiled for.
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                       __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

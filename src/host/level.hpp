@@ -1,6 +1,6 @@
-// Instruction levels. Kernels of any operation's folder can be compiled once for each (level_kernels in
-// CMake): such a file defines its functions, and one constant table of them, in `synfire::host::SYNFIRE_MODEL_LEVEL`,
-// and its header declares the table by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
+// Instruction levels. A file of an operation's folder can be compiled once for each (level_kernels in CMake): it
+// defines its functions and one constant table of them in `synfire::host::SYNFIRE_MODEL_LEVEL`, which its header
+// declares by SYNFIRE_LEVEL_TABLES. All levels give the same bits.
 #ifndef SYNFIRE_HOST_LEVEL_HPP
 #define SYNFIRE_HOST_LEVEL_HPP
 
@@ -8,8 +8,7 @@ namespace synfire::host {
 
 enum class Level { baseline, avx2, avx512 };
 
-// The best level that this processor has of those that are compiled, or the one that SYNFIRE_HOST_LEVEL names if it is
-// among them.
+// The best compiled level that this processor has, or the one that SYNFIRE_HOST_LEVEL names if it is among them.
 Level level() noexcept;
 const char* name_of_level(Level level) noexcept;
 
@@ -24,8 +23,8 @@ const char* name_of_level(Level level) noexcept;
   namespace avx512 {                      \
   extern const Table name;                \
   }
-// The table of the level that this processor has, by its name in host. A build for one machine
-// (SYNFIRE_HOST_ONLY_LEVEL) has that machine's level, and the baseline for all others.
+// The table of this processor's level, by its name in host. A build for one machine (SYNFIRE_HOST_ONLY_LEVEL) has that
+// machine's level, and the baseline for all others.
 #if defined(SYNFIRE_HOST_ONLY_LEVEL)
 #define SYNFIRE_SELECT_LEVEL(name)                                                                \
   (::synfire::host::level() == ::synfire::host::Level::baseline ? ::synfire::host::baseline::name \

@@ -1,8 +1,6 @@
-// Rows whose length is no multiple of a vector, for loops over whole vectors: such a loop has no remainder, whose
-// numbers the compiler's code takes one by one (a row of 45 f16 took 2.2 times as long as one of 48). Rows are read
-// into scratch memory with zeros behind them, and exactly their own elements are written.
-//
-// Included by host kernels only; a row that is whole vectors is read and written in place, as in storage.hpp.
+// Rows whose length is no multiple of a vector, for loops over whole vectors, which have no slow remainder. Rows are
+// read into scratch memory followed by zeros, and exactly their own elements are written. Rows of whole vectors are
+// read and written in place, as in storage.hpp. Included by host kernels only.
 #ifndef SYNFIRE_HOST_PADDED_ROWS_HPP
 #define SYNFIRE_HOST_PADDED_ROWS_HPP
 
@@ -23,7 +21,6 @@ inline constexpr int bytes_of_vector = 32;
 inline constexpr int bytes_of_vector = 16;
 #endif
 
-// Numbers up to the next multiple of a vector of R.
 template <class R>
 SYNFIRE_MODEL_FN int whole_vectors(int count) {
   constexpr int in_vector = bytes_of_vector / static_cast<int>(sizeof(R));
@@ -69,7 +66,7 @@ SYNFIRE_MODEL_FN void copy_exactly(E* __restrict to, const E* __restrict from, i
 #endif
 }
 
-// The same, and zeros up to a whole vector of bytes behind them. Reads nothing behind the elements.
+// Also writes zeros after them, up to a whole vector of bytes. Reads nothing after the elements.
 template <class E>
 SYNFIRE_MODEL_FN void copy_padded(E* __restrict to, const E* __restrict from, int count) {
   const int64_t bytes = count * static_cast<int64_t>(sizeof(E));
@@ -87,16 +84,16 @@ SYNFIRE_MODEL_FN void copy_padded(E* __restrict to, const E* __restrict from, in
 #endif
 }
 
-// Elements of a sequence behind `count` of a row that may be read: those of the same step and, where no memory of
-// others lies between two steps, of the steps after it.
+// Elements after `count` of a row that may be read: those of the same step and, if no other memory lies between steps,
+// of the steps after it.
 SYNFIRE_MODEL_FN int64_t elements_behind(const Sequence& sequence, const core::Extents& extents, int64_t step,
                                          int64_t at, int count) {
   const int64_t steps_behind = sequence.pitch == extents.row() ? extents.n_steps - 1 - step : 0;
   return steps_behind * sequence.pitch + extents.row() - at - count;
 }
 
-// Rows of another type are converted by functions of their own, so that their arrays are on the stack for that time
-// alone: in the frame of a pass, compilers give each of its calls room of its own.
+// Converts rows in functions of their own, so that the arrays are on the stack for that time only: in the frame of a
+// pass, compilers give each call room of its own.
 template <class E>
 [[gnu::noinline]] void decode_padded(const Sequence& sequence, int64_t step, int64_t at, int count, float* to) {
   alignas(64) E stored[max_tile + bytes_of_vector];
@@ -111,8 +108,8 @@ template <class E>
   copy_exactly(element<E>(sequence, step, at), stored, count);
 }
 
-// read_row() of whole vectors. What lies behind the row's `count` elements is read too if `behind` allows it, else
-// zeros are put there. `scratch` has room for whole vectors.
+// read_row() of whole vectors. Memory after the row's `count` elements is read too if `behind` allows it, else zeros
+// are put there. `scratch` has room for whole vectors.
 template <class R>
 SYNFIRE_MODEL_FN const R* read_padded(const Sequence& sequence, int64_t step, int64_t at, int count, int64_t behind,
                                       R* scratch, const Row<R>& absent = zeros<R>) {

@@ -24,7 +24,6 @@ int automatic_threads() noexcept {
 #endif
 }
 
-// Threads of a context: 1 if there is neither a job system nor a threaded build.
 int count_threads(int wanted, bool has_job_system) noexcept {
   if (has_job_system) return wanted > 0 ? wanted : usable_processors();
 #if SYNFIRE_HOST_OPENMP || SYNFIRE_HOST_POOL

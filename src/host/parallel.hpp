@@ -1,6 +1,5 @@
-// Parallel: the only place where the host backend uses several threads: those of the context's own pool, those of
-// OpenMP, or only one, as configured (SYNFIRE_HOST_PARALLEL); or those of the caller's job system. The results are the
-// same.
+// The only place where the host backend uses several threads: those of the context's own pool, those of OpenMP, or only
+// one, as configured (SYNFIRE_HOST_PARALLEL); or those of the caller's job system. The results are the same.
 #ifndef SYNFIRE_HOST_PARALLEL_HPP
 #define SYNFIRE_HOST_PARALLEL_HPP
 
@@ -11,7 +10,6 @@
 
 namespace synfire::host {
 
-// "pool", "openmp" or "serial".
 const char* threading_name() noexcept;
 
 class Parallel {
@@ -20,10 +18,10 @@ class Parallel {
   Parallel(int n_threads, const JobCallbacks& callbacks);
 
   int n_threads() const noexcept { return n_threads_; }
-  // The most blocks of one call that run at the same time: a job system may have more threads than it was said to have.
+  // The most blocks of one call that run at once: a job system may have more threads than stated.
   int most_at_once() const noexcept { return job_system_ ? 4 * n_threads_ : n_threads_; }
 
-  // Creates the threads if they do not exist yet. Allocates and blocks, so a replay never calls it.
+  // Creates missing threads. Allocates and blocks, so a replay never calls it.
   void start() const noexcept;
 
   // Calls f(block) for every block in [0, n_blocks), on at most n_threads threads; n_blocks is 4 n_threads at most.

@@ -1,5 +1,5 @@
-// Places: numbers for ranges of one operation that run at the same time, as low as possible, so that a thread mostly
-// works in memory that it has just used.
+// Numbers for ranges of one operation that run at the same time, as low as possible, so that a thread mostly works in
+// memory that it has just used.
 #ifndef SYNFIRE_HOST_PLACES_HPP
 #define SYNFIRE_HOST_PLACES_HPP
 

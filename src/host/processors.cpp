@@ -14,9 +14,7 @@ namespace synfire::host {
 namespace {
 
 #if defined(__linux__)
-// 0 if the system does not tell.
 int processors_in_mask() noexcept {
-  // The system refuses a set smaller than its own.
   for (int most = 1024; most <= 1 << 20; most *= 4) {
     cpu_set_t* const set = CPU_ALLOC(static_cast<size_t>(most));
     if (!set) return 0;

@@ -1,7 +1,6 @@
-// Packed spikes of several short rows at once: a tile that runs across the ends of batch rows is packed as if it were
-// one row, and the words of the rows are cut from those. Integer arithmetic alone, so every level gives the same words.
-//
-// Included by host kernels only.
+// Packed spikes of several short rows at once: a tile that runs across the ends of batch rows is packed as one row, and
+// the words of the rows are cut from that. Integer arithmetic alone, so every level gives the same words. Included by
+// host kernels only.
 #ifndef SYNFIRE_HOST_ROW_WORDS_HPP
 #define SYNFIRE_HOST_ROW_WORDS_HPP
 
@@ -16,7 +15,7 @@ namespace {
 
 class RowWords {
  public:
-  // Words that packed() may read behind those of a tile.
+  // Words that packed() may read after those of a tile.
 #if defined(__AVX512F__)
   static constexpr int group = 16;
 #elif defined(__AVX2__)
@@ -25,7 +24,7 @@ class RowWords {
   static constexpr int group = 1;
 #endif
 
-  // `n_words` words of rows of `n_neurons`, beginning with the word of neuron `first` (a multiple of 32) of a row.
+  // Sets `n_words` words of rows of `n_neurons`, beginning with the word of neuron `first` (a multiple of 32) of a row.
   void set(int64_t n_neurons, int64_t first, int n_words) {
     n_words_ = n_words;
     if (n_neurons < 32) {  // each row is a word
@@ -52,8 +51,7 @@ class RowWords {
     }
   }
 
-  // Writes the words, from the tile's own packed bits. `packed` has room for group + 1 more words, whose values do not
-  // matter.
+  // Writes the words from the tile's own packed bits. `packed` has room for group + 1 more words of any value.
   void write(uint32_t* __restrict words, const uint32_t* __restrict packed) const {
     int i = 0;
     for (; i + group <= n_words_; i += group) write_group(words + i, packed, i, group);
@@ -61,8 +59,8 @@ class RowWords {
   }
 
  private:
-  // A word is cut from two that follow each other. The words that a group needs lie within a vector, so that a
-  // permutation finds them; gathering them from memory takes several times as long.
+  // A word is cut from two neighbours. The words that a group needs are in one vector, so that a permutation finds
+  // them; gathering them from memory takes several times as long.
   SYNFIRE_MODEL_FN void write_group(uint32_t* words, const uint32_t* packed, int i, [[maybe_unused]] int count) const {
 #if defined(__AVX512F__)
     // (With masks, because g++ 12 warns of an uninitialised value inside the unmasked intrinsics.)

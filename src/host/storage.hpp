@@ -1,8 +1,7 @@
 // Rows of sequences between their storage type and the arithmetic type R, and rows of packed spikes. Conversions are
 // branch-free integer arithmetic that the compiler vectorises at every level; they round to nearest, ties to even, and
-// keep subnormals, as the GPU's conversion instructions do.
-//
-// Included by kernels of operations, some of which are compiled once per instruction level.
+// keep subnormals, as the GPU's instructions do. Included by kernels of operations, some of which are compiled once per
+// instruction level.
 #ifndef SYNFIRE_HOST_STORAGE_HPP
 #define SYNFIRE_HOST_STORAGE_HPP
 
@@ -84,7 +83,7 @@ void fill_row(R* to, R value, int count) {
 }
 
 // Prefetches bytes that will be read (0) or written (1) soon. Always inlined, because g++ drops calls of functions that
-// only prefetch, as functions without effects.
+// only prefetch.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_bytes(const char* bytes, int64_t count) {
   for (int64_t at = 0; at < count; at += 64) __builtin_prefetch(bytes + at, Write, 3);
@@ -96,7 +95,6 @@ SYNFIRE_MODEL_FN void prefetch_array(const R* array, int64_t element, int count)
     prefetch_bytes<Write>(reinterpret_cast<const char*>(array + element), count * static_cast<int64_t>(sizeof(R)));
 }
 
-// Prefetches a row of a sequence.
 template <int Write>
 SYNFIRE_MODEL_FN void prefetch_row(const Sequence& sequence, int64_t t, int64_t element, int count) {
   if (!sequence) return;
@@ -143,7 +141,7 @@ constexpr Row<R> zeros(R(0));
 template <class R>
 constexpr Row<R> negative_zeros(R(-0.0));
 
-// A row as R: in place if it is stored as R, otherwise converted into `scratch`; `absent` if it is not given.
+// A row as R: in place if it is stored as R, else converted into `scratch`; `absent` if it is not given.
 template <class R>
 const R* read_row(const Sequence& sequence, int64_t step, int64_t at, int count, R* scratch,
                   const Row<R>& absent = zeros<R>) {
@@ -179,7 +177,6 @@ void write_row(const Sequence& sequence, int64_t step, int64_t at, int count, co
 
 // ---- packed spikes --------------------------------------------------------------------------------------------------
 
-// Neuron-packed spikes: bit i of word w is number 32w + i.
 template <class R>
 void pack_words(uint32_t* __restrict words, const R* __restrict spikes, int n_words) {
   for (int w = 0; w < n_words; ++w) {
@@ -189,7 +186,6 @@ void pack_words(uint32_t* __restrict words, const R* __restrict spikes, int n_wo
   }
 }
 
-// Adds one step to the time-packed words of a row.
 template <class R>
 void pack_step(uint32_t* __restrict words, const R* __restrict spikes, int step, int count) {
   const uint32_t bit = uint32_t{1} << step;

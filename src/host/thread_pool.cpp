@@ -1,8 +1,7 @@
-// The protocol between jobs and workers. Each worker has a word that holds its state and whether it sleeps. The thread
-// that submits a job claims idle workers and offers the job to each. At the end it withdraws the offer from workers
-// that have not begun, waits for those that have, and releases all. A worker belongs to one job from claim to release,
-// so a job may be on the stack of the submitting thread, of which it must not take much. A child after fork() does not
-// have the parent's threads and never touches the pool.
+// The protocol between jobs and workers. Each worker has a word with its state, and whether it sleeps. The submitting
+// thread claims idle workers and offers the job to each; at the end it withdraws the offer from workers that have not
+// begun, waits for the others, and releases all. A worker belongs to one job from claim to release, so a job can be on
+// the stack of the submitting thread. A child after fork() lacks the parent's threads and never touches the pool.
 #include "thread_pool.hpp"
 
 #include "host_device.hpp"
@@ -34,8 +33,8 @@ constexpr uint32_t doing = 7;     // mask of these
 constexpr uint32_t asleep = 8;    // it sleeps on its word, or is about to
 constexpr uint32_t awaited = 16;  // the submitting thread sleeps on the word until the worker has finished
 
-// Waking a thread takes the waker 5 us and the waiting side up to 50, so waiting threads spin between the operations of
-// a replay. Spinning longer would take a processor from other programs between two replays.
+// Waking a thread is slow (docs/pages/tuning.md), so waiting threads spin between the operations of a replay. Spinning
+// longer would take a processor from other programs between two replays.
 constexpr int64_t most_spin_ns = 50'000;
 
 // The parts of a job, so that threads begin far from each other and get the same blocks in the next job.
@@ -80,7 +79,6 @@ struct ThreadPool::Job {
     int64_t end;
   };
 
-  // Sets of workers, a bit for each.
   static constexpr int n_words = max_threads / 64;
 
   const BlockBody body;
@@ -166,7 +164,7 @@ bool ThreadPool::is_from_before_fork() const noexcept {
 void ThreadPool::start() noexcept {
   if (n_started_.load(std::memory_order_acquire) == n_workers_ || is_from_before_fork() || !starting_.enter()) return;
   int n = n_started_.load(std::memory_order_relaxed);
-  // If threads outnumber processors, a spinning thread keeps those from running for which it waits.
+  // If threads outnumber processors, a spinning thread delays those that it waits for.
   spin_ns_.store(n_workers_ < usable_processors() ? most_spin_ns : 0, std::memory_order_relaxed);
   while (n < n_workers_ && worker_at(n).thread.start(work, &worker_at(n), n + 1)) ++n;
   n_started_.store(n, std::memory_order_release);
@@ -200,7 +198,6 @@ void ThreadPool::work(void* worker) {
   }
 }
 
-// Claims up to this many idle workers for the job.
 void ThreadPool::claim(Job& job, int64_t most) noexcept {
   const int n = n_started_.load(std::memory_order_acquire);
   for (int i = 0; i < n && job.n_workers < most; ++i) {
@@ -220,7 +217,6 @@ void ThreadPool::claim(Job& job, int64_t most) noexcept {
   }
 }
 
-// Releases a worker that has no part in the job any more.
 void ThreadPool::let_go(Worker& worker) const noexcept {
   std::atomic<uint32_t>& word = worker.word;
   uint32_t now = word.load(std::memory_order_relaxed);

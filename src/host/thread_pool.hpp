@@ -1,5 +1,5 @@
-// The threads of one context. A job is a number of blocks. The submitting thread works on it too, with the workers that
-// are free at that moment, and never waits for a thread that has not begun.
+// The threads of one context. A job is a number of blocks. The submitting thread works on it with the workers that are
+// free at that moment, and never waits for a thread that has not begun.
 #ifndef SYNFIRE_HOST_THREAD_POOL_HPP
 #define SYNFIRE_HOST_THREAD_POOL_HPP
 
@@ -22,7 +22,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Creates the missing workers, or fewer if the system refuses one. Allocates and blocks, so a replay never calls it.
+  // Creates missing workers, or fewer if the system refuses one. Allocates and blocks, so a replay never calls it.
   void start() noexcept;
 
   // Calls body(state, block) once for each block in [0, n_blocks), and returns when all calls have. Any number of

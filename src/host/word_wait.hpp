@@ -1,5 +1,5 @@
-// Sleeping until a word changes: std::atomic's wait and notify_all, and on Windows the system's own calls. The
-// emulation in GCC's library there, by a condition variable, can lose a wake-up (seen with g++ 12 and winpthread).
+// Sleeping until a word changes: std::atomic's wait and notify_all, and on Windows the system's own calls, because the
+// emulation in GCC's library there can lose a wake-up (seen with g++ 12 and winpthread).
 #ifndef SYNFIRE_HOST_WORD_WAIT_HPP
 #define SYNFIRE_HOST_WORD_WAIT_HPP
 
@@ -12,7 +12,6 @@ namespace synfire::host {
 
 // Returns once the word differs from `value`, or earlier: the caller looks again.
 void wait_while(std::atomic<uint32_t>& word, uint32_t value) noexcept;
-// Wakes all threads that wait for the word.
 void wake_all(std::atomic<uint32_t>& word) noexcept;
 
 #else

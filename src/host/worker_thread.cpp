@@ -60,7 +60,7 @@ bool WorkerThread::start(Main main, void* argument, int number) noexcept {
   pthread_attr_setstacksize(&attributes, stack_bytes);
   int error = pthread_create(&thread_, &attributes, begin, this);
   pthread_attr_destroy(&attributes);
-  // If the program's thread-local data do not fit into this stack, uses the default size.
+  // Uses the default size if the program's thread-local data do not fit into this stack.
   if (error == EINVAL) error = pthread_create(&thread_, nullptr, begin, this);
   return error == 0;
 }
@@ -75,7 +75,7 @@ void WorkerThread::forget() noexcept {}
 
 namespace {
 
-// The threads of a context that was not destroyed must not lose the code that they run: on Windows, the library stays
+// Threads of a context that was not destroyed must not lose the code that they run: on Windows, the library stays
 // loaded once it has started a thread. (Elsewhere the linker's "nodelete" sees to that.)
 void stay_loaded() noexcept {
 #if defined(_WIN32)

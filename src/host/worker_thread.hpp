@@ -1,5 +1,5 @@
-// One thread of a pool: created with a small stack, named "synfire-N", with signals blocked. The only place that
-// depends on the platform's threads.
+// One thread of a pool, with a small stack, the name "synfire-N" and blocked signals. The only place that depends on
+// the platform's threads.
 #ifndef SYNFIRE_HOST_WORKER_THREAD_HPP
 #define SYNFIRE_HOST_WORKER_THREAD_HPP
 
@@ -17,7 +17,6 @@ class WorkerThread {
 
   // Returns false if the system refuses. `number` is for the thread's name.
   bool start(Main main, void* argument, int number) noexcept;
-  // Waits until it has ended.
   void join() noexcept;
   // For a child after fork(), in which the thread does not exist.
   void forget() noexcept;

@@ -32,7 +32,7 @@ std::optional<int64_t> DataFinder::find(const Buffer& array, const RowShape& row
   return found;
 }
 
-// Where the operation runs.
+// True on the device on which the operation runs.
 bool DataFinder::is_of_device(const Buffer& array) const noexcept {
   return context_.device().is_host() || array.view().memory == SYNFIRE_MEMORY_DEVICE;
 }

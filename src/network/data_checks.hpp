@@ -13,8 +13,8 @@
 
 namespace synfire::network {
 
-// Finds elements that are not allowed, where the arrays are: on a GPU those in its memory, which are not copied; the
-// processor looks at those in host memory of any kind.
+// Finds elements that are not allowed, where the arrays are: on a GPU in its own memory, without a copy; the processor
+// checks host memory of any kind.
 class DataFinder {
  public:
   // Arrays have this many rows, with these lengths, or null.
@@ -41,16 +41,15 @@ class DataFinder {
   std::vector<uint32_t> downloaded_;
 };
 
-// Arrays of a data set, wherever they are: those that the stages need, and those of the rows, or null.
+// The arrays of a data set: those that the stages need, and those of the rows, or null.
 struct GivenArrays {
   std::vector<const Buffer*> arrays;  // one for each of Design::data_needs()
   const Buffer *lengths, *sample_weights;
 };
 
-// Throws INVALID_ARGUMENT for the first element of an array that cannot be meant, with its row and its value: labels
-// that are no class, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, as
-// far as the stages do not allow them. Steps beyond a row's length may hold anything. The arrays have their types, and
-// rows without gaps.
+// Throws INVALID_ARGUMENT for the first invalid element of an array, with its row and its value: labels that are no
+// class, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, unless the
+// stages allow them. Steps beyond a row's length may hold anything. The arrays have their types, and rows without gaps.
 void check_elements(core::Context& context, const Design& design, int64_t n_rows, const GivenArrays& given);
 
 }  // namespace synfire::network

@@ -26,7 +26,7 @@ struct RowShape {
 enum class DataRole : int32_t { inputs, labels, targets, lengths, sample_weights };
 const char* name_of(DataRole role) noexcept;
 
-// An array that a stage needs. Lengths and sample weights belong to the rows, not to a stage, and may be absent.
+// An array that a stage needs. Lengths and sample weights belong to the rows, and may be absent.
 struct DataNeed {
   size_t stage;
   DataRole role;  // inputs, labels or targets
@@ -34,7 +34,6 @@ struct DataNeed {
   bool pinned = false;  // a GPU reads the data set from page-locked memory
 };
 
-// The caller's arrays; null where they are not given.
 struct DataArrays {
   Buffer *inputs, *labels, *targets, *lengths, *sample_weights;
 

@@ -53,7 +53,6 @@ RowShape weight_row() {
 
 namespace {
 
-// An array of the caller's that becomes one of the network.
 struct Array {
   const char* name;
   Buffer* source;
@@ -74,7 +73,6 @@ void check_rows(int64_t n_rows, const RowShape& widest) {
          static_cast<long long>(n_rows));
 }
 
-// The rows of the caller's array, which must follow each other without gaps.
 View checked_rows(const Array& array, int64_t n_rows) {
   const Buffer& buffer = *array.source;
   if (buffer.dtype() != array.row.dtype)
@@ -101,7 +99,6 @@ Ref<Buffer> make_rows(Context& context, const RowShape& row, int64_t n_rows, int
 }
 
 void copy_rows(const View& source, Buffer& destination, Context& context) {
-  // Host memory of any kind is copied by the processor.
   if (context.device().is_host() || source.memory != SYNFIRE_MEMORY_DEVICE)
     return destination.upload(0, source.data, source.bytes);
   run_now(context, {operations::Copy{source, destination.view()}}, nullptr);
@@ -141,8 +138,8 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
                        as_before(arrays.sample_weights, before.sample_weights);
   const bool pinned = std::ranges::any_of(needs, &DataNeed::pinned);
   const int32_t memory = pinned ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
-  // A GPU looks at elements at the speed of its memory. So what comes from host memory is copied first, if nobody has
-  // the memory that it is copied to yet.
+  // A GPU checks elements at the speed of its memory. So host memory is copied first, if nobody uses the destination
+  // yet.
   const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
   if (!looks_at_copies) check_elements(context, design, n_rows, given);
   // Everything is allocated before anything is copied.

@@ -1,4 +1,3 @@
-// Data sets: rows of what the stages of a network need, in memory of the network.
 #ifndef SYNFIRE_NETWORK_DATA_SET_HPP
 #define SYNFIRE_NETWORK_DATA_SET_HPP
 
@@ -27,9 +26,9 @@ struct DataSet {
 RowShape length_row();
 RowShape weight_row();
 
-// Copies arrays into memory of the network: that of `before` where the number of rows and the arrays given are the
-// same, else new memory. If it throws, it has changed nothing, except that `before` is mixed if a copy into its memory
-// failed. The error then says so.
+// Copies arrays into memory of the network: that of `before` if the number of rows and the given arrays are the same,
+// else new memory. If it throws, it has changed nothing, except that `before` is mixed if a copy into its memory
+// failed, which the error says.
 DataSet copy_data(const Design& design, core::Context& context, int64_t n_rows, const DataArrays& arrays,
                   DataSet& before);
 

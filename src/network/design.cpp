@@ -135,7 +135,7 @@ void check_name(const char* name) {
                   name, longest);
 }
 
-// The kinds that may read these signals; or, without any, those that read nothing.
+// The kinds that may read these signals; without signals, those that read nothing.
 std::string readers_of(uint32_t signals) {
   std::string text;
   for (const StageKind* const kind : all_kinds())
@@ -149,7 +149,6 @@ std::string readers_of(uint32_t signals) {
        readers_of(0).c_str());
 }
 
-// `why` begins with a comma, or is empty.
 [[noreturn]] void fail_follow(const StageKind& kind, const Stage& before, uint32_t makes, const std::string& why) {
   const std::string allowed = makes == 0 ? "nothing" : readers_of(makes);
   fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s cannot follow stage \"%s\"%s; %s can",
@@ -188,7 +187,7 @@ void Design::check_edges(const Stage& stage) const {
          first(Role::trains).name.c_str(), kind.traits.name);
 }
 
-// A new stage, not checked: with its edges, and with the initial values of its kind.
+// A new, unchecked stage with its edges and the initial values of its kind.
 size_t Design::place(Stage&& stage) {
   const StageKind& kind = *stage.kind;
   kind.begin(rules_, stage);
@@ -463,7 +462,8 @@ void Design::take_changes(const Design& from) {
   for (size_t i = 0; i < next.size(); ++i) {
     const Stage& other = from.stages_[i];
     for (const ValueSpec& spec : next[i].kind->traits.values)
-      // A value without an effect here says which data the network accepts. The program chooses that, not the file.
+      // A value without an effect here describes the data that the network accepts, which the program chooses, not the
+      // file.
       if (spec.changes && spec.effect != ValueSpec::Effect::on_none) next[i].at(spec) = other.at(spec);
     next[i].kind->take_changes(next[i], other);
     if (next[i].kind->draws(next[i]) != Draws::never && !next[i].seed_is_set) next[i].seed = other.seed;

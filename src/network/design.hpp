@@ -1,7 +1,6 @@
-// The design of a network: its stages with their names, shapes and values, and what reads what. It is checked
-// completely as it grows, and takes no memory of a device; parts.hpp makes the parts of it.
-//
-// Stages are in topological order: an edge without a delay comes from a stage before.
+// The design of a network: its stages with their names, shapes and values, and their edges. It is checked completely as
+// it grows, and takes no memory of a device; parts.hpp makes its parts. Stages are in topological order: an edge
+// without a delay comes from an earlier stage.
 #ifndef SYNFIRE_NETWORK_DESIGN_HPP
 #define SYNFIRE_NETWORK_DESIGN_HPP
 
@@ -22,9 +21,9 @@
 
 namespace synfire::network {
 
-// A value that a stage from elsewhere does not have: Design::add_copy() gives it its default.
+// A value that a stage from elsewhere lacks: Design::add_copy() gives it its default.
 inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
-// More are refused: so that a file cannot make a network that nobody can save, nor one that takes long to build.
+// The limit keeps files from describing networks that cannot be saved or take long to build.
 inline constexpr size_t most_stages = 4096;
 
 // Settings of the network as a whole.
@@ -41,13 +40,12 @@ struct NetworkRules {
 
 // Throws INVALID_ARGUMENT or OUT_OF_MEMORY unless [T, B, width] can be addressed.
 void check_size(const NetworkRules& rules, int64_t width, const char* name);
-// Throws INVALID_ARGUMENT unless it is one of the constants from 0 to `most`.
+// Throws INVALID_ARGUMENT unless the value is one of the constants from 0 to `most`.
 void check_choice(int32_t value, const char* name, int32_t most, const char* allowed);
 
-// Stages that a new stage reads, by their numbers. None: the stage before, or nothing if it is the first.
+// The numbers of the stages that a new stage reads. None: the stage before, or nothing if it is the first.
 using Reads = std::optional<std::vector<uint32_t>>;
 
-// A value that a new stage begins with.
 struct InitialValue {
   const char* name;
   double value;
@@ -62,23 +60,21 @@ class Design {
 
   // ---- growing; all throw INVALID_ARGUMENT, WRONG_ORDER or OUT_OF_MEMORY, and change nothing then
 
-  // Returns the stage's number. It reads this port of each stage that `reads` has.
+  // Returns the stage's number. It reads this port of each stage in `reads`.
   size_t add(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings, const Reads& reads,
              Port port = Port::output, std::span<const InitialValue> values = {});
-  // Adds a stage as it was in another design, with these inputs. Without a seed, it gets that of a new stage.
+  // Adds a stage of another design with these inputs. Without a seed, it gets that of a new stage.
   size_t add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed);
-  // Changes settings of a stage. The body checks what it changes.
+  // Changes settings of a stage. The body checks its change.
   StageSettings& settings(size_t index) noexcept { return *stages_[index].settings; }
-  // The network is built.
   void built() noexcept;
-  // Takes the values that can change, and the seeds that the caller has not set, of what draws random numbers in every
-  // replay, from a design with the same stages or more.
+  // Takes changeable values, and seeds that the caller has not set of stages that draw random numbers in every replay,
+  // from a design with at least the same stages.
   void take_changes(const Design& from);
   // Returns the stage's number. Throws INVALID_ARGUMENT for unknown names too, and WRONG_ORDER for a value that a built
   // network cannot change.
   size_t set_value(const char* stage, const char* name, double value, bool is_built);
   double get_value(const char* stage, const char* name) const;
-  // Undoes changes of a stage's values.
   void put_back(size_t index, Stage&& before) noexcept { stages_[index] = std::move(before); }
   // True if it can be built. The second function throws WRONG_ORDER if stages are missing.
   bool is_complete() const noexcept;
@@ -95,18 +91,17 @@ class Design {
   // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
-  // The array that an edge reads: past stages that hand on what they read.
+  // The array that an edge reads, past stages that hand on their input.
   Edge source(Edge edge) const noexcept;
 
   // ---- the network as a whole
   bool has(Role role) const noexcept { return first_[static_cast<size_t>(role)].has_value(); }
   bool is_trainable() const noexcept { return has(Role::trains); }
-  // The first stage with this role, which must be there.
+  // The first stage with this role, which must exist.
   const Stage& first(Role role) const noexcept { return stages_[*first_[static_cast<size_t>(role)]]; }
   // True if every stage reads the one before and nothing else.
   bool is_chain() const noexcept;
   std::vector<DataNeed> data_needs() const;
-  // Stages whose output inference writes.
   std::vector<size_t> outputs() const;
 
  private:
@@ -116,7 +111,7 @@ class Design {
   // Takes the last stage back if the body throws.
   template <class Body>
   void keep_if(Body body);
-  // Runs the checks of a stage that was changed, and takes the change back if one throws.
+  // Checks a changed stage, and takes the change back if a check throws.
   template <class Change>
   void change(size_t index, Change change);
   void check(size_t index);
@@ -128,7 +123,7 @@ class Design {
   std::map<std::string, size_t, std::less<>> numbers_;  // of the stages, by their names
 };
 
-// A stage in its design. Valid as long as the design is, also while that grows.
+// A stage in its design, valid as long as the design, also while that grows.
 class StageView {
  public:
   StageView(const Design& design, size_t index) noexcept : design_(&design), index_(index) {}
@@ -139,7 +134,7 @@ class StageView {
   const Stage& stage() const noexcept { return design_->stages()[index_]; }
   const Stage* operator->() const noexcept { return &stage(); }
   const Edge& edge(size_t i = 0) const noexcept { return stage().inputs[i]; }
-  // The stage that it reads, and the shape of what it reads there.
+  // The stage that it reads, with the shape of the read port.
   StageView input(size_t i = 0) const noexcept { return {*design_, edge(i).from}; }
   core::Flow flow(size_t i = 0) const noexcept {
     core::Flow flow = input(i)->output;
@@ -158,7 +153,7 @@ inline StageView Design::view(size_t index) const noexcept {
   return {*this, index};
 }
 
-// Texts about a field of a descriptor say of which stage.
+// Adds the stage to texts about a field of a descriptor.
 template <class Body>
 void in_stage(const Stage& stage, Body body) {
   try {

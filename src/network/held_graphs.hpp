@@ -1,4 +1,4 @@
-// Graphs of a network that a call on it uses: nobody else launches or changes them meanwhile.
+// The graphs of a network that a call uses: nobody else launches or changes them meanwhile.
 #ifndef SYNFIRE_NETWORK_HELD_GRAPHS_HPP
 #define SYNFIRE_NETWORK_HELD_GRAPHS_HPP
 
@@ -27,15 +27,13 @@ class HeldGraphs {
   void add(GraphKind kind, const core::Ref<core::Graph>& graph) {
     if (graph) current_[static_cast<size_t>(kind)].emplace(*graph);
   }
-  // One that data of another shape have replaced, and that the program still has.
+  // A graph that data of another shape have replaced, and that the program still has.
   void add_replaced(core::Graph& graph) { replaced_.emplace_back(graph); }
 
-  // Null: not recorded, or not held.
   const Hold* find(GraphKind kind) const noexcept {
     const std::optional<Hold>& hold = current_[static_cast<size_t>(kind)];
     return hold ? &*hold : nullptr;
   }
-  // Waits for replays that were launched before.
   void finish() const {
     for (const std::optional<Hold>& hold : current_)
       if (hold) hold->finish();

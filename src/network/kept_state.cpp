@@ -22,8 +22,7 @@ KeptState::KeptState(Parts& parts) : parts_(parts) {
   }
 }
 
-// The processor copies memory of the host itself: the program's job system has no part in it, because it may be what
-// has failed.
+// The processor copies host memory itself, without the program's job system, which may be what has failed.
 void KeptState::run(const OperationList& copies) const {
   Device& device = parts_.context.device();
   if (device.is_host()) {

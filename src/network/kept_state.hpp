@@ -1,5 +1,5 @@
-// A copy of what a call on a network changes although it only computes: the states of all stages, and where the
-// inference graph draws its random numbers. It is put back if the call fails.
+// A copy of the state that a computing call on a network changes: the states of all stages, and the positions of the
+// inference graph's random numbers. It is put back if the call fails.
 #ifndef SYNFIRE_NETWORK_KEPT_STATE_HPP
 #define SYNFIRE_NETWORK_KEPT_STATE_HPP
 
@@ -21,7 +21,7 @@ class KeptState {
 
   // Both work in the order of the context's own stream, and wait. The inference graph must be held.
   void keep(const HeldGraphs& held);
-  // On the host it cannot fail. On a GPU it may lack memory, and can be tried again.
+  // Cannot fail on the host. On a GPU it may lack memory, and can be tried again.
   void put_back(const HeldGraphs& held) const;
 
  private:

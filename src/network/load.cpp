@@ -1,4 +1,4 @@
-// A network from a safetensors file: everything is checked first; what fails later is taken back.
+// A network from a safetensors file: everything is checked first; later failures are taken back.
 #include "network.hpp"
 #include "state_arrays.hpp"
 
@@ -52,7 +52,6 @@ void check_array(const StateArray& array, const files::SafetensorsFile& file) {
     check_numbers<float>(array, bytes);
 }
 
-// One number, or one for each neuron.
 std::vector<double> parameter_values(const files::SafetensorsFile& file, const std::string& name, int64_t n_neurons) {
   const files::SafetensorsFile::Tensor* const tensor = file.find(name);
   const bool per_neuron = tensor && !tensor->shape.empty();
@@ -82,7 +81,6 @@ void Network::check_loadable(const files::SafetensorsFile& file, const SavedNetw
 
 // ---- applying -------------------------------------------------------------------------------------------------------
 
-// Brings the design's values and seeds to the graphs.
 void Network::apply_values(const HeldGraphs& held) const {
   for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
     for (const RecordedGraph::Value& one : parts_->graph(kind).values) {
@@ -95,7 +93,7 @@ void Network::apply_values(const HeldGraphs& held) const {
     }
 }
 
-// Where the training goes on. With batches of another size, the epoch begins again.
+// Where the training continues. With batches of another size, the epoch begins again.
 Parts::Offsets Network::position_of(const SavedNetwork& saved) const {
   const NetworkRules& rules = design_.rules();
   const Position& position = saved.position;
@@ -145,7 +143,7 @@ void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, 
   if (!same_batch) reset_layers();
   for (const StateArray& array : state.arrays) {
     if (array.of_rows && !same_batch) continue;
-    // A tensor of a file in memory may lie at any address.
+    // A tensor of a file in memory may have any address.
     array.write(numbers_of<std::byte>(file.bytes(array.name, array.dtype, array.shape)).data());
   }
 }

@@ -1,4 +1,4 @@
-// The object: who may use it, its design, and its building. What it runs is in run.cpp, its texts in text.cpp.
+// The network object: its uses, design and building. Its runs are in run.cpp, its texts in text.cpp.
 #include "network.hpp"
 
 #include "stages/kinds.hpp"
@@ -24,7 +24,7 @@ Network::Use::Use(Network& network) : in_use_(network.in_use_) {
   }
 }
 
-// Makes up for what calls before could not do without memory.
+// Does the work that earlier calls left undone for lack of memory.
 void Network::settle() {
   if (!owed_ && !kept_owed_ && !reset_owed_) return;
   HeldGraphs held;
@@ -78,7 +78,6 @@ void Network::change(FunctionRef<void(Design&)> body) {
   body(design_);
 }
 
-// Brings a value that has changed to the parts.
 void Network::apply_value(const HeldGraphs& held, size_t stage, const char* name, double value) {
   if (parts_->stages[stage]->take_value(name, value)) return;
   for (const GraphKind kind : {GraphKind::training, GraphKind::evaluation})
@@ -159,14 +158,13 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
          "the network has no %s, without which it has no use for this data", kind_with(role).traits.name);
   DataSet& current = training ? training_ : evaluation_;
-  // Its graph reads the memory that is written here.
   const GraphKind graph_kind = training ? GraphKind::training : GraphKind::evaluation;
   const Ref<Graph> before = parts_->graph(graph_kind).graph;
   HeldGraphs held;
   held.add(graph_kind, before);
   held.finish();
   DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
-  // The graph that is there reads the same memory.
+  // The existing graph reads the same memory.
   if (next.is_in(current)) return;
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
   make_room(replaced_, 1);

@@ -1,4 +1,4 @@
-// A network: a design that grows stage by stage, then its parts and graphs, and what a program does with them.
+// A network: a design that grows stage by stage, then its parts and graphs, and their uses.
 #ifndef SYNFIRE_NETWORK_NETWORK_HPP
 #define SYNFIRE_NETWORK_NETWORK_HPP
 
@@ -23,8 +23,8 @@ class Network final : public core::Child {
   Network(core::Context& context, Design&& design)
       : Child(core::ObjectType::network, context), design_(std::move(design)) {}
 
-  // All throw BUSY if another thread uses the network, WRONG_ORDER for what needs a built network or one that is not,
-  // and INVALID_ARGUMENT.
+  // All throw BUSY if another thread uses the network, WRONG_ORDER if it must or must not be built, and
+  // INVALID_ARGUMENT.
 
   // ---- the design
   void change(core::FunctionRef<void(Design&)> body);
@@ -43,15 +43,15 @@ class Network final : public core::Child {
   void reset_state();
 
   // ---- files
-  // Calls the function with a writer that has all of the network, and reads it from the device while it writes.
+  // Calls the function with a writer of the whole network, which reads the device while it writes.
   void save(core::FunctionRef<void(const files::SafetensorsWriter&)> write);
   // The network becomes that of the file, or stays as it is.
   void load(const files::SafetensorsFile& file);
-  // The same for a network that nobody else has yet.
+  // load() for a network that nobody else has yet.
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
 
   // ---- parts
-  // The object of a stage, which must be of this kind.
+  // The object of a stage of this kind.
   Ref<core::Object> object(const char* stage, const StageKind& kind);
   Ref<core::Graph> graph(GraphKind kind);
   Ref<Buffer> buffer(const char* name);
@@ -61,8 +61,8 @@ class Network final : public core::Child {
   std::string dot();
 
  private:
-  // Held by one thread at a time; a second one gets BUSY and does not wait. Throws OUT_OF_MEMORY if there is still no
-  // memory for what calls before have left undone.
+  // Held by one thread at a time; a second one gets BUSY. Throws OUT_OF_MEMORY if there is still no memory for the work
+  // that earlier calls left undone.
   class Use {
    public:
     explicit Use(Network& network);
@@ -74,7 +74,6 @@ class Network final : public core::Child {
     std::atomic<bool>& in_use_;
   };
 
-  // The network before a load.
   struct Before {
     Before(std::vector<std::byte>&& file_bytes, const core::Context& context)
         : bytes(std::move(file_bytes)),
@@ -87,7 +86,7 @@ class Network final : public core::Child {
   };
 
   ~Network() override = default;
-  // Holds all graphs of the network, also those that it has replaced.
+  // Holds all graphs of the network, replaced ones included.
   void hold_all(HeldGraphs& held);
   // Throws WRONG_ORDER while a replay with a layer of the network may be running on another stream.
   void check_order() const;
@@ -97,10 +96,10 @@ class Network final : public core::Child {
   void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
   int64_t batches_per_epoch() const noexcept;
-  // Runs a body that changes the states of neurons and the random numbers of the inference graph. If it throws, both
-  // are put back.
+  // Runs a body that changes the states of neurons and the random numbers of the inference graph, and puts both back if
+  // it throws.
   void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
-  // Adds to the number of batches that have been launched. Sums over batches are in the parts' scores.
+  // Counts launched batches. Sums over batches are in the parts' scores.
   void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const;
   void take_counts() const;
   void clear_sums() const;
@@ -140,7 +139,7 @@ struct FileRules {
 
   explicit FileRules(const synfire_network_file_desc& desc);
 };
-// The network of a file, built and with all that the file has. The caller takes the reference.
+// The built network of a file. The caller takes the reference.
 Network* create_from_file(core::Context& context, const files::SafetensorsFile& file, const FileRules& rules);
 
 }  // namespace synfire::network

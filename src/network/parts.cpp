@@ -43,7 +43,7 @@ Ref<Buffer> Parts::make_sequence(int32_t dtype, int64_t n_steps, int64_t n_rows,
 
 // ---- slots ----------------------------------------------------------------------------------------------------------
 
-// Slots begin as copies of page-locked memory, of which a planned network has nothing but the address.
+// Slots begin as copies of page-locked memory, of which a planned network has only the address.
 uint32_t Parts::graph_slots() const noexcept {
   const uint32_t n_slots = rules().n_slots;
   return planned && n_slots != Graph::shared_slots ? std::min(n_slots, 1U) : n_slots;
@@ -72,7 +72,7 @@ uint64_t StageMaker::allocated() const noexcept {
 
 namespace {
 
-// Gradients come from losses, and from stages that begin one themselves, and go back to what is trained.
+// Gradients begin at losses and at stages that begin one themselves, and go back to trained stages.
 std::vector<GradientPlan> plan_gradients(const Design& design) {
   const size_t n_stages = design.stages().size();
   std::vector<GradientPlan> plan(n_stages, GradientPlan{});
@@ -157,7 +157,6 @@ uint64_t Parts::next_batch(const HeldGraphs& held) const {
 
 namespace {
 
-// A batch of data, of which only the shapes matter.
 DataSet planned_data(Parts& parts) {
   DataSet data;
   data.n_rows = parts.rules().batch;

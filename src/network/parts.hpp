@@ -1,5 +1,5 @@
-// The parts of a network: what its stages come to on a context, and the graphs over them. All parts are objects as a
-// program would make them by hand, and all graphs are recorded with the operations that synfire.h offers (record.cpp).
+// The parts of a network on a context: objects and graphs as a program would make them by hand with synfire.h
+// (record.cpp).
 #ifndef SYNFIRE_NETWORK_PARTS_HPP
 #define SYNFIRE_NETWORK_PARTS_HPP
 
@@ -19,7 +19,7 @@ class PlanningDevice;
 
 // A graph, and its operations that the network changes between replays.
 struct RecordedGraph {
-  // A number of an operation: a value of a stage, or the "offset" or the "seed" of one that draws random numbers.
+  // A number of an operation: a value of a stage, or the "offset" or "seed" of its random numbers.
   struct Value {
     size_t stage;
     const char* name;
@@ -35,7 +35,7 @@ struct RecordedGraph {
   int64_t n_rows = 0;  // of the data set
 
   void set(const core::Graph::Hold& hold, size_t stage, std::string_view name, double value) const;
-  // The next replay draws the random numbers, and the rows, of the first one again.
+  // The next replay draws the random numbers and the rows of the first one again.
   void begin_again(const core::Graph::Hold& hold) const;
 };
 
@@ -46,7 +46,6 @@ inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
   return stage.seed ^ (kind == GraphKind::training ? 0 : of_evaluation);
 }
 
-// Bytes of memory by what they are for.
 struct PartBytes {
   uint64_t synapses, layers, buffers, optimizer, graphs, pinned;
   uint64_t arena;  // of the graphs' bytes
@@ -74,7 +73,7 @@ struct NetworkOutput {
   Edge from;          // the array that is written there
 };
 
-// Sums over the replays of a call, of one loss.
+// Sums of one loss over the replays of a call.
 struct Score {
   Ref<Buffer> loss, n_correct, n_counted;  // f64, u32, u32; n_correct is null without labels
   int64_t n_terms;                         // of the loss of one sample
@@ -83,8 +82,7 @@ struct Score {
 };
 
 struct Parts {
-  // Makes everything but the graphs, which are recorded below. With a planning device, which must be that of the
-  // context, arrays have addresses only.
+  // Makes all parts but the graphs. With a planning device, which must be the context's, arrays have addresses only.
   Parts(core::Context& where, const Design& what, PlanningDevice* planning = nullptr);
 
   core::Context& context;
@@ -124,12 +122,11 @@ struct Parts {
   }
   Offsets offsets_of(GraphKind kind, const HeldGraphs& held) const;
   void read_offsets(GraphKind kind, const HeldGraphs& held, Offsets& offsets) const;
-  // The training goes on from there.
   void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
   uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory
   // The number of rows among which the next batch is counted.
   int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
-  // Each records and instantiates a graph, which takes the place of one that was there.
+  // Each records and instantiates a graph, which replaces the one before.
   void record_inference();
   uint32_t graph_slots() const noexcept;  // of the inference graph
   void reserve_slots();
@@ -142,12 +139,10 @@ struct Parts {
                             int32_t memory = SYNFIRE_MEMORY_DEVICE);
 
   const NetworkRules& rules() const noexcept { return design.rules(); }
-  // The type of numbers: f32, or f64.
   int32_t number() const noexcept { return rules().dtype; }
   const Stage& stage(size_t index) const noexcept { return design.stages()[index]; }
 };
 
-// Makes the parts of one stage.
 class StageMaker {
  public:
   StageMaker(Parts& parts, const StageView& stage) noexcept : parts_(parts), stage_(stage) {}
@@ -159,7 +154,7 @@ class StageMaker {
   int32_t number() const noexcept { return parts_.number(); }
   const GradientPlan& gradient() const noexcept { return parts_.gradients[stage_.index()]; }
 
-  // Device memory that the body allocates counts as that of synapses, layers or the optimizer; other memory as arrays.
+  // Counts device memory that the body allocates as that of synapses, layers or the optimizer; other memory as arrays.
   template <class Body>
   void count_as(uint64_t PartBytes::*kind, Body body) const {
     const uint64_t before = allocated();
@@ -189,7 +184,7 @@ class StageMaker {
   const StageView stage_;
 };
 
-// Makes all parts and records all graphs on a device that only counts. Throws what making them would throw.
+// Makes all parts and records all graphs on a device that only counts. Throws the same errors.
 PartBytes plan(const Design& design, const core::Device& on);
 
 }  // namespace synfire::network

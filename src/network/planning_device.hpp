@@ -1,5 +1,5 @@
-// A device that has no memory and does no work, but counts what would be allocated. What is built on it as on a real
-// one tells how much memory that takes, and whether all of it fits together, before anything is allocated.
+// A device without memory or work, which counts allocations. Building on it tells how much memory a network takes, and
+// whether it fits together, before anything is allocated.
 #ifndef SYNFIRE_NETWORK_PLANNING_DEVICE_HPP
 #define SYNFIRE_NETWORK_PLANNING_DEVICE_HPP
 
@@ -9,7 +9,7 @@ namespace synfire::network {
 
 class PlanningDevice final : public core::Device {
  public:
-  // Stands for that device: operations on the host, on some of its threads, and on a GPU need different memory.
+  // Imitates that device: operations on the host, on some of its threads, and on a GPU need different memory.
   explicit PlanningDevice(const core::Device& device) noexcept
       : PlanningDevice(device.is_host(), device.most_at_once()) {
     device_ = &device;
@@ -17,18 +17,18 @@ class PlanningDevice final : public core::Device {
   // Stands for no device in particular.
   PlanningDevice(bool is_host, int most_at_once) noexcept : is_host_(is_host), most_at_once_(most_at_once) {}
 
-  // Allocated so far: of page-locked memory, or of the device's.
+  // Allocated so far, in page-locked memory and on the device.
   uint64_t pinned_bytes() const noexcept { return pinned_bytes_; }
   uint64_t device_bytes() const noexcept { return device_bytes_; }
   // The part of it in the arena that all graphs on the device share.
   uint64_t arena_bytes() const noexcept { return arena_bytes_; }
-  // Counts memory of which nothing but the address is used, and gives it one that no other has. Throws OUT_OF_MEMORY if
-  // the sum cannot be represented.
+  // Counts memory of which only the address is used, and gives it a unique one. Throws OUT_OF_MEMORY if the sum cannot
+  // be represented.
   void* reserve(int32_t memory, uint64_t bytes);
 
   bool is_host() const noexcept override { return is_host_; }
   int most_at_once() const noexcept override { return most_at_once_; }
-  // Page-locked memory, which code of the host writes into (ValueStaging), is ordinary memory here.
+  // Page-locked memory, into which host code writes (ValueStaging), is ordinary memory here.
   void* allocate(int32_t memory, uint64_t bytes) override;
   void release(int32_t memory, void* data) noexcept override;
   void require(int32_t, uint64_t) override {}

@@ -147,7 +147,7 @@ class Recording {
     recorder_.index_ = parts_.stages.size();
     recorder_.note("offset", "offset", 1);
     DataSet& batch = parts_.batch;
-    // First: the other arrays have nothing beyond them.
+    // First, because the other arrays have nothing beyond the lengths.
     gather(data.n_rows, data.lengths, batch.lengths, length_row());
     recorder_.lengths_ = data.lengths ? batch.lengths.get() : nullptr;
     for (size_t i = 0; i < parts_.data_needs.size(); ++i)

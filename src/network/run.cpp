@@ -77,7 +77,7 @@ void Network::clear_sums() const {
   for (const Ref<Buffer>& sum : parts_->n_replaced_in_batches) clear(sum);
 }
 
-// Moves the device's counts to those of the call. The losses stay on the device, where every batch is added to them.
+// Adds the device's counts to those of the call. Losses stay on the device, where every batch is added to them.
 void Network::take_counts() const {
   constexpr uint32_t zero = 0;
   const auto take = [&](Buffer& buffer, uint64_t& sum) {
@@ -159,8 +159,8 @@ uint64_t steps_of(operations::Optimizer& optimizer) {
 
 }  // namespace
 
-// On the host a batch can fail in the middle. Unless its step has begun, nothing of it has been learnt, and the
-// training goes on with it. The error says how far the call has come.
+// On the host a batch can fail in the middle. Unless its step has begun, nothing has been learnt, and the training
+// continues with it. The error says how far the call has come.
 void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t& n_launched) {
   const bool on_host = device().is_host();
   Parts::Offsets& offsets = parts_->offsets_before;
@@ -241,7 +241,7 @@ void Network::evaluate(synfire_network_result& result) {
 
 namespace {
 
-// Rows [R, S, E] of the caller's, and a batch of them [S, B, E] in the inference graph.
+// The caller's rows [R, S, E], and a batch of them [S, B, E] in the inference graph.
 class Rows {
  public:
   Rows(Buffer& buffer, const char* name, const RowShape& row, int64_t n_rows, int64_t batch)
@@ -262,7 +262,7 @@ class Rows {
   }
   const View& view() const noexcept { return view_; }
 
-  // From the caller's rows to a batch; rows that there are not are zero.
+  // Copies the caller's rows to a batch; missing rows are zero.
   void load(int64_t first, int64_t count, void* batch) {
     buffer_.download(static_cast<uint64_t>(first) * row_.bytes(), rows_.data(),
                      static_cast<uint64_t>(count) * row_.bytes());
@@ -274,7 +274,6 @@ class Rows {
         std::memset(to, 0, step_bytes_);
     });
   }
-  // From a batch to the caller's rows.
   void store(int64_t first, int64_t count, const void* batch) {
     for_each_step([&](size_t in_rows, size_t in_batch, size_t) {
       std::memcpy(rows_.data() + in_rows, static_cast<const char*>(batch) + in_batch, step_bytes_);
@@ -340,7 +339,7 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
       to.store(first, count, slot_of(graph, ticket, *output.array));
       if (input.n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *input.n_replaced));
     }
-    // In the memory that is not of a replay, nor of a slot but the first.
+    // Writes to memory of no replay and no slot but the first.
     if (input.n_replaced) input.n_replaced->upload(0, &n_replaced, sizeof n_replaced);
     reset_afterwards();
   });

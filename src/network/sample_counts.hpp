@@ -1,4 +1,4 @@
-// Counts of samples over many batches. The device counts in 32 bits, so that it must be read before it can run out.
+// Counts of samples over many batches. The device counts in 32 bits, so it must be read in time.
 #ifndef SYNFIRE_NETWORK_SAMPLE_COUNTS_HPP
 #define SYNFIRE_NETWORK_SAMPLE_COUNTS_HPP
 
@@ -9,8 +9,8 @@
 
 namespace synfire::network {
 
-// Launches so many batches of at most so many samples, up to 2^32 - 1, and reads the counts from the device, and clears
-// them there, often enough.
+// Launches so many batches of at most so many samples, up to 2^32 - 1. Reads and clears the device's counts often
+// enough.
 inline void run_counted(int64_t n_batches, int64_t samples_of_batch, core::FunctionRef<void(int64_t)> launch,
                         core::FunctionRef<void()> read_and_clear) {
   const int64_t most = std::max<int64_t>(1, int64_t{UINT32_MAX} / samples_of_batch);

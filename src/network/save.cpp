@@ -12,7 +12,7 @@ using namespace synfire::core;
 
 namespace {
 
-// The fill of a tensor gets memory of any alignment.
+// The memory to fill may have any alignment.
 template <class Number>
 files::SafetensorsWriter::Fill filled_with(std::vector<Number> values) {
   return [values = std::move(values)](std::span<std::byte> to) { std::memcpy(to.data(), values.data(), to.size()); };

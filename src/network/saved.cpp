@@ -51,8 +51,7 @@ std::string text_of_stage(const Stage& stage) {
   return words.text();
 }
 
-// The lowest version of the format that can express the design. Version 1 has no edges: each stage reads the one
-// before.
+// The lowest version of the format for the design. Version 1 has no edges: each stage reads the one before.
 uint64_t version_of(const Design& design) {
   if (!design.is_chain())
     fail_argument("SYN-NETWORK-FILE", "the network is no chain of stages, which version %llu of the format needs",
@@ -161,7 +160,7 @@ void as_argument(Body body) {
   }
 }
 
-// Metadata of others have other names.
+// Other programs' metadata have other names.
 void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
   constexpr std::string_view ours = "synfire.";
   std::set<std::string, std::less<>> known = {std::string(network_key)};
@@ -246,7 +245,6 @@ class Comparison {
     if (here.inputs != there.inputs)
       fail_argument("SYN-NETWORK-OTHER", "stage \"%s\" reads other stages in the network than in the file",
                     here.name.c_str());
-    // Otherwise it becomes that of the file.
     const Draws draws = kind.draws(here);
     if (here.seed_is_set && (draws == Draws::always || (draws == Draws::in_training && network_.is_trainable())))
       compare_whole(here, "\"seed\"", here.seed, there.seed);

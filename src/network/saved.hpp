@@ -23,13 +23,12 @@ struct SavedNetwork {
 };
 
 void write_metadata(files::SafetensorsWriter& writer, const Design& design, const Position& position);
-// Reads the metadata, and the tensors that belong to the design, such as masks. Throws INVALID_ARGUMENT
-// unless all of it is there and a design that can be built.
-// Models and surrogates that were loaded at run time are found by their names in the context.
+// Reads the metadata, and the tensors of the design, such as masks. Finds loaded models and surrogates by name in the
+// context. Throws INVALID_ARGUMENT unless the file has all of a design that can be built.
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context);
 
 // Throws INVALID_ARGUMENT, with the first difference, unless the network has the stages of the file, but for numbers of
-// steps and batch rows and values that can change. Loss and optimiser of the file need not be there.
+// steps and batch rows and changeable values. Loss and optimiser of the file need not be there.
 void check_same(const Design& network, const Design& file);
 
 }  // namespace synfire::network

@@ -1,5 +1,4 @@
-// A stage of a network's design: its name, its values, and what it reads. Its kind (stage_kind.hpp) says what they
-// mean.
+// A stage of a network's design: its name, values and edges. Its kind (stage_kind.hpp) gives their meaning.
 #ifndef SYNFIRE_NETWORK_STAGE_HPP
 #define SYNFIRE_NETWORK_STAGE_HPP
 
@@ -78,11 +77,9 @@ struct Stage {
     return static_cast<Settings&>(*settings);
   }
 
-  // A value of the kind's table, by its name.
   double value(std::string_view wanted) const;
   int32_t whole(std::string_view of) const { return static_cast<int32_t>(value(of)); }
   bool flag(std::string_view of) const { return value(of) != 0; }
-  // Null: the kind has no value of this name.
   const ValueSpec* find_spec(std::string_view wanted) const noexcept;
   double& at(const ValueSpec& spec) noexcept;
   double at(const ValueSpec& spec) const noexcept;

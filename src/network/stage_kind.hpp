@@ -1,5 +1,5 @@
-// A kind of stage: what a design, its file and its pictures know of it. stages/<kind>.cpp has the one object of each
-// kind, and stages/kinds.cpp lists them. Nothing else names a kind.
+// A kind of stage, as a design, its file and its pictures know it. stages/<kind>.cpp has the one object of each kind,
+// and stages/kinds.cpp lists them. Nothing else names a kind.
 #ifndef SYNFIRE_NETWORK_STAGE_KIND_HPP
 #define SYNFIRE_NETWORK_STAGE_KIND_HPP
 
@@ -57,7 +57,6 @@ struct StageOutput {
   RowShape row;
 };
 
-// When a stage draws random numbers.
 enum class Draws { never, in_training, always };
 
 struct KindTraits {
@@ -82,37 +81,35 @@ class StageKind {
 
   // ---- the design; functions throw INVALID_ARGUMENT or OUT_OF_MEMORY
 
-  // A new stage: checks its settings, and gives it the initial values that depend on them.
+  // Begins a new stage: checks its settings, and sets the initial values that depend on them.
   virtual void begin(const NetworkRules&, Stage&) const {}
-  // The shape of the output. The stage has its inputs.
   virtual core::Flow shape(const StageView& stage) const = 0;
-  // Settings or values have changed: brings up to date what is kept of them.
+  // Brings derived settings up to date after settings or values have changed.
   virtual void settle(Stage&) const {}
   virtual void check(const StageView& stage) const = 0;
   // Checks a stage from a file or from another design, also for what check() takes for granted.
   virtual void check_copy(const StageView& stage) const { check(stage); }
-  // The signals that this stage makes, and if it makes fewer than its kind, why.
+  // The signals that this stage makes and, if fewer than its kind, the reason.
   virtual uint32_t makes(const Stage&) const { return traits.makes; }
   virtual const char* why_not(const Stage&) const { return ""; }
-  // Numbers that the stage has beside the kind's values, by name.
+  // Names of numbers that the stage has beside the kind's values.
   virtual std::vector<std::string> further_names(const StageView&) const { return {}; }
   virtual bool has_further(const StageView&, std::string_view /*name*/) const { return false; }
   virtual void set_further(const StageView&, Stage& /*changed*/, const char* /*name*/, double) const {}
   virtual double get_further(const StageView&, const char* /*name*/) const { return 0; }
-  // The network is built.
   virtual void built(Stage&) const noexcept {}
-  // Takes what may change from the stage of a file, beside the kind's values.
+  // Takes changeable settings from the stage of a file, beside the kind's values.
   virtual void take_changes(Stage&, const Stage& /*from*/) const {}
 
   // ---- what the network must know of a stage
   virtual Draws draws(const Stage&) const { return Draws::never; }
-  // Its output is the array that it reads; what it makes of it is for its readers.
+  // True if its output is the array that it reads, and its readers apply what it makes of it.
   virtual bool hands_on(const Stage&) const { return false; }
   // It reads numbers of the network's type, also if these are spikes.
   virtual bool reads_numbers(const Stage&) const { return false; }
-  // An optimizer changes something of it.
+  // True if an optimizer changes something of it.
   virtual bool learns(const Stage&) const { return false; }
-  // It writes a gradient of its own output, or of what it reads, without a reader that does.
+  // True if it writes a gradient of its output, or of its input, without a reader that does.
   virtual bool begins_gradient(const Stage&) const { return false; }
   // The output of inference if nothing but training reads the stage.
   virtual std::optional<StageOutput> output(const StageView&) const { return std::nullopt; }
@@ -126,7 +123,7 @@ class StageKind {
   virtual void list_data(const StageView&, std::vector<DataNeed>&) const {}
   // Throws INVALID_ARGUMENT if arrays are missing, or given and not needed.
   virtual void check_given(const StageView&, const DataArrays&) const {}
-  // Throws INVALID_ARGUMENT for the first element that cannot be meant.
+  // Throws INVALID_ARGUMENT for the first invalid element.
   virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
 
   // ---- files
@@ -135,8 +132,8 @@ class StageKind {
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}
-  // Both throw INVALID_ARGUMENT with the first difference (stage_difference.hpp): in what chooses a kind, then in the
-  // rest that no value says. What only training uses counts if the network here can be trained.
+  // Both throw INVALID_ARGUMENT with the first difference (stage_difference.hpp): in the choice of a kind, then in the
+  // rest that no value has. Differences in training count only if the network here can be trained.
   virtual void compare_choice(const Stage& /*here*/, const Stage& /*there*/) const {}
   virtual void compare_rest(const Stage& /*here*/, const Stage& /*there*/, bool /*is_trained*/) const {}
 

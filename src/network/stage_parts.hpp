@@ -42,7 +42,7 @@ class Product {
   ~Product() = default;
 };
 
-// An optimizer while stages add to it what they train, and the tensors that a file has of each.
+// An optimizer while stages add their trained parts, and the tensors of each in a file.
 class Trainer {
  public:
   // Tensors of a member's moments: "hidden.weights", and its shape.
@@ -64,7 +64,6 @@ class Trainer {
   std::vector<Member> members_;
 };
 
-// Memory that carries over from one replay to the next.
 struct CarriedState {
   core::View memory;
   int32_t dtype;
@@ -81,39 +80,35 @@ class StageParts {
   StageParts& operator=(const StageParts&) = delete;
 
   const StageView& stage() const noexcept { return stage_; }
-  // All stages of the network have their parts.
   virtual void finish(StageMaker&) {}
 
   // ---- what others see of it; null: there is none
   // For a program that wants a handle of it.
   virtual core::Object* object() const noexcept { return nullptr; }
-  // The arrays of its ports and of their gradients.
   virtual Buffer* array(Port) const noexcept { return nullptr; }
   virtual Buffer* gradient(Port) const noexcept { return nullptr; }
   virtual Kept kept() const noexcept { return {}; }
   virtual Product* product() noexcept { return nullptr; }
-  // Calls the function with each buffer that a program may ask for, and its name after that of the stage; or its whole
-  // name if it does not begin with a dot.
+  // Calls the function with each buffer that a program may ask for, and its name: after that of the stage if it begins
+  // with a dot, else whole.
   virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}
 
   // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order
   virtual void add_reset(core::OperationList&) const {}
   virtual void forward(StageRecorder& recorder) = 0;
-  // In reverse order, of stages with a gradient, in the graph that trains.
+  // Called in reverse order, for stages with a gradient in the graph that trains.
   virtual void backward(StageRecorder&) {}
-  // After all backwards.
   virtual void step(StageRecorder&) {}
 
   // ---- between replays
-  // Adds what it learns to the optimizer.
   virtual void train(Trainer&) {}
   // Throws WRONG_ORDER while a replay with it may be running on another stream.
   virtual void check_order() const {}
-  // Until no replay uses it.
+  // Waits until no replay uses it.
   virtual void wait() const {}
-  // A value of the stage has changed. Returns whether that is all; else graphs that note the value take it.
+  // A value of the stage has changed. Returns true if that is all; else graphs that note the value take it.
   virtual bool take_value(const char* /*name*/, double /*value*/) { return false; }
-  // A further value as it is now, which may have been trained, or set by the program. None: as the design has it.
+  // The current further value, which may have been trained, or set by the program. None: as in the design.
   virtual std::optional<double> further_value(const char* /*name*/) const { return std::nullopt; }
   virtual void list_state(std::vector<CarriedState>&) const {}
   virtual void list_saved(StateArrays&) const {}

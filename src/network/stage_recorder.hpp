@@ -1,5 +1,5 @@
-// A graph of a network while its stages record themselves, one after the other. A stage asks for what it reads and what
-// it writes, and knows no neighbour.
+// A graph of a network while its stages record themselves in turn. A stage asks for its inputs and outputs, and knows
+// no neighbour.
 #ifndef SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 #define SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 
@@ -17,7 +17,7 @@ class StageRecorder {
     Kept kept;
     Product* product;
   };
-  // Where a gradient goes. Null: nothing before is trained.
+  // The place of a gradient. Null: nothing before is trained.
   struct Gradient {
     Buffer* array;
     bool add;  // to what readers that were recorded later have written
@@ -35,14 +35,13 @@ class StageRecorder {
   core::Extents extents(int64_t width) const noexcept { return {rules().n_steps, rules().batch, width}; }
   // True if a backward of this stage follows.
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
-  // Records the operations that make(on_host) returns as one.
   template <class Make>
   void append(Make make) {
     graph_->record([&](core::Recorder& recorder) { return make(recorder.on_host()); });
   }
-  // The operation recorded last has this value of the stage, under this name.
+  // Notes that the operation recorded last has this value of the stage, under this name.
   void note(const char* name, const char* known_as) { note(name, known_as, 0); }
-  // It draws random numbers: a replay advances "offset" by so much.
+  // Notes that it draws random numbers: a replay advances "offset" by so much.
   void note_draws(uint64_t per_replay);
   uint64_t seed() const noexcept { return drawn_seed(parts_.stage(index_), kind_); }
   uint64_t offset() const noexcept { return trains() ? (*offsets_)[index_] : 0; }
@@ -51,25 +50,25 @@ class StageRecorder {
   Buffer* data(DataRole role) const noexcept;
   Buffer* lengths() const noexcept { return lengths_; }
   Buffer* sample_weights() const noexcept { return sample_weights_; }
-  // Only the inference graph computes every row.
+  // Null for inference, which computes every row.
   Buffer* n_active() const noexcept { return infers() ? nullptr : parts_.n_active.get(); }
 
   // ---- what flows
   Read read(size_t i = 0) const noexcept { return read_edge(index_, i); }
   // The same for stage `reader`, for a product that is computed after it.
   Read read_edge(size_t reader, size_t i) const noexcept;
-  // The array that this stage writes at a port: its own, or that of the inference graph's output.
+  // The array that this stage writes at a port: its own, or the inference graph's output.
   Buffer* written(Port port = Port::output) const noexcept { return array_at(index_, port); }
-  // In this graph, readers of the stage get this array.
+  // Gives readers of the stage this array in this graph.
   void hand_on(Buffer& array) noexcept { handed_on_[index_][0] = &array; }
 
   // ---- gradients, from the last reader to the first
-  // Where the gradient of what it reads goes. The first call for an array says to write it, later ones to add to it.
+  // The place of the gradient of an input. The first call for an array says to write it, later ones to add to it.
   Gradient gradient(size_t i = 0) { return gradient_of(index_, i); }
   Gradient gradient_of(size_t reader, size_t i);
   // The gradient of its output; null if no reader has written one.
   Buffer* output_gradient(Port port = Port::output) const noexcept;
-  // The same to write to, for a term of its own.
+  // output_gradient() to write to, for a term of its own.
   Gradient own_gradient(Port port = Port::output);
 
  private:

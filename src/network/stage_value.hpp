@@ -22,7 +22,6 @@ struct ValueSpec {
   InFiles in_files = InFiles::always;
 };
 
-// Limits and marks of rows.
 namespace value {
 
 inline constexpr double largest = std::numeric_limits<double>::max(), most_whole = 0x1p53, below_one = 1.0 - 0x1p-53;

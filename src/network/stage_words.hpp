@@ -11,7 +11,7 @@
 
 namespace synfire::network {
 
-// The words of a kind's settings, by their place among those that every stage has.
+// The words of a kind's settings, by their place among those of every stage.
 struct StageWords {
   WordWriter before_seed, after_seed, after_values;
   std::vector<double> values;  // to be written in place of the stage's

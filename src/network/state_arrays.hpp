@@ -1,4 +1,4 @@
-// The arrays of a network that its file has as tensors: what is learnt, what neurons and the optimiser remember.
+// The arrays of a network that are tensors of its file: weights, and the states of neurons and of the optimiser.
 #ifndef SYNFIRE_NETWORK_STATE_ARRAYS_HPP
 #define SYNFIRE_NETWORK_STATE_ARRAYS_HPP
 
@@ -20,7 +20,7 @@ struct StateArray {
   std::vector<int64_t> shape;
   Numbers numbers;
   bool of_rows = false;  // its shape depends on the batch
-  // Between the device and memory of exactly the array's bytes.
+  // Copies between the device and memory of exactly the array's bytes.
   std::function<void(void*)> read = {};
   std::function<void(const void*)> write = {};
 
@@ -35,7 +35,6 @@ struct ParameterGroup {
   std::vector<std::string> names;  // of tensors
   int64_t n_neurons;
   std::function<std::vector<double>(uint32_t)> read;
-  // Throws INVALID_ARGUMENT for values that cannot be set.
   std::function<void(const Values&)> check;
   std::function<void(const Values&)> write;
 };

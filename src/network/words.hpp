@@ -1,5 +1,5 @@
-// Texts of words "key=value" with spaces between them, and how numbers are written in them: as few digits as give the
-// same number again, on every machine.
+// Texts of words "key=value" with spaces between them. Numbers have as few digits as give the same number again, on
+// every machine.
 #ifndef SYNFIRE_NETWORK_WORDS_HPP
 #define SYNFIRE_NETWORK_WORDS_HPP
 
@@ -27,7 +27,6 @@ class WordWriter {
   std::string text_;
 };
 
-// Every function throws INVALID_ARGUMENT and names the text and the word.
 class WordReader {
  public:
   WordReader(std::string_view text_name, std::string_view text);
@@ -39,12 +38,11 @@ class WordReader {
   uint64_t take_whole(std::string_view key, uint64_t most);
   uint64_t take_whole(std::string_view key, uint64_t most, uint64_t absent);
   bool has(std::string_view key) const;
-  // The first word that is left whose key begins like this, without that; or an empty key.
+  // The first remaining word whose key begins like this, without the beginning; or an empty key.
   struct Word {
     std::string key, value;
   };
   Word take_first(std::string_view prefix);
-  // No word is left.
   void end() const;
 
   double number(std::string_view key, std::string_view text) const;

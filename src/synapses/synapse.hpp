@@ -19,14 +19,14 @@ namespace synfire::core {
 
 class Synapse;
 
-// A use of a synapse: weights may be shared, but what flows through them is not.
+// A use of a synapse. Weights may be shared, but the data of each use are its own.
 struct SynapseUse {
   Synapse* synapse;
   View state =
       {};  // that this use carries from replay to replay, such as spikes under way; absent if the kind has none
 };
 
-// Dropout of the input: which of it counts, and the factor on the product. Absent: all of it, and none.
+// Dropout of the input: the mask, and the factor on the product. Absent: all inputs, and no factor.
 struct Kept {
   View mask;   // words [B, ceil(K / 32)]
   View scale;  // [1], in the type of the synapse
@@ -43,7 +43,7 @@ struct SynapsePass {
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
 };
 
-// Names of the operands in error texts, where the synapse is alone and where it is a part of a layer's pass.
+// Names of operands in error texts, for a synapse alone and as a part of a layer's pass.
 struct SynapseOperandNames {
   const char *input, *output, *n_active;                                // of the product
   const char *grad_output, *taped_input, *taped_n_active, *grad_input;  // of its gradients
@@ -63,14 +63,14 @@ struct SynapseKind {
   std::span<const char* const> arrays;  // the names that arrays of the kind may have
   bool takes_mask;                      // of connections, when a synapse is created
   bool takes_dropout;                   // of its input: SynapsePass::kept
-  // Pairs of a multiplication and an addition that the product of one row takes: the cost in plans.
+  // Pairs of a multiplication and an addition in the product of one row: the cost in plans.
   int64_t (*row_operations)(const Synapse& synapse);
   // Throws UNSUPPORTED if gradients over so many rows, of the arrays or of the input, cannot be computed.
   void (*check_gradients)(const Synapse& synapse, int64_t n_steps, int64_t batch, bool of_arrays, bool of_input);
   // Writes [T, B, N]. Rows that are not active give +0.
   OperationList (*product)(const SynapsePass& pass, const View& output);
-  // Gradients of the arrays, from [T, B, N] and the input; added to what they hold, or in its place. The caller has
-  // called Synapse::prepare_gradients().
+  // Gradients of the arrays from [T, B, N] and the input, after Synapse::prepare_gradients(). They are added to the old
+  // ones, or replace them.
   OperationList (*gradients)(const SynapsePass& pass, const View& grad_output, bool add);
   // The gradient of the input [T, B, K]. Rows that are not active give +0.
   OperationList (*input_gradient)(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add);
@@ -115,11 +115,10 @@ class Synapse : public SharedObject, public Versioned {
   // ---- arrays
   std::span<SynapseArray> arrays() noexcept { return arrays_; }
   std::span<const SynapseArray> arrays() const noexcept { return arrays_; }
-  // By either name; null if it has none. An index into arrays() is stable.
+  // By either name; null if there is none. An index into arrays() is stable.
   SynapseArray* find_array(const char* name) noexcept;
-  // Allocates all gradients, which are 0 then. Throws WRONG_ORDER if the synapse is frozen.
+  // Allocates all gradients, which are then 0. Throws WRONG_ORDER if the synapse is frozen.
   void prepare_gradients();
-  // Throws: the array that the caller names does not exist.
   [[noreturn]] void fail_array(const char* name) const;
 
   // ---- by name: arrays, and "<array>_gradient"
@@ -128,10 +127,9 @@ class Synapse : public SharedObject, public Versioned {
   void read(const char* name, void* values, uint64_t bytes);
   // Replaces an array or a gradient, and derives what products read. Waits for replays that use the synapse.
   void write(const char* name, const void* values, uint64_t bytes);
-  // Runs the kind's derive() now.
   void derive();
 
-  // The version is that of all memory that products read, and of no gradient.
+  // The version covers all memory that products read, and no gradient.
   Versioned* versioned() noexcept override { return this; }
   bool counts(const View& memory) const noexcept override;
 
@@ -154,7 +152,6 @@ class Synapse : public SharedObject, public Versioned {
   bool has_gradients_ = false;  // under the mutex
 };
 
-// "f32 [512, 128]", for error texts.
 std::string shape_text(const SynapseArray& array);
 
 }  // namespace synfire::core

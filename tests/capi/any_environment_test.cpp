@@ -701,6 +701,8 @@ class Everything {
         of_synapse.channels = n;
         of_synapse.bias = 1;
         of_synapse.initial_weight = 1e-30;
+        synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+        answer(synfire_synapse_query_memory_one_to_one(&of_synapse, &memory));
         synfire_synapse synapse = nullptr;
         answer(synfire_synapse_create_one_to_one(context, &of_synapse, &synapse));
         const Buffer x = make_buffer_of(context, values), y = make_buffer(context, SYNFIRE_DTYPE_F32, values.size()),

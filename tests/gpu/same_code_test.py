@@ -19,12 +19,13 @@ class SameCode(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("src/cuda", "src/operations", "include/synfire/model", "tests/gpu"):
+        for name in ("src/cuda", "src/operations", "src/synapses", "include/synfire/model", "tests/gpu"):
             (self.root / name).mkdir(parents=True)
         for name in ("run.sh", "same_code.sh"):
             shutil.copy(HERE / name, self.root / "tests/gpu")
         self.write(KERNEL, '#define WIDTH 4  // lanes\nint width() { return WIDTH; }  // of a "warp"\n')
         self.write("src/operations/list.txt", "one\n")
+        self.write("src/synapses/synapse.hpp", "int synapse();\n")
         self.write("include/synfire/model/lif.hpp", "int lif();\n")
         self.run_in("git", "init", "--quiet")
         self.run_in("git", "add", "--all")

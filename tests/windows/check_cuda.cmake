@@ -3,7 +3,7 @@
 #
 #   cmake -D COMPILER=... -D INCLUDE=TOOLKIT/include -D SOURCE_DIR=... -P check_cuda.cmake
 file(GLOB sources "${SOURCE_DIR}/src/cuda/*.cpp" "${SOURCE_DIR}/src/operations/*/cuda.cpp"
-  "${SOURCE_DIR}/src/operations/neuron/plan.cpp")
+  "${SOURCE_DIR}/src/synapses/*/cuda.cpp"   "${SOURCE_DIR}/src/operations/neuron/plan.cpp")
 list(LENGTH sources n)
 if(n LESS 10)
   message(FATAL_ERROR "only ${n} files were found")

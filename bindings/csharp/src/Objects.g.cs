@@ -761,7 +761,7 @@ namespace Synfire
         public override string ToString() { return IsClosed ? "network (closed)" : "network"; }
     }
 
-    /// <summary>What a <see cref="Synapse"/> of another kind is created with.</summary>
+    /// <summary>The description of a <see cref="Synapse"/> of another kind.</summary>
     public sealed class OneToOneOptions
     {
         /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>

@@ -1,4 +1,4 @@
-// Dropout: a mask of what counts of what it reads, which those that read it apply. Nothing is masked but in training.
+// Dropout: a mask of its input, which its readers apply. Only training masks anything.
 #include "kinds.hpp"
 
 #include <network/stage_recorder.hpp>

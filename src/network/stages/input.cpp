@@ -87,8 +87,8 @@ class InputParts final : public StageParts {
   }
 
  private:
-  // Numbers without those that are not finite. A batch is the network's own, and changed where it is; what the program
-  // has written stays as it is, and the inference graph reads a copy.
+  // Replaces numbers that are not finite. A batch is the network's own and changed in place; the program's input stays
+  // as it is, and the inference graph reads a copy.
   Buffer& replace_nonfinite(StageRecorder& recorder, Buffer& array) const {
     const bool infers = recorder.infers();
     const RowShape row = row_of_input(stage());
@@ -103,7 +103,7 @@ class InputParts final : public StageParts {
 
   Ref<Buffer> array_;  // that the inference graph reads, page-locked
   Ref<Buffer> drawn_;  // spikes of rates, [T, B, K]
-  // With "replace_nonfinite": what the inference graph reads, u64 [1] page-locked, u64 [1].
+  // With "replace_nonfinite": the inference graph's input, u64 [1] page-locked, u64 [1].
   Ref<Buffer> finite_, n_replaced_, n_replaced_in_batches_;
 };
 

@@ -9,11 +9,9 @@ namespace synfire::network {
 extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind, &readout_kind, &loss_kind,
     &optimizer_kind;
 
-// All of them, in the order in which texts name them.
+// All kinds, in the order of texts.
 std::span<const StageKind* const> all_kinds() noexcept;
-// Null: there is none of this name.
 const StageKind* find_kind(std::string_view name) noexcept;
-// The first kind with this role.
 const StageKind& kind_with(Role role) noexcept;
 // Says that a network lacks its least part.
 extern const char* const least_network;
@@ -29,14 +27,13 @@ size_t add_optimizer(Design& design, const char* name, int32_t kind, double lear
 
 // ---- stages that are there
 
-// A parameter of neurons that the optimiser trains.
 struct TrainedParameter {
   std::string name;
   bool per_neuron;
   double rate_factor, decay_factor, lower, upper;  // no bound: infinite; that of the parameter's kind: NaN
 };
 void train_parameter(Design& design, const char* name, TrainedParameter&& parameter);
-// The lengths are compared with the shapes before anything is read.
+// Compares the lengths with the shapes before it reads anything.
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length);
 void set_class_weights(Design& design, const char* name, const float* weights, uint64_t n_weights);
 

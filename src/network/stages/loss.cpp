@@ -1,4 +1,4 @@
-// A loss: what a readout says, compared with labels or targets of a data set.
+// A loss: the result of a readout, compared with labels or targets of a data set.
 #include "kinds.hpp"
 
 #include <network/data_checks.hpp>
@@ -40,7 +40,6 @@ std::string class_weights_name(const Stage& stage) {
   return stage.name + ".class_weights";
 }
 
-// A row of labels or targets: one entry, or one for each step.
 RowShape row_of_loss(const StageView& view) {
   const bool per_step = view->flag("per_step"), targets = view->flag("targets");
   return {targets ? view.rules().dtype : SYNFIRE_DTYPE_U32, per_step ? view.rules().n_steps : 1,
@@ -64,7 +63,7 @@ class LossParts final : public StageParts {
     class_weights_->upload(0, settings.class_weights.data(), settings.class_weights.size() * sizeof(float));
   }
 
-  // The sums are recorded after the gradient where there is one.
+  // The sums are recorded after the gradient, if there is one.
   void forward(StageRecorder& recorder) override {
     if (!recorder.infers() && !recorder.has_backward()) record_sums(recorder);
   }
@@ -104,7 +103,6 @@ class LossParts final : public StageParts {
     recorder.note("gradient_scale", "gradient_scale");
     recorder.graph().set_value(recorder.graph().last_operation(), "gradient_scale", stage()->value("gradient_scale"));
   }
-  // Sums over all batches of a call.
   void record_sums(StageRecorder& recorder) const {
     operations::LossRequest request = request_of(recorder);
     request.rules.sum = request.rules.accumulate = true;

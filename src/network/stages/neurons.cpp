@@ -39,7 +39,6 @@ constexpr ValueSpec neurons_values[] = {
     {"rate_of_layer", 0, 0, 1, value::whole, value::fixed, value::on_training},
 };
 
-// A parameter that the caller has set.
 struct NamedValue {
   std::string name;
   double value;
@@ -51,7 +50,7 @@ struct NeuronsSettings final : SettingsOf<NeuronsSettings> {
   bool has_rate = false;  // their rates are drawn to a target, also with a strength of 0 for now
   std::vector<NamedValue> parameters = {};
   std::vector<TrainedParameter> trained = {};
-  // The model and the surrogate, if they were loaded at run time.
+  // Keep loaded models and surrogates alive.
   Ref<LoadedModel> loaded_model = {};
   Ref<LoadedSurrogate> loaded_surrogate = {};
 };
@@ -259,7 +258,7 @@ class NeuronsParts final : public StageParts {
     return own().name + ".parameter." + layer_->parameters().spec(index).name;
   }
 
-  // Values that the caller set, and a number for each neuron where each has a gradient of its own.
+  // Sets the caller's values, and one number per neuron for parameters with gradients of their own.
   void set_parameters() const {
     std::vector<ParameterValues> list;
     for (const NamedValue& one : settings_of(own()).parameters)
@@ -279,7 +278,6 @@ class NeuronsParts final : public StageParts {
     const StageView& view = maker.stage();
     const int64_t width = view->width();
     const std::span<const Edge> readers = view.design().readers(view.index());
-    // A loss reads numbers; other readers take any format.
     const bool as_numbers = std::ranges::any_of(readers, [&](const Edge& edge) {
       const Stage& reader = view.design().stages()[edge.from];
       return edge.port == Port::output && reader.kind->reads_numbers(reader);
@@ -363,7 +361,6 @@ int32_t read_model(WordReader& words, const Context& context) {
                 quoted(text, 64).c_str(), model_names());
 }
 
-// 0 if the words name none.
 int32_t read_surrogate(WordReader& words, const Context& context) {
   const std::string text = words.take(loaded_surrogate_name, "");
   if (text.empty()) return 0;
@@ -372,7 +369,7 @@ int32_t read_surrogate(WordReader& words, const Context& context) {
                 quoted(text, 64).c_str());
 }
 
-// A default says what the parameter's kind allows, not what this network needs.
+// A default follows from the parameter's kind, not from this network.
 void compare_bound(const Stage& stage, std::string_view what, double here, double there) {
   if (!std::isnan(here) && !std::isnan(there)) compare_number(stage, what, here, there);
 }
@@ -489,7 +486,7 @@ class NeuronsKind final : public StageKind {
     words.before_seed.add("model", find_model(model_of(stage))->name);
     if (settings.has_rate) words.after_seed.add_whole("has_rate", 1);
     if (settings.loaded_surrogate) {
-      // Ids of what was loaded at run time mean nothing to another process.
+      // Ids of loaded models and surrogates mean nothing to another process.
       words.values[static_cast<size_t>(stage.find_spec(surrogate_name) - neurons_values)] = 0;
       words.after_values.add(loaded_surrogate_name, settings.loaded_surrogate->row().name);
     }

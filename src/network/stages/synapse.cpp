@@ -1,4 +1,4 @@
-// A synapse: weights between what it reads and the neurons that read it.
+// A synapse: weights between its input and the neurons that read it.
 #include "kinds.hpp"
 
 #include <network/stage_recorder.hpp>
@@ -68,8 +68,8 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   return desc;
 }
 
-// A mask of dropout is applied by the product as an operation of its own; every other product is a part of the
-// neurons' operations.
+// With dropout, the product is an operation of its own, which applies the mask; otherwise it is a part of the neurons'
+// operations.
 class SynapseParts final : public StageParts, private Product {
  public:
   explicit SynapseParts(StageMaker& maker)
@@ -79,7 +79,6 @@ class SynapseParts final : public StageParts, private Product {
     const synfire_synapse_desc desc = synapse_desc(maker.stage());
     const operations::DenseSpec spec(desc);
     maker.count_as(&PartBytes::synapses, [&] {
-      // Weights are drawn in memory of the host, which planning does without.
       synapse_ = Ref<Synapse>::adopt(maker.is_planned() ? new operations::DenseSynapse(maker.context(), spec, nullptr)
                                                         : operations::make_dense(maker.context(), spec, desc.mask));
     });
@@ -217,7 +216,7 @@ class SynapseStage final : public StageKind {
                     const files::SafetensorsFile& file) const override {
     const StageView view = design.view(index);
     const int64_t shape[] = {view->width(), view.flow().n_features()};
-    // So that a width is at most what the file has weights for.
+    // Limits a width to the weights of the file.
     file.bytes(weights_name(view.stage()), file_type_of(design.rules().dtype), shape);
     if (!read.as<SynapseSettings>().mask_in_file) return;
     const auto bytes = file.bytes(mask_name(view.stage()), files::Dtype::u8, shape);

@@ -8,7 +8,6 @@
 
 namespace synfire::operations {
 
-// The rule of a step: without a moment, with one, with two.
 enum class OptimizerRule : int32_t { descent, momentum, adam };
 
 // These numbers do not change after creation.
@@ -18,7 +17,6 @@ struct OptimizerRates {
   double momentum, beta1, beta2, epsilon;
 };
 
-// In device memory.
 struct OptimizerState {
   uint64_t step_count, skipped;
   double beta1_power, beta2_power;
@@ -30,7 +28,7 @@ struct OptimizerState {
   uint32_t arrived;                 // blocks
 };
 
-// A value of a step: a number, or where it is in device memory.
+// A value of a step: a number, or its address in device memory.
 struct StepValue {
   const double* where;  // null: the number
   double number;
@@ -42,7 +40,6 @@ struct StepValues {
   StepValue rate, decay, clip;
 };
 
-// The gradients of a member.
 struct MemberGradient {
   const void* data;  // null: a parameter's
   int64_t count;
@@ -64,7 +61,6 @@ struct MemberArray {
   MemberFactors factors;
 };
 
-// An array that a GPU updates element by element, in pieces.
 inline constexpr int64_t step_piece = 1024;
 struct SteppedArray {
   MemberArray array;

@@ -1,5 +1,5 @@
 // The arithmetic of a step, the same on every backend: synfire_graph_record_optimizer_step() says where operations are
-// fused. What is the same for a whole member is computed in f64.
+// fused. Values for a whole member are computed in f64.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_ARITHMETIC_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_ARITHMETIC_HPP
 
@@ -46,7 +46,6 @@ constexpr R largest_of_type = R(1.7976931348623157e308);
 template <>
 inline constexpr float largest_of_type<float> = 3.4028234663852886e38f;
 
-// A moment within the range of finite numbers.
 template <class R>
 SYNFIRE_MODEL_FN R saturated(R x) {
   constexpr R largest = largest_of_type<R>;
@@ -123,7 +122,6 @@ SYNFIRE_MODEL_FN R direction_of(const StepConstants<R>& k, R gradient, R weight,
   }
 }
 
-// The new weight.
 template <OptimizerRule rule, class R>
 SYNFIRE_MODEL_FN R stepped_weight(const StepConstants<R>& k, R gradient, R weight, R& moment1, R& moment2) {
   const R direction = direction_of<rule>(k, gradient, weight, moment1, moment2);

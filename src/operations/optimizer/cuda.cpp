@@ -38,7 +38,7 @@ void enqueue_norm(const OptimizerStep& op, Launcher& launcher) {
   } while (!launch.begins_step);
 }
 
-// Arrays that no fused step has, and what is derived from them.
+// Arrays without a fused step, and the arrays derived from them.
 void enqueue_arrays(const OptimizerStep& op, Launcher& launcher) {
   const Optimizer& optimizer = *op.optimizer;
   if (optimizer.arrays().empty()) return;

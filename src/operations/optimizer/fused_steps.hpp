@@ -1,6 +1,5 @@
-// Kinds of synapses whose arrays a GPU updates in launches of the kind's own, together with what their products read:
-// a step and the operations that derive, fused. Arrays of all other kinds are updated element by element, and then what
-// products read is derived.
+// Kinds of synapses with their own launches for a step on a GPU, which also derive what their products read. Arrays of
+// all other kinds are updated element by element, and then derived.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_FUSED_STEPS_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_FUSED_STEPS_HPP
 
@@ -14,7 +13,6 @@
 
 namespace synfire::operations {
 
-// The synapses of one kind in one optimiser.
 class FusedSteps {
  public:
   virtual ~FusedSteps() = default;
@@ -31,7 +29,6 @@ struct FusedKind {
   uint64_t bytes_of_synapse;  // in table()
   std::unique_ptr<FusedSteps> (*make)();
 };
-// Null if the kind has no such launches.
 const FusedKind* find_fused(const core::SynapseKind& kind) noexcept;
 
 }  // namespace synfire::operations

@@ -16,9 +16,8 @@ using namespace synfire::core;
 
 namespace {
 
-// Elements of all members below which the calling thread works alone.
+// Below this many elements of all members the calling thread works alone.
 constexpr int64_t optimizer_parallel_threshold = 1 << 16;
-// Elements that a thread updates at a time.
 constexpr int64_t piece = 4096;
 
 double squares_of_chunk(const OptimizerStep& op, int64_t chunk) {

@@ -10,9 +10,7 @@ namespace synfire::host {
 
 template <class R>
 struct StepKernels {
-  // The sum of the squares of up to reduction_chunk numbers, in lanes.
   double (*squares)(const R* values, int64_t count);
-  // Updates elements `first` and up of an array.
   void (*step)(const operations::MemberArray& array, const operations::OptimizerState& state,
                const operations::OptimizerRates& rates, int64_t first, int64_t count);
 };

@@ -28,7 +28,6 @@ const void* norm_kernel();
 
 // ---- arrays of synapses ---------------------------------------------------------------------------------------------
 
-// A block for each piece of an array.
 inline constexpr int step_threads = 256;
 struct StepArraysLaunch {
   const operations::SteppedArray* arrays;

@@ -1,4 +1,4 @@
-// From a request to a step.
+// Turns requests into steps.
 #include "optimizer.hpp"
 
 #include <base/error.hpp>
@@ -33,11 +33,10 @@ bool has(const std::vector<View>& views, const View& view) {
   return false;
 }
 
-// The arrays and gradients of a synapse, and what is derived.
 void add_operands(const OptimizerSynapse& member, OptimizerStep& op) {
   std::vector<View> updated, read;
   for (const SynapseArray& array : member.synapse->arrays()) updated.push_back(array.values);
-  // Arrays are among the operands of what derives from them.
+  // Arrays are among the operands of the operations that derive from them.
   for (const Operation& operation : member.derive)
     for_each_operand(operation, [&](const Operand<const View>& operand) {
       if (!operand.view || has(updated, operand.view)) return;

@@ -110,7 +110,6 @@ void Optimizer::check_addable(const MemberFactors& factors) const {
                     factor == &factors.rate ? "learning_rate_factor" : "weight_decay_factor", *factor);
 }
 
-// The object that a member belongs to.
 const Object* Optimizer::owner_of(const OptimizerMember& member) noexcept {
   return member.synapse ? static_cast<const Object*>(member.synapse.get()) : member.layer.get();
 }
@@ -333,7 +332,6 @@ Optimizer::Found Optimizer::find(int32_t member, const char* name) const {
                   member, members_.size());
   if (member == -1) {
     OptimizerState* const s = state();
-    // Addresses in device memory: nothing is read here.
     if (wanted == "step_count") return {&s->step_count, 8, SYNFIRE_DTYPE_U64, 0, largest};
     if (wanted == "skipped") return {&s->skipped, 8, SYNFIRE_DTYPE_U64, 0, largest};
     if (wanted == "beta1_power") return {&s->beta1_power, 8, SYNFIRE_DTYPE_F64, 0, 1};

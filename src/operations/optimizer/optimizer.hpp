@@ -1,5 +1,5 @@
 // Optimisers: the object, and the operation that takes one step. A step reads the gradients of all members, and changes
-// nothing if one is not finite; otherwise it updates arrays and parameters, and what is derived from them.
+// nothing if one is not finite; otherwise it updates arrays and parameters, and derives from them.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_OPTIMIZER_HPP
 
@@ -22,7 +22,7 @@ using core::Synapse;
 
 // ---- the object -----------------------------------------------------------------------------------------------------
 
-// An optimiser's descriptor with its defaults filled in and every field checked.
+// A descriptor with its defaults filled in and every field checked.
 struct OptimizerSpec {
   OptimizerRates rates;
   double learning_rate, weight_decay, clip_norm;
@@ -33,7 +33,6 @@ struct OptimizerSpec {
   }
 };
 
-// An array of a synapse, or a parameter of a layer.
 struct OptimizerMember {
   core::Ref<Synapse> synapse;
   uint32_t array;  // of the synapse
@@ -48,7 +47,7 @@ struct OptimizerMember {
   uint32_t previous;  // the member of the same synapse or layer before it, or core::AddressIndex::none
 };
 
-// A synapse of which arrays are members.
+// A synapse with arrays that are members.
 struct OptimizerSynapse {
   Synapse* synapse;
   std::vector<MemberArray> arrays;  // all of them; those that are no members have no gradient
@@ -81,11 +80,10 @@ class Optimizer final : public core::SharedObject {
   double* chunk_sums() const noexcept { return static_cast<double*>(sums_); }
   core::View state_memory() noexcept;
 
-  // All throw INVALID_ARGUMENT or WRONG_ORDER.
   void add_array(Synapse& synapse, const char* name, const MemberFactors& factors);
   void add_parameter(core::Layer& layer, core::ParameterName name, core::Buffer& gradient, const MemberFactors& factors,
                      double lower, double upper);
-  // No member can be added any more: prepares what a step needs.
+  // Prepares the data of a step. No member can be added afterwards.
   void seal();
   void query_memory(synfire_optimizer_memory& memory) const noexcept;
   void read(int32_t member, const char* name, void* values, uint64_t bytes);
@@ -129,7 +127,6 @@ class Optimizer final : public core::SharedObject {
 
 // ---- the operation --------------------------------------------------------------------------------------------------
 
-// A parameter's part of a step.
 struct ParameterStep {
   size_t member;
   View gradient, parameters;
@@ -165,7 +162,7 @@ void enqueue(const OptimizerStep& op, cuda::Launcher& launcher);
 struct OptimizerStepRequest {
   double learning_rate, weight_decay, clip_norm;  // 0: the optimiser's
 };
-// Takes a step now. Returns whether it became part of the caller's capture.
+// Takes a step now. Returns true if it became part of the caller's capture.
 bool step_now(Optimizer& optimizer, const OptimizerStepRequest& request, synfire_stream stream);
 void record_optimizer_step(core::Graph& graph, Optimizer& optimizer, const OptimizerStepRequest& request);
 

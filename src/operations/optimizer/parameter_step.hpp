@@ -1,5 +1,5 @@
 // A step for a parameter of a layer: its gradient becomes a direction, along which the parameter descends as in
-// parameters/. The same text on both backends.
+// parameters/. The same on both backends.
 #ifndef SYNFIRE_OPERATIONS_OPTIMIZER_PARAMETER_STEP_HPP
 #define SYNFIRE_OPERATIONS_OPTIMIZER_PARAMETER_STEP_HPP
 
@@ -54,8 +54,8 @@ SYNFIRE_MODEL_FN double parameter_rate(const OptimizerState& state, const Member
   return state.rate * factors.rate;
 }
 
-// The work for neuron i, or only for neuron 0 if nothing is per neuron. Returns the new value. Stores the moments of a
-// parameter per neuron; the caller stores a shared value and then its moments once every neuron has read the old ones.
+// Computes neuron i, or only neuron 0 if nothing is per neuron. Returns the new value. Stores the moments of a
+// parameter per neuron; the caller stores a shared value and its moments once every neuron has read the old ones.
 template <class R>
 SYNFIRE_MODEL_FN double step_parameter_of(const ParameterStepArguments<R>& a, int64_t i) {
   return update_parameter_of(a.update, i, parameter_rate(*a.state, a.factors), [&](int64_t at, double stored) {
@@ -66,7 +66,6 @@ SYNFIRE_MODEL_FN double step_parameter_of(const ParameterStepArguments<R>& a, in
   });
 }
 
-// Stores a shared value and its moments.
 template <class R>
 SYNFIRE_MODEL_FN double shared_parameter_step(const ParameterStepArguments<R>& a) {
   ParameterMoments<R> moments = moments_at(a, 0);

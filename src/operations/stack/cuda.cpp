@@ -1,4 +1,4 @@
-// The launches of stacks: where everything lies in shared memory.
+// The launches of stacks: the layout of shared memory.
 #include "kernels.hpp"
 #include "shared_memory.hpp"
 #include "stack.hpp"
@@ -35,7 +35,7 @@ int64_t stack_shared_bytes(std::span<const StackLink> links, StackLaunch* launch
   }
   const int64_t words_bytes = (most_words * links[0].product.extents.n_steps * 4 + 15) / 16 * 16;
   const int32_t words = place(2 * words_bytes);
-  // So that neither pairs of columns nor rows meet in a bank.
+  // Keeps pairs of columns and rows in different banks.
   const int64_t x_pitch = (most_padded + 31) / 32 * 32 + 8;
   const int32_t x = place(stack_steps * x_pitch * static_cast<int64_t>(sizeof(float)));
   if (launch) {

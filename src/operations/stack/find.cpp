@@ -24,11 +24,10 @@ namespace {
 int64_t most_shared_bytes(const GpuShape& gpu) {
   return int64_t{gpu.compute_major >= 9 ? 160 : 96} * 1024;
 }
-// A block walks alone through all steps of its batch row, in less time than two launches take for so many. Apart, few
-// batch rows take less (H200, 64-128-128-8: 18.7 us joined and 16.0 apart with 20 steps of one row, 19.1 and 20.1 with
-// eight rows, 26.4 and 23.1 with 40 steps of 32).
+// A block walks alone through all steps of its batch row, in less time than two launches take for so many. Few batch
+// rows over more steps take less time apart (docs/pages/tuning.md, "Measured constants").
 constexpr int64_t most_steps = 32, most_steps_of_few_rows = 16, few_rows = 7;
-// So that every block begins at once, or a few behind others.
+// Lets every block begin at once, or soon after others.
 constexpr int64_t rows_of_a_multiprocessor = 2;
 
 bool has_tensor_cores(const GpuShape& gpu) {
@@ -57,7 +56,7 @@ bool takes(const Forward& op) {
          !op.tape_h && !op.tape_spikes && (!op.v_seq || op.v_seq.dtype == SYNFIRE_DTYPE_F32);
 }
 
-// The product at an entry and the pass behind it that reads its output.
+// The product at an entry and the pass after it that reads its output.
 const Forward* pass_behind(std::span<const Operation> entries, size_t at, const GpuShape& gpu) {
   if (at + 1 >= entries.size()) return nullptr;
   const auto* const product = entries[at].as<DenseProduct>();
@@ -70,8 +69,8 @@ const Forward* pass_behind(std::span<const Operation> entries, size_t at, const 
   return fits ? pass : nullptr;
 }
 
-// Blocks are not ordered. So what one operation writes, another must neither read nor write, but where may(a, b) says
-// that each batch row has its own. X that stays in shared memory is not written.
+// Blocks are not ordered: what one operation writes, another must neither read nor write, unless may(a, b) says that
+// each batch row has its own. X that stays in shared memory is not written.
 template <class May>
 bool conflict(const Operation& a, const Operation& b, May may) {
   bool found = false;
@@ -84,14 +83,13 @@ bool conflict(const Operation& a, const Operation& b, May may) {
   return found;
 }
 
-// Within a link, only X is written and then read.
 bool is_sound(const StackLink& link) {
   return !conflict(link.product, link.pass, [&](const auto& written, const auto& read) {
     return !read.is_written() && written.view.data == link.product.output.data && read.view.data == link.pass.x.data;
   });
 }
 
-// Whether the input of a link is exactly what the pass of another one writes.
+// True if the input of a link is exactly what the pass of another one writes.
 bool follows(const StackLink& next, const StackLink& before) {
   const View &input = next.product.input, &spikes = before.pass.spikes;
   return before.pass.spike_format == SpikeFormat::bits && input.data == spikes.data && input.pitch == spikes.pitch &&
@@ -117,7 +115,7 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
-// How many operands of a list use each transient array.
+// The number of operands of a list that use each transient array.
 class TransientUses {
  public:
   explicit TransientUses(std::span<const Operation> entries) {
@@ -127,7 +125,7 @@ class TransientUses {
       ++n_uses_[number];
     });
   }
-  // Whether the link alone writes and reads its X, so that it need not be in memory.
+  // False if the link alone writes and reads its X, which need not be in memory then.
   bool keeps_x(const StackLink& link) const {
     const auto number = static_cast<size_t>(link.pass.x.transient);
     return number == 0 || n_uses_[number] != 2;
@@ -137,7 +135,7 @@ class TransientUses {
   std::vector<uint32_t> n_uses_ = {0};
 };
 
-// What follows are functions of their own, so that their copies of operations are not on the stack at the same time.
+// The following are functions of their own, so that their copies of operations are not on the stack at the same time.
 
 // The longest stack that begins at an entry; none if its first layer does not fit.
 [[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const TransientUses& uses,
@@ -157,7 +155,7 @@ class TransientUses {
 
 // ---- backward -------------------------------------------------------------------------------------------------------
 
-// A pass, and the gradients of the synapse that made its X, as far as they are there.
+// A pass, and the gradients of the synapse that made its X, if they exist.
 struct GradientLink {
   Backward pass;
   std::optional<DenseWeightGradient> weights;
@@ -184,7 +182,7 @@ struct GradientLink {
   return link;
 }
 
-// A gradient of weights may come after all of a link.
+// True if a gradient of weights may come after all of a link.
 bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
   const auto never = [](const auto&, const auto&) { return false; };
   return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
@@ -248,15 +246,14 @@ bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
 
 // ---- readouts -------------------------------------------------------------------------------------------------------
 
-// More spikes are better counted by many blocks: the training step of 300-700-90-11 with 20,350 takes 196 us, not 197
-// (H200).
+// More spikes are better counted by many blocks.
 constexpr int64_t most_readout_spikes = 8192;
 
 bool over_steps(Reduction reduction, Axis axis) {
   return axis == Axis::steps && (reduction == Reduction::sum || reduction == Reduction::mean);
 }
 
-// A block orders its threads, so that its parts may read what the ones before have written.
+// A block orders its threads, so its parts may read what earlier ones have written.
 [[gnu::noinline]] std::optional<Readout> readout_at(std::span<const Operation> entries, size_t at) {
   const auto* const reduce = entries[at].as<Reduce>();
   const auto* const loss = at + 1 < entries.size() ? entries[at + 1].as<Loss>() : nullptr;

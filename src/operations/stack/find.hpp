@@ -1,4 +1,4 @@
-// Which entries of a list become stacks, forward and backward.
+// Finds the entries of a list that become stacks, forward and backward.
 #ifndef SYNFIRE_OPERATIONS_STACK_FIND_HPP
 #define SYNFIRE_OPERATIONS_STACK_FIND_HPP
 
@@ -6,7 +6,6 @@
 
 namespace synfire::operations {
 
-// MachineOperations::find_joins.
 std::vector<core::Join> find_joins(std::span<const core::Operation> entries, const cuda::GpuShape& gpu);
 
 }  // namespace synfire::operations

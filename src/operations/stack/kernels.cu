@@ -1,6 +1,6 @@
-// A stack. Everything that does not depend on a layer before is requested at once: the byte planes of all synapses, the
-// grids, the parameters and the states. Then, layer by layer and 16 steps at a time, tensor cores make X, a warp 8 of
-// its columns, and a thread walks through the steps of its neuron.
+// A stack. Everything that does not depend on an earlier layer is requested at once: byte planes, grids, parameters and
+// states. Then, layer by layer and 16 steps at a time, tensor cores make X, a warp 8 of its columns, and a thread walks
+// through the steps of its neuron.
 #include "kernels.hpp"
 
 #include <cuda/storage.cuh>
@@ -46,7 +46,7 @@ struct LinkMemory {
 
 // ---- copies to shared memory ----------------------------------------------------------------------------------------
 
-// As they lie in memory, so that no thread computes more than one address.
+// In the order of memory, so that no thread computes more than one address.
 __device__ __forceinline__ void request_planes(const LinkMemory& m) {
   const int at = static_cast<int>(threadIdx.x) * 16, bytes = m.link.plane_bytes();
   const uint8_t* const from = m.link.product.planes;
@@ -79,7 +79,7 @@ __device__ __forceinline__ const uint32_t* input_word(const SpikeProductLaunch& 
 
 // ---- X --------------------------------------------------------------------------------------------------------------
 
-// Steps first to first + stack_steps - 1, as far as they exist.
+// Computes steps first to first + stack_steps - 1, as far as they exist.
 __device__ __forceinline__ void multiply_spikes(const LinkMemory& m, const uint32_t* words, int64_t b, int first,
                                                 bool counts, float* x, int x_pitch) {
   const int lane = static_cast<int>(threadIdx.x % 32), r = lane / 4, c = lane % 4;
@@ -228,7 +228,7 @@ __global__ void __launch_bounds__(stack_threads) stack(const __grid_constant__ S
         });
       __syncthreads();
     }
-    // A row that does not run keeps the spikes that it had.
+    // A row that does not run keeps its spikes.
     is_current = i + 1 < launch.n_links && launch.links[i + 1].follows && runs;
   }
 #endif

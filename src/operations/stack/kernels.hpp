@@ -16,7 +16,7 @@ inline constexpr int stack_steps = 16;              // at a time: the rows of a 
 inline constexpr int64_t most_stack_neurons = 256;  // a thread for each
 inline constexpr int most_stack_links = 7;          // an argument of a kernel has 4 KiB
 
-// What a pass reads of a layer's parameters: all but the slopes.
+// The parameters of a layer that a pass reads: all but the slopes.
 inline constexpr int stack_parameter_bytes = offsetof(core::ParameterBlock<float>, slopes);
 static_assert(stack_parameter_bytes % 16 == 0);
 
@@ -26,27 +26,25 @@ struct StackLinkLaunch {
   int32_t model;
   bool follows;  // its input is what the link before writes
   bool keeps_x;  // X is memory that others read
-  // Where in shared memory: the byte planes; grid, bias, V and W of padded() neurons each.
+  // Offsets in shared memory: the byte planes; grid, bias, V and W of padded() neurons each.
   int32_t planes, neurons;
 
   SYNFIRE_MODEL_FN int groups() const { return static_cast<int>((product.n_outputs + 7) / 8); }
   SYNFIRE_MODEL_FN int padded() const { return groups() * 8; }
-  // Bytes of the planes of 64 outputs, which are together in memory, and of those of all of them.
+  // Bytes of the planes of 64 outputs, which are together in memory, and of those of all.
   SYNFIRE_MODEL_FN int of_columns() const { return static_cast<int>(product.plane_words) * 3 * 2048; }
   SYNFIRE_MODEL_FN int plane_bytes() const { return (groups() + 7) / 8 * of_columns(); }
 };
 
-// A block for each batch row.
 struct StackLaunch {
   int32_t n_links;
-  // Where in shared memory: two buffers of words of spikes, and X of stack_steps steps. Parameters come first.
+  // Offsets in shared memory: two buffers of words of spikes, and X of stack_steps steps. Parameters come first.
   int32_t words, words_bytes, x, x_pitch;
   StackLinkLaunch links[most_stack_links];
 };
 static_assert(sizeof(StackLaunch) <= 4096);
 const void* stack_kernel();
 
-// One block of loss_block_threads.
 struct ReadoutLaunch {
   core::Extents extents;
   operations::Counting counting;

@@ -7,7 +7,6 @@
 namespace synfire::cuda {
 namespace {
 
-// How many steps of a row count.
 __device__ __forceinline__ int64_t steps_of(const Counting& counting, const core::Extents& e, int64_t b,
                                             int64_t n_rows) {
   return b < n_rows ? counting.steps(e.n_steps, b) : 0;

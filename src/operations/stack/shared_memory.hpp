@@ -1,4 +1,4 @@
-// How much shared memory a stack takes.
+// The shared memory of a stack.
 #ifndef SYNFIRE_OPERATIONS_STACK_SHARED_MEMORY_HPP
 #define SYNFIRE_OPERATIONS_STACK_SHARED_MEMORY_HPP
 
@@ -10,7 +10,7 @@
 
 namespace synfire::operations {
 
-// Of a block with these links. Enters where everything lies, if there is a launch.
+// The shared memory of a block with these links. Enters all offsets, if there is a launch.
 int64_t stack_shared_bytes(std::span<const StackLink> links, cuda::StackLaunch* launch = nullptr);
 
 }  // namespace synfire::operations

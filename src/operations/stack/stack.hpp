@@ -1,4 +1,4 @@
-// Stacks: small layers one behind the other, joined. No program records them: a GPU joins recorded operations
+// Stacks: small layers one after the other, joined. No program records them: a GPU joins recorded operations
 // (find.cpp), because small networks wait for their launches.
 #ifndef SYNFIRE_OPERATIONS_STACK_STACK_HPP
 #define SYNFIRE_OPERATIONS_STACK_STACK_HPP
@@ -10,8 +10,8 @@
 
 namespace synfire::operations {
 
-// Layers, each with the synapse before it, in one launch. Batch rows do not depend on each other. So a block has one of
-// them through all layers and all steps; the spikes between the layers stay in its shared memory.
+// Layers, each with the synapse before it, in one launch. Batch rows do not depend on each other, so a block takes one
+// of them through all layers and steps; the spikes between layers stay in its shared memory.
 struct StackLink {
   DenseProduct product;
   Forward pass;  // of its output
@@ -30,7 +30,7 @@ struct Stack {
   }
 };
 
-// Their gradients: those of the weights, for which nothing waits, come last and in one launch.
+// Their gradients. Those of the weights, for which nothing waits, come last and in one launch.
 struct StackBackward {
   core::OperationList operations;            // passes, and gradients of inputs
   std::vector<DenseWeightGradient> weights;  // over few rows, of inputs that are bits
@@ -42,7 +42,7 @@ struct StackBackward {
   }
 };
 
-// What is between them: sums or means of spikes over the steps, their loss, and the gradient of the sums; by one block.
+// The readout by one block: sums or means of spikes over the steps, their loss, and the gradient of the sums.
 struct Readout {
   core::OperationList operations;  // Reduce, Loss and, if it is there, ReduceBackward
 

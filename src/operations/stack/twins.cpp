@@ -1,4 +1,4 @@
-// One after the other, by the twins of the kernels that a stack stands for.
+// Stacks by the twins of the kernels that they replace, one after the other.
 #include "kernels.hpp"
 
 #include <cuda/twin.hpp>

@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(threads_per_block) to_numbers(const __grid_con
 
 // ---- products -------------------------------------------------------------------------------------------------------
 
-// The rows that count, one after the other: t * active + b. A sequence without gaps needs no division if all of it
-// counts.
+// The rows that count, one after the other: t * active + b. A sequence without gaps needs no division if all rows
+// count.
 template <class R>
 class ActiveRows {
  public:
@@ -69,7 +69,7 @@ __device__ __forceinline__ int position(int thread, int i) {
   return i / group * 16 * group + thread * group + i % group;
 }
 
-// A sum with what follows it: the factor of dropout and the bias.
+// Applies the factor of dropout and the bias to a sum.
 template <class R>
 __device__ __forceinline__ double finished(const ChainLaunch<R>& launch, double sum, int64_t column) {
   if (!launch.scale) return launch.bias ? sum + static_cast<double>(launch.bias[column]) : sum;

@@ -27,7 +27,7 @@ int64_t pieces(int64_t count, int64_t length) {
   return (count + length - 1) / length;
 }
 
-// A block for each piece; kernels loop in case that there are more.
+// A block for each piece; kernels loop if there are more.
 Grid one_each(int64_t n_pieces, int n_threads) {
   return {static_cast<uint32_t>(std::clamp<int64_t>(n_pieces, 1, int64_t{1} << 30)), static_cast<uint32_t>(n_threads)};
 }
@@ -41,7 +41,6 @@ void convert(const Extents& e, SpikeStorage from, const SpikeArray& source, Spik
                   ConvertSpikesLaunch{e, n_tiles, source, {words, pitch, 0, 0}});
 }
 
-// Spikes of any format as bits [T, B, K].
 RowArray<const uint32_t> as_bits(const View& input, const View& converted, const Extents& e, Launcher& launcher) {
   const int64_t n_words = e.words_per_row();
   if (input.dtype == SYNFIRE_DTYPE_BITS) return rows_of<const uint32_t>(input, n_words);
@@ -50,8 +49,8 @@ RowArray<const uint32_t> as_bits(const View& input, const View& converted, const
   return {data_of<const uint32_t>(converted), e.batch * n_words, n_words};
 }
 
-// Spikes of any format as words of 32 rows (t, b) each, whatever T and B are. Rows that are equally far apart are taken
-// as the steps of one long batch row.
+// Spikes of any format as words of 32 rows (t, b) each, for any T and B. Rows that are equally far apart are the steps
+// of one long batch row.
 void pack_rows(const DenseWeightGradient& op, int64_t pitch, Launcher& launcher) {
   const Extents& e = op.extents;
   if (op.kept.mask) {
@@ -78,7 +77,6 @@ void pack_rows(const DenseWeightGradient& op, int64_t pitch, Launcher& launcher)
   convert(folded, storage, source, SpikeStorage::time_bits, data_of<uint32_t>(op.packed), pitch, launcher);
 }
 
-// Inputs as a sequence of numbers of type R.
 template <class R>
 RowArray<const R> as_numbers(const DenseSpec& spec, const View& input, const View& converted, const Kept& kept,
                              const Extents& e, Launcher& launcher) {
@@ -91,7 +89,6 @@ RowArray<const R> as_numbers(const DenseSpec& spec, const View& input, const Vie
 
 // ---- products in the fixed order ------------------------------------------------------------------------------------
 
-// Large tiles if they keep every multiprocessor busy.
 template <class R>
 void launch_chain(bool over_rows, const ChainLaunch<R>& launch, Launcher& launcher) {
   const int64_t n_rows = over_rows ? launch.left.length : launch.rows.count();
@@ -162,13 +159,12 @@ void enqueue_chains(const DenseInputGradient& op, Launcher& launcher) {
 
 // ---- exact products -------------------------------------------------------------------------------------------------
 
-// Shared memory of a block on compute capability 9.0, without what the system and the kernels' own arrays take.
+// Shared memory of a block on compute capability 9.0, without that of the system and the kernels' own arrays.
 constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
 
-// Tiles of 64 x 32 take 7.3 us for 12,800 rows, 512 inputs and 20 outputs, where small ones take longer; for 64 rows
-// and less, or 16 outputs, small ones are faster: 1.9 us instead of 4 (H200). Warpgroups take half the time of tiles
-// where each multiprocessor has 64 x 64 outputs at least; with fewer, loading the planes takes longer than the
-// products.
+// Tiles of 64 x 32 are faster with many rows and outputs, small ones with 64 rows and less, or 16 outputs. Warpgroups
+// take half the time of tiles if each multiprocessor has at least 64 x 64 outputs; with fewer, loading the planes takes
+// longer than the products (docs/pages/tuning.md, "Measured constants").
 SpikeProduct product_of(const DenseSpec& spec, int64_t n_rows, const Launcher& launcher) {
   if (!has_tensor_cores(launcher.gpu()) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
   if (n_rows <= 64 || spec.n_outputs <= small_tile) return SpikeProduct::small;
@@ -179,9 +175,8 @@ SpikeProduct product_of(const DenseSpec& spec, int64_t n_rows, const Launcher& l
   return launcher.gpu().has_warpgroups && many && fits ? SpikeProduct::groups : SpikeProduct::tiles;
 }
 
-// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup. They
-// have arrays of their own beside this shared memory, so that the sum may pass 48 KiB, for which a launch must ask: it
-// asks for more, which costs nothing.
+// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup. With
+// the kernels' own arrays the sum may pass 48 KiB, for which a launch must ask: it asks for more, which costs nothing.
 Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes, const Launcher& launcher) {
   const int64_t across = pieces(n_columns, group_columns), rows_of_block = int64_t{64} * (n_threads / 128);
   const int64_t shares =

@@ -1,8 +1,6 @@
-// The dense kind: weights [N, K] and a bias [N] between K inputs and N outputs. Its object, and its operations: the
-// weights on their grid, the product with an input, and its gradients.
-//
-// An exact synapse adds weights that lie on a grid, one for each output, as integers; so do the input gradients of all
-// but f64 synapses. All other products are sums in a fixed order. model/grid.hpp has the arithmetic.
+// The dense kind: weights [N, K] and a bias [N] between K inputs and N outputs; its object and its operations. An exact
+// synapse adds weights on a grid, one for each output, as integers; so do the input gradients of all but f64 synapses.
+// All other products are sums in a fixed order. model/grid.hpp has the arithmetic.
 #ifndef SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 #define SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 
@@ -32,17 +30,16 @@ class DenseSynapse final : public core::Synapse {
   View weights() noexcept { return arrays()[0].values; }
   View bias() noexcept { return spec_.has_bias ? arrays()[1].values : own(nullptr, 0, spec_.dtype); }
   View mask() noexcept { return own(mask_, spec_.mask_bytes(), SYNFIRE_DTYPE_U32); }
-  // The weights on their grid, once as [K, N] (`table`: integers of an exact synapse, else numbers) and once as [N, K]
-  // (`rows`: integers, numbers in f64), with padded rows.
+  // The weights on their grid, with padded rows: [K, N] (`table`: integers of an exact synapse, else numbers) and [N,
+  // K] (`rows`: integers, numbers in f64).
   View table() noexcept { return own(table_, spec_.table_bytes(), spec_.dtype); }
   View rows() noexcept { return own(rows_, spec_.rows_bytes(), spec_.dtype); }
-  // [N]: the grid of each output's weights as an exponent, and, of an exact synapse, the bias on it. Absent in f64.
+  // [N]: the grid of each output's weights as an exponent, and the bias of an exact synapse on it. Absent in f64.
   View grid() noexcept { return own(grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
   View bias_on_grid() noexcept { return own(bias_on_grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
   // On CUDA: the byte planes of both. Absent on the host.
   View table_planes() noexcept { return own(table_planes_, spec_.table_planes_bytes(), SYNFIRE_DTYPE_U8); }
   View rows_planes() noexcept { return own(rows_planes_, spec_.rows_planes_bytes(), SYNFIRE_DTYPE_U8); }
-  // Null until prepare_gradients().
   View weight_gradient() noexcept { return arrays()[0].gradient; }
   View bias_gradient() noexcept { return spec_.has_bias ? arrays()[1].gradient : own(nullptr, 0, spec_.dtype); }
 
@@ -60,7 +57,7 @@ DenseSynapse* make_dense(core::Context& context, const DenseSpec& spec, const ui
 
 // ---- its operations -------------------------------------------------------------------------------------------------
 
-// Derives what the products use from the weights and the bias, and sets weights that the mask leaves out to 0.
+// Derives what the products use from the weights and the bias, and sets masked weights to 0.
 struct PrepareDense {
   DenseSynapse* synapse;
   View weights, bias, mask, table, rows, grid, bias_on_grid;
@@ -115,7 +112,6 @@ struct DenseProduct {
   }
 };
 
-// dL/dW and dL/db, from dL/dy and the input.
 struct DenseWeightGradient {
   DenseSynapse* synapse;
   core::Extents extents;

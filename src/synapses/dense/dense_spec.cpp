@@ -55,7 +55,6 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
         desc.initialization);
   check_synapse_flag(desc.bias, "bias");
   check_synapse_flag(desc.frozen, "frozen");
-  // Weights of a large gain must stay finite.
   if (!std::isfinite(desc.gain) || desc.gain < 0 || desc.gain > 1e30)
     fail_argument("SYN-SYNAPSE-GAIN", "desc.gain is %g; it must be positive and at most 1e30 (0 means 1)", desc.gain);
   const auto connections = static_cast<uint64_t>(n_weights());

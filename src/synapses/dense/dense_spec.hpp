@@ -1,4 +1,3 @@
-// The specification of a dense synapse: its shape, types and rules, and the sizes of its arrays.
 #ifndef SYNFIRE_SYNAPSES_DENSE_DENSE_SPEC_HPP
 #define SYNFIRE_SYNAPSES_DENSE_DENSE_SPEC_HPP
 
@@ -29,9 +28,8 @@ struct DenseSpec {
 
   explicit DenseSpec(const synfire_synapse_desc& desc);
 
-  // Exact sums of integers, instead of sums in the fixed order.
   bool is_exact() const { return input == InputKind::spikes && dtype == SYNFIRE_DTYPE_F32; }
-  // Weights on a grid, one for each output: all but those of f64.
+  // Weights have a grid for each output, except in f64.
   bool has_grid() const { return dtype == SYNFIRE_DTYPE_F32; }
   uint64_t element_bytes() const { return core::bytes_of_dtype(dtype); }
   int64_t n_weights() const { return n_inputs * n_outputs; }
@@ -40,7 +38,7 @@ struct DenseSpec {
   int64_t mask_words() const { return (n_inputs + 31) / 32; }  // of one output
   uint64_t mask_bytes() const { return masked ? static_cast<uint64_t>(n_outputs * mask_words()) * 4 : 0; }
 
-  // Elements from one row of the derived arrays to the next: [K, N] and [N, K], padded with zeros.
+  // Elements from row to row of the derived arrays [K, N] and [N, K], padded with zeros.
   static constexpr int64_t row_multiple = 32;
   static int64_t padded(int64_t count) { return (count + row_multiple - 1) / row_multiple * row_multiple; }
   int64_t table_pitch() const { return padded(n_outputs); }
@@ -49,15 +47,15 @@ struct DenseSpec {
   uint64_t rows_bytes() const { return static_cast<uint64_t>(n_outputs * rows_pitch()) * element_bytes(); }
   uint64_t grid_bytes() const { return has_grid() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
 
-  // Byte planes of the weights on their grid, as the tensor cores of a GPU take them
-  // (fragments.hpp): three bytes for each weight. Those of the table have an even number of words of
-  // 32 inputs and a multiple of 64 outputs, those of the rows a multiple of 64 inputs.
+  // Byte planes of the weights on their grid for tensor cores (fragments.hpp): three bytes for each weight. Those of
+  // the table have an even number of words of 32 inputs and a multiple of 64 outputs, those of the rows a multiple of
+  // 64 inputs.
   static constexpr int64_t column_multiple = 64;
   static int64_t padded_columns(int64_t count) {
     return (count + column_multiple - 1) / column_multiple * column_multiple;
   }
   static int64_t even_words(int64_t count) { return (count + 63) / 64 * 2; }
-  // Elements from one row to the next of arrays [.., K] in a weight gradient on CUDA.
+  // Elements from row to row of arrays [.., K] in a weight gradient on CUDA.
   int64_t packed_pitch() const { return (n_inputs + 127) / 128 * 128; }
   uint64_t table_planes_bytes() const {
     return is_exact() ? static_cast<uint64_t>(even_words(n_inputs) * padded_columns(n_outputs)) * 96 : 0;

@@ -1,4 +1,4 @@
-// Gradients of weights and inputs over few rows, in one launch each: small networks wait for their launches.
+// Gradients of weights and inputs over few rows, in one launch each, because small networks wait for their launches.
 #include "fragments.hpp"
 #include "input_planes.cuh"
 #include "kernels.hpp"
@@ -22,9 +22,9 @@ constexpr int n_warps = planes_threads / 32;
 
 // ---- gradients of weights -------------------------------------------------------------------------------------------
 
-// Loops are not unrolled more than needed: a block runs this once, and long code takes longer to fetch than to execute.
+// Loops are hardly unrolled: a block runs this once, and fetching long code takes longer than executing it.
 
-// Where rows are, without a division where all of them count and have no gaps.
+// The places of rows, without a division if all count and have no gaps.
 struct RowsOf {
   const SequenceRows& rows;
   int count, active;
@@ -54,7 +54,7 @@ struct HeldRowsMemory {
   unsigned long long bias[held_rows_outputs];
 };
 
-// The gradients of rows first + c + 4 * i, i < 8, of outputs r and r + 8; 0 where there are none.
+// Loads the gradients of rows first + c + 4 * i, i < 8, of outputs r and r + 8; 0 if there are none.
 __device__ __forceinline__ void load_gradients(const FewRowsLaunch& launch, const RowsOf& rows, int first, int output,
                                                float (&gradients)[2][8]) {
   const int c = static_cast<int>(threadIdx.x % 4), n_outputs = static_cast<int>(launch.gradients.length);
@@ -69,7 +69,6 @@ __device__ __forceinline__ void load_gradients(const FewRowsLaunch& launch, cons
   }
 }
 
-// Lane i's bit j becomes lane j's bit i.
 __device__ __forceinline__ u32 transposed(u32 word) {
   const u32 lane = threadIdx.x % 32;
   u32 mask = 0x0000FFFFu;
@@ -83,8 +82,8 @@ __device__ __forceinline__ u32 transposed(u32 word) {
   return word;
 }
 
-// The rows of a block are the length of its product; a warp has 32 of them at a time. Its left operand are the
-// gradients, and the right one the spikes, of which the warp transposes 32 x 32 bits.
+// The rows of a block are the length of its product; a warp has 32 of them at a time. The gradients are the left
+// operand, the spikes the right one, of which the warp transposes 32 x 32 bits.
 template <int n_planes>
 __device__ __forceinline__ void held_tile(const FewRowsLaunch& launch, int tile, HeldRowsMemory& shared) {
   constexpr int n_columns = held_rows_inputs / 8;
@@ -133,7 +132,6 @@ __device__ __forceinline__ void held_tile(const FewRowsLaunch& launch, int tile,
         spikes = launch.bits.row(at)[word];
         if (launch.kept.mask) spikes &= launch.kept.row(at.b)[word];
       }
-      // A warp's first rows are still there.
       if (n_groups > n_held_warps) load_gradients(launch, rows, group * 32, first_output + r, gradients);
       int32_t values[2][8];
 #pragma unroll

@@ -12,7 +12,7 @@
 namespace synfire::operations {
 
 bool has_held_rows(const DenseWeightGradient& op, const cuda::GpuShape& gpu);
-// At most cuda::most_held_gradients, all of which have few rows. If there are several, their inputs are bits.
+// At most cuda::most_held_gradients, all with few rows. If there are several, their inputs are bits.
 void enqueue_held_rows(std::span<const DenseWeightGradient> operations, cuda::Launcher& launcher);
 
 }  // namespace synfire::operations

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(gather_threads) gather(const __grid_constant__
 
 // ---- few rows or outputs --------------------------------------------------------------------------------------------
 
-// A block has 16 x 16 results. Its warps share the inputs, read the planes directly, and add what they found in shared
+// A block has 16 x 16 results. Its warps share the inputs, read the planes directly, and add their results in shared
 // memory.
 template <bool kept>
 __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_constant__ SpikeProductLaunch launch) {
@@ -105,7 +105,6 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
 #pragma unroll
         for (int i = 0; i < 4; ++i) found[warp][plane][j * 4 + i][lane] = sums[plane][j][i];
     __syncthreads();
-    // A thread adds one result.
     static_assert(small_threads == small_tile * small_tile);
     const int part = warp / 4, i = warp % 4;
     const int64_t m = first_row + r + 8 * (i / 2), n = first_output + part * 8 + 2 * c + i % 2;

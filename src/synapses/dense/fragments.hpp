@@ -1,12 +1,10 @@
-// Where byte planes are stored: an integer of 24 bits is two unsigned bytes and a signed one, one of 32 bits three and
-// one. Each plane is in the order in which the tensor cores of a GPU take it. Left operands are the fragments of
-// mma.m16n8k32 (PTX ISA), so that a thread reads its part at once. Right operands are the core matrices of
-// wgmma.m64n64k32, 8 columns of 16 bytes each, of which a thread of mma.m16n8k32 reads its part by two loads. One
-// source for kernels and twins.
-//
-// A product is a sum over a length l, in words of 32. The instruction takes the 32 in any order if both operands have
-// the same; here bit c + 4h + 8j of a word is byte j of lane c's register h. That makes a register of a word of spikes
-// by a shift and a mask.
+// The layout of byte planes: an integer of 24 bits is two unsigned bytes and a signed one, one of 32 bits three and
+// one. Each plane is in the order of a GPU's tensor cores. Left operands are the fragments of mma.m16n8k32 (PTX ISA),
+// so that a thread reads its part at once. Right operands are the core matrices of wgmma.m64n64k32, 8 columns of 16
+// bytes each, of which a thread of mma.m16n8k32 reads its part by two loads.
+// A product is a sum over a length l, in words of 32, which the instruction takes in any order that both operands
+// share; here bit c + 4h + 8j of a word is byte j of lane c's register h: a register of a word of spikes is a shift and
+// a mask.
 #ifndef SYNFIRE_SYNAPSES_DENSE_FRAGMENTS_HPP
 #define SYNFIRE_SYNAPSES_DENSE_FRAGMENTS_HPP
 
@@ -24,14 +22,14 @@ SYNFIRE_MODEL_FN uint32_t spread(uint32_t word, int c, int h) {
 // Bytes of a fragment of 32 x 16 (left operand) and 32 x 8 (right operand).
 inline constexpr int left_bytes = 512, right_bytes = 256;
 
-// The left operand: rows in groups of 16, of which there are `row_groups`. Byte `plane` of l and row.
+// The left operand: byte `plane` of l and row. Rows are in `row_groups` groups of 16.
 SYNFIRE_MODEL_FN int64_t left_at(int64_t l, int64_t row, int plane, int n_planes, int64_t row_groups) {
   const int64_t bit = l % 32, fragment = (l / 32 * n_planes + plane) * row_groups + row / 16;
   return fragment * left_bytes + (row % 8 * 4 + bit % 4) * 16 + (bit / 4 % 2 * 2 + row / 8 % 2) * 4 + bit / 8;
 }
 
-// The right operand: 64 columns at a time, of which all `n_words` words are together, so that a block copies its
-// columns at once. Where the fragment of a word and of a group of 8 columns begins.
+// The right operand: the beginning of the fragment of a word and of a group of 8 columns. All `n_words` words of 64
+// columns are together, so that a block copies them at once.
 SYNFIRE_MODEL_FN int64_t right_fragment(int64_t word, int64_t group, int plane, int n_planes, int64_t n_words) {
   return (((group / 8 * n_words + word) * n_planes + plane) * 8 + group % 8) * right_bytes;
 }
@@ -45,7 +43,6 @@ SYNFIRE_MODEL_FN uint32_t byte_of(int32_t value, int plane) {
   return static_cast<uint32_t>(value) >> (8 * plane) & 0xFFu;
 }
 
-// The integers of their bytes.
 SYNFIRE_MODEL_FN int32_t signed_value(uint32_t bytes, int n_planes) {
   const int unused = 32 - 8 * n_planes;
   return static_cast<int32_t>(bytes << unused) >> unused;

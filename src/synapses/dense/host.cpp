@@ -1,5 +1,5 @@
 // Synapses on processors: weights on their grid, outputs, and gradients of inputs. Results do not depend on how the
-// work is shared: integers have no order, and each sum of numbers is made by one thread in the fixed order.
+// work is shared: integers have no order, and one thread makes each sum of numbers in the fixed order.
 #include "host_parts.hpp"
 
 namespace synfire::operations {
@@ -52,7 +52,6 @@ void copy_row(const PrepareDense& op, int64_t n) {
 
 // ---- products with spikes -------------------------------------------------------------------------------------------
 
-// The results of one step, of the columns of a tile.
 class ExactTile {
  public:
   ExactTile(const DenseProduct& op, const KeptInputs<float>& kept) : op_(op), spec_(op.synapse->spec()), kept_(kept) {}
@@ -92,11 +91,11 @@ class ExactTile {
   const host::SynapseKernels& kernels_ = SYNFIRE_SELECT_LEVEL(synapse_kernels);
 };
 
-// Lists of the inputs that fire, of a few steps, serve all tiles of an item: making one takes a quarter of the time
-// that adding its weights to 128 columns takes (K = 512, 5 %).
+// Lists of the inputs that fire in a few steps serve all tiles of an item, because making one takes a quarter of the
+// time of adding its weights to 128 columns.
 constexpr int listed_steps = 8;
 constexpr int64_t tiles_of_an_item = 4;
-// Fewer items than this are divided further, so that threads can share them.
+// Fewer items are divided further, so that threads can share them.
 constexpr int64_t enough_items = 64;
 
 // An item needs this memory, which is too large for a stack.
@@ -109,7 +108,6 @@ struct LongItem {
   int32_t list[most_listed];
 };
 
-// How a product is divided into items.
 struct ExactItems {
   bool is_long;
   int64_t of_item, across, count;  // tiles of an item, items of a block of steps, all items

@@ -9,13 +9,12 @@ namespace {
 
 using namespace synfire::model;
 
-// Registers for sums: those that remain beside what is loaded.
+// Registers for sums: those that remain beside loaded values.
 constexpr int sum_registers = 8;
 constexpr int most_ints = sum_registers * ints;
 
 // ---- sums of integers -----------------------------------------------------------------------------------------------
 
-// The sum over the listed rows of n vectors of columns.
 template <int n>
 SYNFIRE_MODEL_FN void sum_listed(Ints (&sums)[n], const int32_t* table, int64_t pitch, const int32_t* list, int count) {
   for (int i = 0; i < n; ++i) sums[i] = Ints{};
@@ -117,7 +116,6 @@ void put_products_on_grid(int32_t* to, const float* row, const int32_t* grid, in
 
 // ---- chains ---------------------------------------------------------------------------------------------------------
 
-// One chain of n vectors of columns for n_rows rows.
 template <int n, int n_rows, class R>
 SYNFIRE_MODEL_FN void chain(R (*sums)[product_tile], int column, const R* const* rows, const R (*coefficients)[64],
                             int length) {

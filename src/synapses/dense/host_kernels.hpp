@@ -9,19 +9,17 @@
 
 namespace synfire::host {
 
-// Columns that a kernel processes at a time, at most.
 inline constexpr int product_tile = 128;
 // A 32-bit sum of this many numbers on a 24-bit grid does not overflow: 256 * 0x7F7F7F < 2^31.
 inline constexpr int most_addends = 256;
 // The sum of this many products of numbers on 24-bit grids is exact in f64: 128 * 0x7F7F7F^2 < 2^53.
 inline constexpr int most_products = 128;
-// Rows of a chain product.
 inline constexpr int chain_rows = 4;
 
 template <class R>
 struct ChainKernels {
-  // One chain for up to four rows r and `width` columns i: sums[r][i] += the sum over l < length of
-  // coefficients[r][l] * rows[l][i], from +0 by fused multiply-adds.
+  // One chain for up to four rows r and `width` columns i: sums[r][i] += the sum over l < length of coefficients[r][l]
+  // * rows[l][i], from +0 by fused multiply-adds.
   void (*add_chain)(R (*sums)[product_tile], const R* const* rows, const R (*coefficients)[64], int length, int n_rows,
                     int width);
   // blocks[i] += sums[i], in f64; then the sums are +0.

@@ -26,7 +26,7 @@ using host::product_tile;
 using model::block_length;
 using model::chain_length;
 
-// Work below which the calling thread works alone: about 100 us.
+// Below this much work the calling thread works alone: about 100 us.
 constexpr double synapse_parallel_threshold = 1 << 24;
 
 template <class Op>
@@ -48,7 +48,6 @@ class SpikeWords {
   SpikeWords(const View& spikes, const Extents& extents, const KeptInputs<float>& kept)
       : array_(spikes_of(spikes)), storage_(storage_of(spikes.dtype)), extents_(extents), kept_(kept) {}
 
-  // The words of inputs `first`, a multiple of 32, and up.
   void read(int64_t step, int64_t row, int64_t first) {
     n_steps_ = static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step));
     n_words_ = static_cast<int>(std::min<int64_t>(most_words, extents_.words_per_row() - first / 32));
@@ -67,7 +66,6 @@ class SpikeWords {
     }
   }
   int n_steps() const { return n_steps_; }
-  // The inputs that fire in a step, from `first` on.
   int list(int step, int64_t first, int32_t* inputs) const {
     int count = 0;
     for (int j = 0; j < n_words_; ++j)
@@ -105,13 +103,12 @@ class ChainSums {
       std::fill_n(total_[r], width, 0.0);
     }
   }
-  // The next chain, of `chain_length` products or the last ones.
+  // Adds the next chain, of `chain_length` products or the last ones.
   void add(const R* const* rows, const R (*coefficients)[chain_length], int length) {
     kernels_.add_chain(block_, rows, coefficients, length, n_rows_, width_);
     n_added_ += length;
     if (n_added_ % block_length == 0) add_block();
   }
-  // Call once, after the last chain.
   const double* total(int r) {
     if (n_added_ % block_length != 0) {
       add_block();

@@ -34,7 +34,6 @@ void sum_biases(const DenseWeightGradient& op, int64_t active) {
   }
 }
 
-// The inputs of a chain.
 template <class R>
 struct ChainInputs {
   R values[chain_length][product_tile];
@@ -101,7 +100,6 @@ void run_chains(const DenseWeightGradient& op, host::Launcher& launcher) {
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
-// The work of one exact weight gradient, in four steps.
 class ExactGradient {
  public:
   ExactGradient(const DenseWeightGradient& op, host::Launcher& launcher)
@@ -117,8 +115,8 @@ class ExactGradient {
  private:
   static constexpr int columns = 256;  // of outputs, and inputs, that an item of the third step has
 
-  // The largest magnitude of each output, and the grid that it needs. Those of an output whose largest is not finite
-  // must not be added up: they could overflow.
+  // The largest magnitude of each output, and the grid that it needs. If the largest is not finite, the output's
+  // magnitudes must not be added up: they could overflow.
   void find_grids() {
     share(pieces(pitch_, product_tile), [&](int64_t item) {
       const int64_t first = item * product_tile, count = std::min<int64_t>(product_tile, spec_.n_outputs - first);
@@ -208,7 +206,6 @@ class ExactGradient {
     return static_cast<float>(static_cast<double>(total(k)[n]) * scale * factor);
   }
 
-  // 32 steps, or the last ones, of an active batch row.
   template <class F>
   void for_each_block(F f) const {
     for (int64_t step = 0; step < e_.n_steps; step += 32)

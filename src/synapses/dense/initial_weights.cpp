@@ -15,7 +15,6 @@ namespace {
 // The first words of the counters: weights count on in order, biases have a block of their own.
 constexpr uint32_t of_weights = 0, of_biases = 1;
 
-// Two random words of 64 bits for each number, in the order of the array.
 struct Random {
   uint64_t first, second;
 };

@@ -75,7 +75,6 @@ __global__ void __launch_bounds__(planes_threads) input_planes(const __grid_cons
         *reinterpret_cast<int4*>(&tile[in_tile][i * 64 + of_row]) = row ? values : make_int4(0, 0, 0, 0);
       }
       __syncthreads();
-      // A warp writes the fragments of 32 outputs at a time.
       const int r = lane / 4, c = lane % 4;
       for (int in_part = warp; in_part < planes_width / 32; in_part += n_warps) {
         const int64_t word = first / 32 + in_part;

@@ -1,4 +1,4 @@
-// Rows of dL/dy on their grids: what the kernels of input gradients share.
+// Rows of dL/dy on their grids, for the kernels of input gradients.
 #ifndef SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 #define SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 
@@ -12,14 +12,12 @@ namespace {
 
 using namespace synfire::model;
 
-// A product of two f32 as f64, which holds it exactly: its magnitude as bits.
+// The product of two f32 in f64, which holds it exactly: its magnitude as bits.
 __device__ __forceinline__ u64 magnitude_of_product(u32 gradient, s32 grid) {
   return static_cast<u64>(__double_as_longlong(static_cast<double>(from_bits(gradient)) * wide_power_of_two(grid)));
 }
-// The grid of a row of which this is the largest product.
 __device__ __forceinline__ s32 grid_of_product(u64 magnitude) {
   if (magnitude == 0) return grid_of_magnitude(magnitude_of(0.0f, 0));
-  // The product as an f32 from 1 to 2 times a power of two.
   const s32 exponent = static_cast<s32>(magnitude >> 52) - 1023;
   return grid_of_magnitude(
       magnitude_of(from_bits(0x3F800000u | (static_cast<u32>(magnitude >> 29) & 0x7FFFFFu)), exponent));
@@ -58,7 +56,6 @@ struct RowPart {
   }
 };
 
-// The grids of four outputs; their array is padded to a multiple of 32.
 __device__ __forceinline__ void load_grids(const int32_t* grid, int64_t n, int64_t count, s32 (&grids)[4]) {
   const int4 four = n < count ? *reinterpret_cast<const int4*>(grid + n) : make_int4(0, 0, 0, 0);
   grids[0] = four.x;

@@ -11,7 +11,7 @@
 
 namespace synfire::cuda {
 
-// Dropout: words [B, n_words] of the inputs that count, the same in every step, and the factor on what is made of them.
+// Dropout: words [B, n_words] of the inputs that count, the same in every step, and the factor on the product.
 template <class R>
 struct KeptArray {
   const uint32_t* mask;  // null: all count, and there is no factor
@@ -25,8 +25,8 @@ struct KeptArray {
 
 inline constexpr int prepare_threads = 256;
 
-// A block for each output: clears weights that the mask leaves out, finds the grid and writes the row on it. R is float
-// or double; rows of double are copies.
+// A block for each output: clears masked weights, finds the grid and writes the row on it. R is float or double; rows
+// of double are copies.
 template <class R>
 struct PrepareRowsLaunch {
   int64_t n_inputs, n_outputs;
@@ -52,8 +52,8 @@ struct PrepareTableLaunch {
 };
 const void* prepare_table_kernel(TableKind kind);
 
-// Byte planes of the weights as right operands (fragments.hpp): the table's add over inputs, the rows' over outputs. A
-// thread writes 8 bytes of each plane.
+// Byte planes of the weights as right operands (fragments.hpp): those of the table add over inputs, those of the rows
+// over outputs. A thread writes 8 bytes of each plane.
 struct PreparePlanesLaunch {
   int64_t n_inputs, n_outputs;
   const int32_t* rows;
@@ -68,15 +68,14 @@ const void* prepare_planes_kernel();
 // ---- exact products with spikes -------------------------------------------------------------------------------------
 
 // How sums of weights are made: by adding the listed rows of the table; by tensor cores in tiles of 16 x 16, for few
-// rows or outputs, or of 64 x 32; or by warpgroups, which have the planes of 64 outputs in shared memory: their blocks
-// are a multiple of the tiles of outputs.
+// rows or outputs, or of 64 x 32; or by warpgroups, with the planes of 64 outputs in shared memory, whose blocks are a
+// multiple of the tiles of outputs.
 enum class SpikeProduct : int32_t { gather, small, tiles, groups };
 inline constexpr int gather_threads = 128, small_threads = 256, tile_threads = 128, spike_group_threads = 384;
 inline constexpr int small_tile = 16, tile_rows = 64, tile_columns = 32;
 // Sums of more inputs could overflow the 32 bits of a tensor core: 255 * 2^23 < 2^31.
 inline constexpr int64_t most_tensor_inputs = int64_t{1} << 23;
 
-// In all kernels for warpgroups, three planes of 64 columns take this much shared memory.
 inline constexpr int64_t group_columns = 64;
 constexpr int64_t group_bytes(int64_t words) {
   return words * 3 * 32 * group_columns;
@@ -103,13 +102,12 @@ struct SpikeProductLaunch {
   KeptArray<float> kept;
   const float* own_bias;  // as it is stored, for dropout; null: 0
 };
-// `kept`: with dropout.
 const void* spike_product_kernel(SpikeProduct product, bool kept);
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
 // The largest magnitude of each output, as bits; `largest` is 0 before. A block has rows_per_piece rows, and 32
-// outputs, or 128 (width 4) where all rows begin at a multiple of 16 bytes.
+// outputs, or 128 (width 4) if all rows begin at a multiple of 16 bytes.
 inline constexpr int largest_threads = 256;
 struct LargestLaunch {
   SequenceRows rows;
@@ -119,8 +117,8 @@ struct LargestLaunch {
 };
 const void* largest_kernel(int width);
 
-// Gradients on the grids of their outputs as byte planes, of which there are 3 (24 bits) or 4: the right operand of a
-// sum over rows. A block has 32 rows of 64 outputs. Adds those of the bias, which is 0 before.
+// Gradients on the grids of their outputs as 3 (24 bits) or 4 byte planes: the right operand of a sum over rows. A
+// block has 32 rows of 64 outputs. Adds those of the bias, which is 0 before.
 inline constexpr int planes_threads = 256;
 inline constexpr int planes_outputs = 64;
 struct GradientPlanesLaunch {
@@ -144,11 +142,10 @@ struct PackKeptLaunch {
 };
 const void* pack_kept_kernel();
 
-// How byte planes are multiplied: as integers, by the tensor cores of a warp, or by warpgroups.
-//
-// Adds to total[n * pitch + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs
-// and 128 inputs) or by selecting (32 and 64). Warpgroups take three planes. The rows are shared among pieces of
-// words_per_piece words, an even number.
+// How byte planes are multiplied: as integers, by the tensor cores of a warp, or by warpgroups. Adds to total[n * pitch
+// + k] the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs and 128 inputs) or by
+// selecting (32 and 64). Warpgroups take three planes. The rows are shared among pieces of words_per_piece words, an
+// even number.
 enum class BytesProduct : int32_t { integers, warps, groups };
 inline constexpr int weight_product_threads = 256, weight_group_threads = 288;
 inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
@@ -180,7 +177,7 @@ struct FinishWeightsLaunch {
 };
 const void* finish_weights_kernel();
 
-// All of it for few rows, by one launch. A block has 32 outputs and 64 inputs.
+// The whole gradient for few rows, by one launch. A block has 32 outputs and 64 inputs.
 inline constexpr int few_rows_threads = 256, few_rows_outputs = 32, few_rows_inputs = 64;
 struct FewRowsLaunch {
   SequenceRows rows;
@@ -195,8 +192,7 @@ struct FewRowsLaunch {
 };
 const void* few_rows_kernel();
 
-// The same by tensor cores, for more rows and several gradients at once: a block has 16 outputs and 32 inputs of one of
-// them.
+// By tensor cores, for more rows and several gradients at once: a block has 16 outputs and 32 inputs of one of them.
 inline constexpr int64_t most_held_rows = 1024;
 inline constexpr int held_rows_threads = 512, held_rows_outputs = 16, held_rows_inputs = 32;
 inline constexpr int most_held_gradients = 8;
@@ -255,7 +251,7 @@ const void* input_product_kernel(BytesProduct product);
 
 // ---- sums in the fixed order ----------------------------------------------------------------------------------------
 
-// Inputs as numbers [T, B, K] of type R, float or double; +0 where they are dropped.
+// Inputs as numbers [T, B, K] of type R, float or double; +0 if they are dropped.
 struct ToNumbersLaunch {
   InputNumbers input;
   void* numbers;

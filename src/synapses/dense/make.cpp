@@ -1,4 +1,4 @@
-// The kind: its operations, as a pass through the synapse asks for them.
+// The operations of the kind for a pass through the synapse.
 #include "dense.hpp"
 
 #include <base/error.hpp>
@@ -52,8 +52,8 @@ void check_outputs(const DenseSpec& spec) {
 
 // ---- scratch memory on CUDA -----------------------------------------------------------------------------------------
 
-// Spikes that are not bits become bits [T, B, K], and values of another type than the synapse's, or of which some are
-// dropped, numbers [T, B, K].
+// Spikes in other formats become bits [T, B, K]; values of another type than the synapse's, or with dropped ones,
+// become numbers [T, B, K].
 View converted_input(const DenseSpec& spec, const View& input, const Kept& kept, const Extents& e) {
   const int64_t n_rows = e.n_steps * e.batch;
   if (spec.is_exact())

@@ -1,4 +1,4 @@
-// Numbers on grids as integers, and those as bytes of planes, four at a time.
+// Numbers on grids as integers, and the bytes of those in planes, four at a time.
 #ifndef SYNFIRE_SYNAPSES_DENSE_PLANES_CUH
 #define SYNFIRE_SYNAPSES_DENSE_PLANES_CUH
 
@@ -9,12 +9,12 @@
 namespace synfire::cuda {
 namespace {
 
-// Multiplies by 2^-grid: in two steps, because an f32 has no more than 2^127.
+// Multiplies by 2^-grid in two steps, because an f32 has no more than 2^127.
 class GridScale {
  public:
   __device__ __forceinline__ explicit GridScale(model::s32 grid)
       : first_(power(clamped(-grid))), second_(power(clamped(-grid - clamped(-grid)))) {}
-  // model::on_grid(x, grid). The products are exact, but where they are so small that they round to 0 anyway.
+  // model::on_grid(x, grid). The products are exact, unless they are so small that they round to 0 anyway.
   __device__ __forceinline__ int32_t operator()(float x) const { return __float2int_rn(x * first_ * second_); }
 
  private:

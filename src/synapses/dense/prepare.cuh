@@ -1,5 +1,4 @@
-// The weights of a synapse on their grid, in the orders of its products: what the kernels of synapses and of optimisers
-// share.
+// The weights of a synapse on their grid, in the orders of its products, for the kernels of synapses and optimisers.
 #ifndef SYNFIRE_SYNAPSES_DENSE_PREPARE_CUH
 #define SYNFIRE_SYNAPSES_DENSE_PREPARE_CUH
 
@@ -54,7 +53,6 @@ struct TableTypes<TableKind::f64> {
   using Element = double;
 };
 
-// Transposes one tile, by a block.
 template <TableKind kind>
 __device__ __forceinline__ void prepare_tile(const PrepareTableLaunch& launch, int64_t index) {
   using Row = typename TableTypes<kind>::Row;
@@ -107,7 +105,6 @@ __device__ __forceinline__ void write_planes(uint8_t* planes, int64_t unit, int6
   }
 }
 
-// A unit of the table's planes, or one of the rows' after them.
 __device__ __forceinline__ void prepare_unit(const PreparePlanesLaunch& launch, int64_t unit) {
   const auto weight = [&](int64_t n, int64_t k) {
     return n < launch.n_outputs && k < launch.n_inputs ? launch.rows[n * launch.rows_pitch + k] : 0;

@@ -19,7 +19,6 @@ using namespace synfire::model;
   return static_cast<s64>(planes[0]) + static_cast<s64>(planes[1]) * 0x100 + static_cast<s64>(planes[2]) * 0x10000;
 }
 
-// Without dropout, and with it.
 template <bool kept>
 __device__ __forceinline__ float result(const SpikeProductLaunch& launch, s64 sum, int64_t n) {
   const float scale = power_of_two(launch.grid[n]);
@@ -37,7 +36,7 @@ __device__ __forceinline__ void add_to(int64_t* total, s64 value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(value));
 }
 
-// The rows, inputs and outputs of a piece of a weight gradient: of a tile of 64 outputs, and of words_per_piece words.
+// The rows, inputs and outputs of a piece of a weight gradient: a tile of 64 outputs, and words_per_piece words.
 __device__ __forceinline__ int64_t tiles_across(const WeightProductLaunch& launch, int tile_inputs) {
   return (launch.n_inputs + tile_inputs - 1) / tile_inputs;
 }
@@ -68,15 +67,12 @@ struct WeightPiece {
 
 // ---- gradient of the input ------------------------------------------------------------------------------------------
 
-// The results of one row.
 class ResultRow {
  public:
   __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m)
       : ResultRow(launch, row_index(m, launch.rows.batch), [&] { return launch.row_grid[m]; }) {}
-  // With a grid that is not in memory.
   __device__ __forceinline__ ResultRow(const InputProductLaunch& launch, int64_t m, s32 grid)
       : ResultRow(launch, row_index(m, launch.rows.batch), [=] { return grid; }) {}
-  // Columns k, which is even, and k + 1.
   __device__ __forceinline__ void write_pair(int64_t k, const s64 (&sums)[2]) const {
     if (plain_ && k + 1 < launch_.n_inputs) {
       *reinterpret_cast<float2*>(row_ + k) =

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(prepare_threads) step_rows(const __grid_consta
   for (int64_t index = blockIdx.x; index < launch.n_rows; index += gridDim.x) {
     const DenseMembers& s = synapse_of(launch, index, [](const DenseMembers& each) { return each.first_row; });
     const int64_t n = index - s.first_row;
-    // By a thread that has no weights if there are fewer than 1,021: the others need not wait for it.
+    // A thread without weights if there are fewer than 1,021: the others need not wait for it.
     const bool steps_bias = s.bias.gradient && threadIdx.x == prepare_threads - 1;
     if (s.is_f64) {
       if (steps_bias)

@@ -1,5 +1,4 @@
-// An optimiser's step on the weights and biases of dense synapses on a GPU, in two launches for all of them: a block
-// updates a row of weights and finds its grid in one pass; then come the tables and byte planes.
+// An optimiser's step on the weights and biases of dense synapses on a GPU, in two launches for all of them (step.cu).
 #ifndef SYNFIRE_SYNAPSES_DENSE_STEP_HPP
 #define SYNFIRE_SYNAPSES_DENSE_STEP_HPP
 

@@ -8,7 +8,7 @@
 
 namespace synfire::operations {
 
-// A synapse of which weights or bias are members, and what is derived from them.
+// A synapse with weights or a bias that are members, and the arrays derived from them.
 struct DenseMembers {
   int64_t n_inputs, n_outputs;
   int64_t first_row, first_tile, first_unit;  // among those of all synapses

@@ -1,5 +1,4 @@
-// Products of bytes by the tensor cores of a GPU (compute capability 8.0 and up), and copies to shared memory that run
-// beside them.
+// Products of bytes by a GPU's tensor cores (compute capability 8.0 and up), and copies to shared memory beside them.
 #ifndef SYNFIRE_SYNAPSES_DENSE_TENSOR_CUH
 #define SYNFIRE_SYNAPSES_DENSE_TENSOR_CUH
 
@@ -10,7 +9,6 @@ namespace {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 
-// Adds the product of 16 x 32 and 32 x 8 bytes to 16 x 8 sums.
 template <bool left_signed, bool right_signed>
 __device__ __forceinline__ void multiply(int32_t (&sums)[4], const uint32_t (&left)[4], uint2 right) {
 #define SYNFIRE_MMA(left_type, right_type)                                            \
@@ -29,7 +27,6 @@ __device__ __forceinline__ void multiply(int32_t (&sums)[4], const uint32_t (&le
 #undef SYNFIRE_MMA
 }
 
-// A thread's part of a right operand of 32 x 8 bytes (fragments.hpp).
 __device__ __forceinline__ uint2 right_part(const void* fragment) {
   const uint32_t* const words = static_cast<const uint32_t*>(fragment) + threadIdx.x % 32;
   return make_uint2(words[0], words[32]);
@@ -43,7 +40,6 @@ __device__ __forceinline__ void copy16(void* shared, const void* global) {
       "l"(global)
       : "memory");
 }
-// Copies 4 bytes, or zeros.
 __device__ __forceinline__ void copy4(void* shared, const void* global, bool exists) {
   asm volatile(
       "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(shared))),

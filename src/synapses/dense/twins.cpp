@@ -47,7 +47,6 @@ void write(R& to, R value, bool add) {
   to = add ? to + value : value;
 }
 
-// The rows that count, in order.
 template <class F>
 void for_each_row(const SequenceRows& rows, F f) {
   for (int64_t t = 0; t < rows.n_steps; ++t)

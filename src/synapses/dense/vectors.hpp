@@ -1,5 +1,5 @@
-// Vectors of numbers for loops in which the sums must stay in registers: those of the instruction level for which the
-// file is compiled. Included by host kernels only.
+// Vectors of numbers for loops in which the sums must stay in registers: those of the file's instruction level.
+// Included by host kernels only.
 #ifndef SYNFIRE_SYNAPSES_DENSE_VECTORS_HPP
 #define SYNFIRE_SYNAPSES_DENSE_VECTORS_HPP
 
@@ -141,7 +141,7 @@ struct Numbers {
 };
 #endif
 
-// value + a * b, where product and sum are exact: no fused multiply-add is needed.
+// value + a * b with exact product and sum: no fused multiply-add is needed.
 SYNFIRE_MODEL_FN Numbers<double> plus_exact_product(Numbers<double> value, Numbers<double> a, Numbers<double> b) {
 #if defined(__AVX2__) || defined(__aarch64__)
   return value.plus_product(a, b);

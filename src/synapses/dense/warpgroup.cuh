@@ -1,5 +1,5 @@
-// Products of bytes by the warpgroups of a GPU of compute capability 9.0: four warps multiply 64 rows, which they hold
-// in registers, by 64 columns in shared memory, and go on while the tensor cores work.
+// Products of bytes by the warpgroups of a GPU of compute capability 9.0: four warps multiply 64 rows, in registers, by
+// 64 columns in shared memory, and continue while the tensor cores work.
 #ifndef SYNFIRE_SYNAPSES_DENSE_WARPGROUP_CUH
 #define SYNFIRE_SYNAPSES_DENSE_WARPGROUP_CUH
 
@@ -55,7 +55,6 @@ __device__ __forceinline__ void begin_products() {
 __device__ __forceinline__ void commit_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// Waits until at most the last n commits are not complete.
 template <int n = 0>
 __device__ __forceinline__ void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
@@ -70,12 +69,11 @@ __device__ __forceinline__ void keep_operand(uint32_t (&left)[4]) {
 // Counts the bytes that bulk copies have brought to shared memory, phase by phase.
 class Arrivals {
  public:
-  // By one thread, before a barrier of all.
   __device__ __forceinline__ void initialize(unsigned n_threads) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(n_threads) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
-  // One of the threads of this phase, and how many bytes it will copy.
+  // Called by one of the threads of this phase, with the bytes that it will copy.
   __device__ __forceinline__ void expect(uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
@@ -94,7 +92,6 @@ class Arrivals {
         "r"(phase)
         : "memory");
   }
-  // Copies a multiple of 16 bytes, from and to multiples of 16.
   __device__ __forceinline__ void copy(void* to, const void* global, uint32_t bytes) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      static_cast<uint32_t>(__cvta_generic_to_shared(to))),

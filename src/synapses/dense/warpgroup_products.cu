@@ -19,8 +19,8 @@ inline constexpr int plane_bytes = 32 * warpgroup_columns;  // of a word of the 
 
 extern __shared__ __align__(128) uint8_t shared[];
 
-// Copies three planes of 64 columns, of all words, to shared memory, where they stay. By all threads; returns when all
-// is there.
+// All threads copy three planes of 64 columns, of all words, to shared memory, where they stay. Returns when all is
+// there.
 __device__ __forceinline__ void load_columns(const uint8_t* planes, int64_t n_words, int64_t first_column) {
   __shared__ Arrivals arrivals;
   if (threadIdx.x == 0) arrivals.initialize(1);
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
 // ---- spikes times gradients -----------------------------------------------------------------------------------------
 
 // Two warpgroups have 64 inputs x 64 outputs each. Planes and spikes of 64 rows at a time pass through shared memory,
-// which one more warp fills.
+// filled by one more warp.
 __global__ void __launch_bounds__(weight_group_threads, 1)
     weight_groups(const __grid_constant__ WeightProductLaunch launch) {
   wait_for_previous();

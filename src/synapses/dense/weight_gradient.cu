@@ -16,8 +16,8 @@ namespace {
 using namespace synfire::model;
 using operations::spread;
 
-// The first element of a row, or null if the row does not count. A sequence without gaps needs no division if all of it
-// counts.
+// The first element of a row, or null if the row does not count. A sequence without gaps needs no division if all rows
+// count.
 class Rows {
  public:
   __device__ __forceinline__ Rows(const SequenceRows& rows, const RowArray<const float>& array)
@@ -73,7 +73,6 @@ class Rows {
 
 // ---- largest magnitudes ---------------------------------------------------------------------------------------------
 
-// A thread has `width` neighbouring outputs, and a warp 32 times as many.
 template <int width>
 __global__ void __launch_bounds__(largest_threads) find_largest(const __grid_constant__ LargestLaunch launch) {
   wait_for_previous();
@@ -148,7 +147,6 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
       for (int i = 1; i < at_once; ++i) sum += sums[i][column];
       if (sum != 0) add_to(launch.bias_total + n, sum);
     }
-    // A warp writes half of the bytes of 16 outputs.
     static_assert(planes_threads / 32 == 2 * planes_outputs / 16);
     const int r = lane / 4, c = lane % 4, group = warp % 4, h = warp / 4;
     uint32_t bytes[2][n_planes];
