@@ -1,6 +1,5 @@
 // Launching and waiting, which allocate nothing and lock only to refuse a call, and slot memory for the host. Functions
-// on the path of a launch, here and in other files, are marked hot, so that the linker places them together: 3 pages of
-// code instead of 8.
+// on the path of a launch, here and in other files, are marked hot, so that the linker places them together.
 #include "graph.hpp"
 
 #include <base/error.hpp>
@@ -21,20 +20,19 @@ inline void Graph::count_writes() const noexcept {
   for (const CountedWrite& counted : counted_) counted.add();
 }
 
-// A callback of the replay may have changed what tapes depend on.
 void Graph::before(uint32_t operation) {
   for (TapeKeeper& keeper : keepers_) keeper.before(operation);
 }
 
-// Brings what changed since the last launch to the device, in stream order.
+// Brings changes since the last launch to the device, in stream order.
 void Graph::refresh(synfire_stream stream) {
   for (const Ref<Replayed>& object : replayed_) object->refresh(stream);
   values_.refresh(stream);
 }
 
 // Called before work that the caller captures. The capture must not contain this update, because every replay of it
-// would write the current values. So the update goes to the context's own stream, which is not ordered with replays in
-// flight on other streams.
+// would write the current values. It goes to the context's own stream, which is not ordered with replays in flight on
+// other streams.
 void Graph::refresh_for_capture() {
   for (const Ref<Replayed>& object : replayed_) object->settle();
   if (values_.has_changed()) finish();
@@ -44,8 +42,7 @@ void Graph::refresh_for_capture() {
 
 namespace {
 
-// Enters the objects of a replay that runs on the launching thread, so that no other thread runs or writes one of them
-// meanwhile.
+// Enters the objects of a replay that runs on the launching thread, so that no other thread runs or writes one of them.
 class Entered {
  public:
   Entered(std::span<const Ref<Replayed>> replayed, std::span<const UsedObject> shared)
@@ -89,11 +86,11 @@ void Graph::check_idle() const {
 void Graph::check_produced() const {
   const PassedOn::Missing* const missing = passed_on_.missing();
   if (!missing) return;
-  const std::string producer =
-      missing->writer ? std::string("operation ") + std::to_string(*missing->writer) + ", which writes it, is disabled"
-                      : "no operation before it writes it";
-  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-TRANSIENT-DISABLED",
-       "operation %u reads a transient buffer, and %s; enable both or neither", missing->reader, producer.c_str());
+  const std::string producer = missing->writer ? std::string("operation ") + std::to_string(*missing->writer) +
+                                                     ", which writes it, is disabled; enable both or neither"
+                                               : "no operation before it writes it";
+  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-TRANSIENT-DISABLED", "operation %u reads a transient buffer, and %s",
+       missing->reader, producer.c_str());
 }
 
 void Graph::check_slot(uint64_t ticket) const {
@@ -114,7 +111,7 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   return launch_checked(stream, where);
 }
 
-// What is rare is in functions of its own, so that a launch runs through few cache lines of code.
+// Rare work is in functions of its own, so that a launch runs through few cache lines of code.
 [[gnu::hot]] Launched Graph::launch_checked(synfire_stream stream, StreamId where) {
   const bool captured = stream && replay_->is_capturing(stream);
   const bool moved = where != last_stream();
@@ -155,7 +152,7 @@ void Graph::launch_captured(synfire_stream stream) {
   Launching(*this, keepers_.first(), stream, 0, true).run();
 }
 
-// Counts what it writes. If it fails, it may have run in part, and its outputs may be written.
+// Counts its writes. If it fails, it may have run in part and written its outputs.
 inline void Graph::replay(synfire_stream stream, uint32_t slot, bool captured) {
   if (captured) [[unlikely]] {
     replay_->launch_captured(stream, slot);
@@ -220,7 +217,6 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
   int64_t next_check = start + (policy == WaitPolicy::spin ? first_check_ns : first_sleepy_check_ns);
   const int64_t deadline = timeout_ns < 0 || timeout_ns > INT64_MAX - start ? INT64_MAX : start + timeout_ns;
   for (;;) {
-    // Reading the clock costs more than reading the counter.
     for (int i = 0; i < 32; ++i) {
       if (done()) return SYNFIRE_OK;
       if (policy == WaitPolicy::spin) pause_processor();
@@ -237,7 +233,7 @@ synfire_status Graph::wait(uint64_t ticket, WaitPolicy policy, int64_t timeout_n
       next_check = now + check_interval_ns;
     }
     if (policy == WaitPolicy::yield) std::this_thread::yield();
-    // Sleeping longer than the replay has taken so far would at most double the latency.
+    // Sleeping no longer than the replay has taken so far at most doubles the latency.
     if (policy == WaitPolicy::block) {
       const int64_t nap = std::clamp<int64_t>((now - start) / 4, 20'000, 500'000);
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::min({nap, next_check - now, deadline - now})));

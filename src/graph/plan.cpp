@@ -102,10 +102,11 @@ uint64_t place_in_order(std::span<const uint32_t> order, std::span<const Transie
   return end;
 }
 
-// Places arrays whose uses are connected. The better of two orders: by size, which is best for arrays that are alike;
-// and the longest used first, which puts what the entries of an operation pass on below the scratch memory of each.
+// Places arrays whose uses are connected, in the better of two orders: by size, which is best for arrays that are
+// alike; and the longest used first, which puts what the entries of an operation pass on below the scratch memory of
+// each. `others` has room for the offsets of all arrays.
 uint64_t place_connected(std::span<uint32_t> connected, std::span<const TransientArray> arrays,
-                         std::span<const Use> uses, std::span<uint64_t> offsets) {
+                         std::span<const Use> uses, std::span<uint64_t> offsets, std::span<uint64_t> others) {
   const auto larger = [&](uint32_t a, uint32_t b) {
     return arrays[a].bytes != arrays[b].bytes ? arrays[a].bytes > arrays[b].bytes : a < b;
   };
@@ -117,7 +118,6 @@ uint64_t place_connected(std::span<uint32_t> connected, std::span<const Transien
   std::sort(connected.begin(), connected.end(), longer);
   const uint64_t end = place_in_order(connected, arrays, uses, offsets);
   if (connected.size() < 3) return end;
-  std::vector<uint64_t> others(offsets.size());
   std::sort(connected.begin(), connected.end(), larger);
   const uint64_t other_end = place_in_order(connected, arrays, uses, others);
   if (other_end >= end) return end;
@@ -133,6 +133,7 @@ Plan make_plan(std::span<const Operation> entries, std::span<const TransientArra
   if (arrays.empty()) return plan;
   const std::vector<Use> uses = uses_of(entries, arrays.size(), joins);
   plan.offsets.resize(arrays.size());
+  std::vector<uint64_t> others(arrays.size());
   std::vector<uint32_t> order(arrays.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](uint32_t array) { return !uses[array].groups.any(); });
@@ -146,7 +147,7 @@ Plan make_plan(std::span<const Operation> entries, std::span<const TransientArra
     for (; next < order.size() && uses[order[next]].groups.first <= last_group; ++next)
       last_group = std::max(last_group, uses[order[next]].groups.last);
     const std::span<uint32_t> connected = std::span(order).subspan(first, next - first);
-    plan.arena_bytes = std::max(plan.arena_bytes, place_connected(connected, arrays, uses, plan.offsets));
+    plan.arena_bytes = std::max(plan.arena_bytes, place_connected(connected, arrays, uses, plan.offsets, others));
     first = next;
   }
   return plan;

@@ -159,8 +159,9 @@ class Plans : public testing::Test {
     ASSERT_EQ(plan.offsets.size(), arrays.size());
     for (size_t a = 0; a < arrays.size(); ++a) {
       EXPECT_EQ(plan.offsets[a] % 256, 0u);
-      if (separate.contains(static_cast<int32_t>(a) + 1))
+      if (separate.contains(static_cast<int32_t>(a) + 1)) {
         EXPECT_LE(plan.offsets[a] + arrays[a].bytes, plan.arena_bytes);
+      }
       for (size_t b = 0; b < a; ++b) {
         const bool meet =
             plan.offsets[a] < plan.offsets[b] + arrays[b].bytes && plan.offsets[b] < plan.offsets[a] + arrays[a].bytes;
@@ -298,7 +299,9 @@ TEST_F(Plans, DependenciesAreTheConflicts) {
         reached[later].insert(reached[earlier].begin(), reached[earlier].end());
       }
       for (size_t earlier = 0; earlier < later; ++earlier)
-        if (conflict(earlier, later)) EXPECT_TRUE(reached[later].contains(earlier)) << earlier << " before " << later;
+        if (conflict(earlier, later)) {
+          EXPECT_TRUE(reached[later].contains(earlier)) << earlier << " before " << later;
+        }
     }
   }
 }
