@@ -31,7 +31,7 @@ using namespace synfire::core;
 
 std::mutex mutex;
 std::mt19937 random_numbers;  // of a fixed seed: a failure shows again
-std::atomic<uint64_t> reordered{0};
+std::atomic<uint64_t> reordered{0}, allocated{0};
 
 void poison(void* memory, uint64_t bytes) {
   std::memset(memory, 0xFF, bytes);
@@ -122,7 +122,10 @@ class AnyOrderDevice final : public Device {
   bool is_host() const noexcept override { return true; }
   int most_at_once() const noexcept override { return host_->most_at_once(); }
   void describe(synfire_context_properties& properties) const override { host_->describe(properties); }
-  void* allocate(int32_t memory, uint64_t bytes) override { return host_->allocate(memory, bytes); }
+  void* allocate(int32_t memory, uint64_t bytes) override {
+    if (memory == SYNFIRE_MEMORY_DEVICE) allocated.fetch_add(bytes, std::memory_order_relaxed);
+    return host_->allocate(memory, bytes);
+  }
   void* allocate_scratch(uint64_t bytes) override {
     void* const memory = host_->allocate_scratch(bytes);
     poison(memory, bytes);
@@ -166,6 +169,10 @@ class AnyOrderDevice final : public Device {
 
 uint64_t n_reordered() {
   return reordered.load(std::memory_order_relaxed);
+}
+
+uint64_t allocated_device_bytes() {
+  return allocated.load(std::memory_order_relaxed);
 }
 
 }  // namespace synfire_test

@@ -8,6 +8,8 @@ namespace synfire_test {
 
 // How many entries have run elsewhere than at their place in the list.
 uint64_t n_reordered();
+// Bytes of device memory that have been allocated so far, released ones included.
+uint64_t allocated_device_bytes();
 
 }  // namespace synfire_test
 
