@@ -38,17 +38,18 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 # Files that include headers which a build makes; nothing is built here.
-GENERATED_HEADERS = {ROOT / "tests/host/call_watch.c"}
+GENERATED_HEADERS = {ROOT / name for name in ("tests/abi/init_macros.c", "tests/abi/layout.c", "tests/abi/struct_sizes.cpp",
+                                               "tests/capi/call_watch.cpp", "tests/host/call_watch.c")}
 
 # Files that CMake compiles in projects of their own or not at all, and the files whose options they get.
 LIKE = {
     "docs/examples/models/fit.c": "docs/examples/quickstart.c",
-    "tests/abi/header_alone.c": "tests/abi/init_macros.c",
+    "tests/abi/header_alone.c": "docs/examples/quickstart.c",
     "tests/added/added_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/added/examples_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/added/further_states_test.cpp": "tests/capi/parameter_test.cpp",
     "tests/hpp/positional.cpp": "tests/hpp/wrapper_test.cpp",
-    "tests/install/consumer/main.c": "tests/abi/init_macros.c",
+    "tests/install/consumer/main.c": "docs/examples/quickstart.c",
     "tests/install/consumer/main.cpp": "tests/hpp/wrapper_test.cpp",
     "tools/bench/bare_none.cpp": "tools/bench/main.cpp",
     "tools/bench/cublas_none.cpp": "tools/bench/main.cpp",
@@ -161,7 +162,7 @@ def plan(build, checks_of):
         if file.endswith(".cpp") and file not in ALONE and not unused((ROOT / file).read_text(encoding="utf-8")):
             rest, found = directories(arguments)
             key = os.path.dirname(file), bool(APART.match(file)), checks, *rest
-            if file.startswith(("src/operations/", "src/synapses/")):  # its folders are parts of one
+            if file.startswith("src/operations/"):  # its folders are parts of one
                 key = "src/operations", *key[1:]
             family = families.setdefault(key, ([], {}))
             family[0].append(file)

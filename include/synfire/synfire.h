@@ -3780,7 +3780,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse sy
  * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a replay that writes the synapse is in flight on
- *         another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
+ *         another stream), ::SYNFIRE_ERROR_UNSUPPORTED (dropout of a kind of synapse that takes none),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates memory for the time of the call; a
  * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`. @capture legal: on a
@@ -3801,7 +3802,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse 
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse; a replay that uses
  *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows
- *         or more; of the input of a synapse with more than 132,106 outputs, except in f64),
+ *         or more; of the input of a synapse with more than 132,106 outputs, except in f64; dropout of a kind of synapse
+ *         that takes none),
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients
@@ -3824,8 +3826,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse
  * @param synapse A synapse of the same context.
  * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
- *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
- *         ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (as
+ *         synfire_synapse_forward()), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */

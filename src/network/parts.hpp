@@ -116,7 +116,7 @@ struct Parts {
   // The position of a run: the "offset" of each stage that draws random numbers, and, after the last stage, the number
   // of the next batch.
   using Offsets = std::vector<uint64_t>;
-  // Those of the training: what its graph has counted, or where it is to begin.
+  // The position of the training: counted by its graph, or the one at which it begins.
   Offsets offsets(const HeldGraphs& held) const {
     return training.graph ? offsets_of(GraphKind::training, held) : training_start;
   }

@@ -26,7 +26,7 @@ class StageRecorder;
 struct StateArrays;
 
 // The mask of what a dropout keeps in each row, and the factor on the product. Null: it keeps all, and there is none.
-struct Kept {
+struct DropoutArrays {
   Buffer* mask = nullptr;
   Buffer* scale = nullptr;
 };
@@ -87,7 +87,7 @@ class StageParts {
   virtual core::Object* object() const noexcept { return nullptr; }
   virtual Buffer* array(Port) const noexcept { return nullptr; }
   virtual Buffer* gradient(Port) const noexcept { return nullptr; }
-  virtual Kept kept() const noexcept { return {}; }
+  virtual DropoutArrays kept() const noexcept { return {}; }
   virtual Product* product() noexcept { return nullptr; }
   // Calls the function with each buffer that a program may ask for, and its name: after that of the stage if it begins
   // with a dot, else whole.

@@ -14,7 +14,7 @@ class StageRecorder {
   // The value of an edge: an array, or a product that the reader computes.
   struct Read {
     Buffer* array;
-    Kept kept;
+    DropoutArrays kept;
     Product* product;
   };
   // The place of a gradient. Null: nothing before is trained.

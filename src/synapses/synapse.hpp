@@ -22,8 +22,8 @@ class Synapse;
 // A use of a synapse. Weights may be shared, but the data of each use are its own.
 struct SynapseUse {
   Synapse* synapse;
-  View state =
-      {};  // that this use carries from replay to replay, such as spikes under way; absent if the kind has none
+  // Memory that this use carries from replay to replay, such as spikes under way; absent if the kind has none.
+  View state = {};
 };
 
 // Dropout of the input: the mask, and the factor on the product. Absent: all inputs, and no factor.

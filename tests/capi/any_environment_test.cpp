@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <source_location>
 
 #include "call_watch.hpp"
 #include "full_rig.hpp"
@@ -179,13 +178,13 @@ class Everything {
     bytes_.insert(bytes_.end(), first, first + bytes);
   }
   // The result of a call, with its text if it failed, and the environment that it left.
-  void answer(synfire_status status, std::source_location at = std::source_location::current()) {
+  void answer(synfire_status status, int line = __builtin_LINE()) {
     const bool changed = !(Environment() == mode_);
     add(&status, sizeof status);
     synfire_last_error(text_, sizeof text_, nullptr);
     if (status < 0) add(text_, std::strlen(text_));
     if (changed && first_change_.empty())
-      first_change_ = "line " + std::to_string(at.line()) + ", text " + (status < 0 ? text_ : "none");
+      first_change_ = "line " + std::to_string(line) + ", text " + (status < 0 ? text_ : "none");
   }
   Buffer buffer(synfire_context context, int32_t dtype, uint64_t n) {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;

@@ -28,7 +28,7 @@ class DropoutParts final : public StageParts {
                                           SYNFIRE_MEMORY_TRANSIENT)),
         scale_(maker.one(maker.number(), SYNFIRE_MEMORY_TRANSIENT)) {}
 
-  Kept kept() const noexcept override { return {mask_.get(), scale_.get()}; }
+  DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get()}; }
 
   void forward(StageRecorder& recorder) override {
     const Stage& dropout = stage().stage();

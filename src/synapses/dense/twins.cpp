@@ -17,7 +17,6 @@
 namespace synfire::cuda {
 namespace {
 
-namespace generic = synfire::host::SYNFIRE_MODEL_LEVEL;
 using operations::left_at;
 using operations::left_value;
 using operations::right_at;

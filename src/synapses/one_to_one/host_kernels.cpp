@@ -20,7 +20,7 @@ void product(R* __restrict output, const R* __restrict input, const R* __restric
 
 template <class R>
 void input_gradient(R* output, const R* gradients, const R* weight, bool shared, bool add, int count) {
-  const int step = shared ? 0 : 1;
+  const int64_t step = shared ? 0 : 1;
   if (add) {
     for (int i = 0; i < count; ++i) output[i] = output[i] + weight[i * step] * gradients[i];
     return;
