@@ -256,7 +256,7 @@ SlotMemory Graph::slot_memory(uint64_t ticket, const Buffer& buffer) {
   const View& array = buffer.view();
   if (array.memory != SYNFIRE_MEMORY_PINNED)
     fail_argument("SYN-GRAPH-SLOT-BUFFER", "buffer is one of %s memory; only pinned buffers have slots",
-                  name_of_memory(array.memory));
+                  name_of_memory(buffer.memory()));
   // The slot is free when the last replay that used it is done.
   const uint64_t holder = ticket > 0 ? ticket : launched < n ? 0 : launched + 1 - n;
   if (replay_->finished() < holder) return {nullptr, array.bytes};

@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_GRAPH_PLAN_HPP
 #define SYNFIRE_GRAPH_PLAN_HPP
 
+#include "branches.hpp"
 #include "machine_operations.hpp"
 #include "transients.hpp"
 
@@ -13,17 +14,17 @@ struct Plan {
   uint64_t arena_bytes = 0;       // 0: there are no transient arrays
 };
 
-// For a list that runs entry after entry, and, if there are joins, also for the one that runs joined operations in the
-// place of their entries: two arrays share memory only if in both lists every use of one comes before every use of the
-// other. Takes no more memory than a block for each recorded operation that has what its entries pass on and, after
-// that, the scratch operands of the entry that has the most.
+// For a list that runs in these branches and, if there are joins, also for the one that runs joined operations in the
+// place of their entries, which has branches of its own: two arrays share memory only if in both lists every use of one
+// comes before every use of the other. With one branch it takes no more memory than a block for each recorded operation
+// that has what its entries pass on and, after that, the scratch operands of the entry that has the most.
 Plan make_plan(std::span<const Operation> entries, std::span<const TransientArray> arrays,
-               std::span<const Join> joins = {});
+               std::span<const Join> joins = {}, const Branches& branches = {}, const Branches& joined_branches = {});
 
-// For each entry of a list whose transient arrays have been placed, the earlier entries that must have ended before it
-// begins, in ascending order: those that write what it uses or use what it writes. What another one of them waits for
-// may be left out. An entry that calls back waits for all before it, and all after it wait for it.
-std::vector<std::vector<uint32_t>> dependencies(std::span<const Operation> entries);
+// The most memory that side-by-side branches may take: that of a plan of one branch in which each transient buffer has
+// memory of its own, as if it were no transient one.
+uint64_t most_bytes_of_branches(std::span<const Operation> entries, std::span<const TransientArray> arrays,
+                                std::span<const Join> joins);
 
 }  // namespace synfire::core
 

@@ -58,7 +58,7 @@ bool has_transients(std::span<const Operation> operations) {
 
 int32_t Transients::add(uint64_t bytes) {
   if (bytes > end_of_addresses - next_address_ - address_alignment) fail_overflow();
-  arrays_.push_back({next_address_, bytes});
+  arrays_.push_back({next_address_, bytes, false});
   try {
     buffers_.push_back(nullptr);
   } catch (...) {
@@ -74,7 +74,7 @@ int32_t Transients::number_of_buffer(const View& view) {
   at_.make_room(1);
   const View& whole = buffer_of(view)->view();
   const int32_t number = add(0);
-  arrays_.back() = {address_of(whole), whole.bytes};
+  arrays_.back() = {address_of(whole), whole.bytes, true};
   buffers_.back() = view.owner;
   at_.set(view.owner, static_cast<uint32_t>(number));
   return number;

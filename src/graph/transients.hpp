@@ -23,6 +23,7 @@ constexpr int32_t most_of_a_list = 8;
 struct TransientArray {
   uintptr_t address;  // where its views point until they are placed
   uint64_t bytes;
+  bool is_buffer = false;
 };
 
 // Returns true if a list has transient arrays, which must be placed before it runs.

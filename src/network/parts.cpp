@@ -161,10 +161,14 @@ Ref<Buffer> planned_rows(Parts& parts, const RowShape& row) {
   return parts.make(row.dtype, {parts.rules().batch, row.stored_steps(), row.stored_width()});
 }
 
+// With everything that data may have, so that the arena has room for any data: a larger one would be allocated in
+// addition, because the graphs keep the old one.
 DataSet planned_data(Parts& parts) {
   DataSet data;
   data.n_rows = parts.rules().batch;
   for (const DataNeed& need : parts.data_needs) data.arrays.push_back(planned_rows(parts, need.row));
+  data.lengths = planned_rows(parts, length_row());
+  data.sample_weights = planned_rows(parts, weight_row());
   return data;
 }
 
@@ -177,22 +181,12 @@ PartBytes plan(const Design& design, const Device& on) {
   Parts parts(*context, design, &device);
   DataSet data;
   if (design.has(Role::scores)) data = planned_data(parts);
-  const auto record = [&] {
-    if (design.has(Role::scores)) parts.record_evaluation(data);
-    if (design.is_trainable()) parts.record_training(data, parts.training_start);
-  };
   const uint64_t before = device.device_bytes();
   parts.record_inference();
-  record();
+  if (design.has(Role::scores)) parts.record_evaluation(data);
+  if (design.is_trainable()) parts.record_training(data, parts.training_start);
   parts.bytes.graphs = device.device_bytes() - before;
   parts.bytes.pinned = device.pinned_bytes();
-  parts.bytes.arena = device.arena_bytes();
-  if (!design.has(Role::scores)) return parts.bytes;
-  // The arena has room for any data: a larger one would be allocated in addition, because the graphs keep the old one.
-  data.lengths = planned_rows(parts, length_row());
-  data.sample_weights = planned_rows(parts, weight_row());
-  record();
-  parts.bytes.graphs += device.arena_bytes() - parts.bytes.arena;
   parts.bytes.arena = device.arena_bytes();
   return parts.bytes;
 }

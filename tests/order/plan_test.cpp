@@ -1,11 +1,15 @@
-// Plans of transient memory, and dependencies, for random lists: compared with what a direct reading of the lists
-// gives.
+// Plans of transient memory, dependencies and branches, for random lists: compared with what a direct reading of the
+// lists gives.
 #include <graph/plan.hpp>
 #include <operations/kind.hpp>
 
 #include <gtest/gtest.h>
 
+#include "../times.hpp"
+
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <map>
 #include <random>
 #include <set>
@@ -14,7 +18,7 @@ namespace synfire::operations {
 
 // Touches what it is told to.
 struct Touch {
-  static constexpr int most = 6;
+  static constexpr int most = 12;
   View views[most];
   core::Access access[most];
 
@@ -88,10 +92,11 @@ class Plans : public testing::Test {
     for (; n_times > 0; --n_times) {
       auto& later = *static_cast<Touch*>(entries_[index()].data());
       const auto& earlier = *static_cast<const Touch*>(entries_[index()].data());
+      constexpr int again = 5;  // after all that record() gives an entry
       const View& view = earlier.views[whole(0, 1)];
-      if (view.bytes == 0 || later.views[Touch::most - 1].bytes != 0) continue;
-      later.views[Touch::most - 1] = view;
-      later.access[Touch::most - 1] = Access::read;
+      if (view.bytes == 0 || later.views[again].bytes != 0) continue;
+      later.views[again] = view;
+      later.access[again] = Access::read;
     }
   }
   size_t index() { return static_cast<size_t>(whole(0, static_cast<int64_t>(entries_.size()) - 1)); }
@@ -211,6 +216,27 @@ class Plans : public testing::Test {
     return most;
   }
 
+  std::vector<uint8_t> some_leave_room() {
+    std::vector<uint8_t> leaves_room(entries_.size());
+    for (uint8_t& one : leaves_room) one = whole(0, 2) == 0 ? 1 : 0;
+    return leaves_room;
+  }
+
+  // What two entries touch.
+  Operation joined(size_t first) const {
+    Touch touch = {};
+    int k = 0;
+    for (size_t entry = first; entry < first + 2; ++entry) {
+      const auto& one = *static_cast<const Touch*>(entries_[entry].data());
+      for (int i = 0; i < Touch::most; ++i)
+        if (one.views[i].bytes > 0) {
+          touch.views[k] = one.views[i];
+          touch.access[k++] = one.access[i];
+        }
+    }
+    return touch;
+  }
+
   void clear() {
     entries_.clear();
     transients_ = {};
@@ -303,6 +329,145 @@ TEST_F(Plans, DependenciesAreTheConflicts) {
           EXPECT_TRUE(reached[later].contains(earlier)) << earlier << " before " << later;
         }
     }
+  }
+}
+
+// For each entry, all that have ended before it begins.
+std::vector<std::set<size_t>> reached_by(const EarlierEntries& after) {
+  std::vector<std::set<size_t>> reached(after.size());
+  for (size_t entry = 0; entry < after.size(); ++entry)
+    for (const uint32_t earlier : after[entry]) {
+      reached[entry].insert(earlier);
+      reached[entry].insert(reached[earlier].begin(), reached[earlier].end());
+    }
+  return reached;
+}
+
+TEST_F(Plans, BranchesKeepTheOrderOfDependencies) {
+  int n_divided = 0;
+  for (int trial = 0; trial < 300; ++trial, clear()) {
+    SCOPED_TRACE(trial);
+    record(whole(1, 12));
+    use_again(whole(0, 12));
+    const std::vector<uint8_t> leaves_room = some_leave_room();
+    const std::vector<std::set<size_t>> needed = reached_by(dependencies(entries_));
+    const Branches branches = find_branches(entries_, leaves_room);
+    const auto independent = [&](size_t a, size_t b) { return !needed[a].contains(b) && !needed[b].contains(a); };
+    bool any = false;
+    for (size_t b = 0; b < entries_.size(); ++b)
+      for (size_t a = 0; a < b; ++a) any = any || (leaves_room[a] && leaves_room[b] && independent(a, b));
+    ASSERT_EQ(branches.count > 1, any);
+    if (!any) {
+      EXPECT_TRUE(branches.of.empty() && branches.after.empty());
+      continue;
+    }
+    ++n_divided;
+    ASSERT_EQ(branches.of.size(), entries_.size());
+    ASSERT_EQ(branches.after.size(), entries_.size());
+    const std::vector<std::set<size_t>> reached = reached_by(branches.after);
+    for (size_t later = 0; later < entries_.size(); ++later) {
+      for (const size_t earlier : needed[later]) EXPECT_TRUE(reached[later].contains(earlier));
+      for (size_t earlier = 0; earlier < later; ++earlier) {
+        if (branches.of[earlier] == branches.of[later]) {
+          EXPECT_TRUE(reached[later].contains(earlier));
+        } else if (branches.count < most_branches && leaves_room[earlier] && leaves_room[later]) {
+          // Others of their branches may lie between them.
+          EXPECT_TRUE(!independent(earlier, later) || branches.of[earlier] != branches.of[later]);
+        }
+      }
+      // Nothing is said twice.
+      for (const uint32_t one : branches.after[later])
+        for (const uint32_t other : branches.after[later]) EXPECT_FALSE(reached[other].contains(one)) << later;
+    }
+  }
+  EXPECT_GT(n_divided, 100);
+}
+
+// Arrays of entries that may run side by side have memory of their own, so that their places add nothing to the order.
+TEST_F(Plans, MemoryDoesNotOrderBranches) {
+  int n_divided = 0;
+  for (int trial = 0; trial < 300; ++trial, clear()) {
+    SCOPED_TRACE(trial);
+    record(whole(1, 12));
+    use_again(whole(0, 12));
+    const Branches branches = find_branches(entries_, some_leave_room());
+    if (branches.count > 1) ++n_divided;
+    const std::vector<Join> joins = whole(0, 1) == 0 ? std::vector<Join>{} : random_joins();
+    const Plan plan = make_plan(entries_, transients_.arrays(), joins, branches);
+    expect_sound(plan, joins);
+    OperationList placed = entries_;
+    place_transients(placed, transients_.arrays(), plan.offsets, reinterpret_cast<void*>(uintptr_t{1} << 20));
+    const EarlierEntries after = dependencies(placed);
+    if (branches.of.empty()) continue;
+    const std::vector<std::set<size_t>> reached = reached_by(branches.after);
+    for (size_t entry = 0; entry < placed.size(); ++entry)
+      for (const uint32_t earlier : after[entry])
+        EXPECT_TRUE(reached[entry].contains(earlier)) << earlier << " before " << entry;
+  }
+  EXPECT_GT(n_divided, 100);
+}
+
+// The same for the list with joined operations, in which an array has a place only outside of the joins that leave it
+// out.
+TEST_F(Plans, MemoryDoesNotOrderBranchesOfJoinedOperations) {
+  int n_divided = 0;
+  for (int trial = 0; trial < 300; ++trial, clear()) {
+    SCOPED_TRACE(trial);
+    record(whole(1, 12));
+    use_again(whole(0, 12));
+    std::vector<Join> joins;
+    for (size_t at = 0; at + 2 <= entries_.size(); at += static_cast<size_t>(whole(2, 5)))
+      if (whole(0, 1) == 0) joins.push_back({at, 2, joined(at), {0, 1}, {}});
+    OperationList list;
+    auto join = joins.begin();
+    for (size_t entry = 0; entry < entries_.size();) {
+      const bool is_joined = join != joins.end() && join->first == entry;
+      list.push_back(is_joined ? join->operation : entries_[entry]);
+      entry += is_joined ? join->count : 1;
+      if (is_joined) ++join;
+    }
+    std::vector<uint8_t> leaves_room(list.size(), 1);
+    const Branches branches = find_branches(list, leaves_room);
+    if (branches.of.empty()) continue;
+    ++n_divided;
+    const Plan plan = make_plan(entries_, transients_.arrays(), joins, {}, branches);
+    expect_sound(plan, joins);
+    place_transients(list, transients_.arrays(), plan.offsets, reinterpret_cast<void*>(uintptr_t{1} << 20));
+    const EarlierEntries after = dependencies(list);
+    const std::vector<std::set<size_t>> reached = reached_by(branches.after);
+    for (size_t entry = 0; entry < list.size(); ++entry)
+      for (const uint32_t earlier : after[entry])
+        EXPECT_TRUE(reached[entry].contains(earlier)) << earlier << " before " << entry;
+  }
+  EXPECT_GT(n_divided, 100);
+}
+
+// A transient buffer that is in use throughout, and the same for each operation, does not make a long list slow.
+TEST_F(Plans, TakeTimeInProportionToTheList) {
+  const auto seconds_of = [&](int64_t n_entries) {
+    OperationList list;
+    for (int64_t i = 0; i < n_entries; ++i) {
+      Touch touch = {};
+      touch.views[0] = transient_array(1, SYNFIRE_DTYPE_U8, {700});
+      touch.access[0] = i == 0 ? Access::write : Access::read;
+      for (int k = 1; k < 3; ++k) {
+        touch.access[k] = Access::scratch;
+        touch.views[k].bytes = static_cast<uint64_t>(1000 * k + whole(0, 3));
+      }
+      list.emplace_back(touch);
+    }
+    transients_.number(list);
+    const double start = static_cast<double>(std::clock());
+    EXPECT_EQ(make_plan(list, transients_.arrays()).arena_bytes, 768u + 1024 + 2048);
+    const double seconds = (static_cast<double>(std::clock()) - start) / CLOCKS_PER_SEC;
+    clear();
+    return seconds;
+  };
+  seconds_of(1000);
+  const double shorter = seconds_of(1000), longer = seconds_of(16000);
+  std::printf("%.4f s for 1,000 entries, %.4f s for 16,000\n", shorter, longer);
+  if (judges_times()) {
+    EXPECT_LT(longer, 64 * shorter);  // the square would be 256
   }
 }
 
