@@ -155,84 +155,55 @@ class TransientUses {
 
 // ---- backward -------------------------------------------------------------------------------------------------------
 
-// A pass, and the gradients of the synapse that made its X, if they exist.
-struct GradientLink {
-  Backward pass;
-  std::optional<DenseWeightGradient> weights;
-  std::optional<DenseInputGradient> input;
-
-  size_t n_entries() const { return size_t{1} + (weights ? 1 : 0) + (input ? 1 : 0); }
+// Passes and gradients of synapses, one after the other, however they were recorded. Nothing in the run waits for its
+// gradients of weights, which may come last therefore.
+struct GradientRun {
+  size_t end;                   // of its entries
+  std::vector<size_t> weights;  // entries
 };
 
-[[gnu::noinline]] std::optional<GradientLink> gradient_link_at(std::span<const Operation> entries, size_t at,
-                                                               const GpuShape& gpu) {
-  const auto* const pass = entries[at].as<Backward>();
-  if (!pass) return std::nullopt;
-  GradientLink link = {*pass, {}, {}};
-  if (++at < entries.size())
-    if (const auto* const weights = entries[at].as<DenseWeightGradient>())
-      if (weights->grad_output.data == pass->grad_x.data && weights->input.dtype == SYNFIRE_DTYPE_BITS &&
-          has_held_rows(*weights, gpu)) {
-        link.weights = *weights;
-        ++at;
-      }
-  if (at < entries.size())
-    if (const auto* const input = entries[at].as<DenseInputGradient>())
-      if (input->grad_output.data == pass->grad_x.data) link.input = *input;
-  return link;
+bool is_held(const Operation& entry, const GpuShape& gpu) {
+  const auto* const weights = entry.as<DenseWeightGradient>();
+  return weights && weights->input.dtype == SYNFIRE_DTYPE_BITS && has_held_rows(*weights, gpu);
 }
 
-// True if a gradient of weights may come after all of a link.
-bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
-  const auto never = [](const auto&, const auto&) { return false; };
-  return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
-         !(link.input && conflict(gradient, *link.input, never));
-}
-
-[[gnu::noinline]] std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, size_t at,
-                                                              const GpuShape& gpu) {
-  std::vector<GradientLink> links;
-  size_t n_weights = 0;
-  while (at < entries.size() && n_weights < cuda::most_held_gradients) {
-    const std::optional<GradientLink> link = gradient_link_at(entries, at, gpu);
-    if (!link) break;
-    bool may = !link->weights || !link->input ||
-               !conflict(*link->weights, *link->input, [](const auto&, const auto&) { return false; });
-    for (const GradientLink& before : links) may = may && (!before.weights || may_wait(*before.weights, *link));
-    if (!may) break;
-    links.push_back(*link);
-    n_weights += link->weights ? 1 : 0;
-    at += link->n_entries();
+// The longest run that begins at an entry.
+GradientRun gradient_run_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+  GradientRun run = {first, {}};
+  for (; run.end < entries.size(); ++run.end) {
+    const Operation& entry = entries[run.end];
+    const bool held = is_held(entry, gpu), is_full = run.weights.size() == cuda::most_held_gradients;
+    if (!held && !entry.as<DenseInputGradient>() && !entry.as<Backward>()) break;
+    if (is_full && !entry.as<DenseInputGradient>()) break;
+    const auto conflicts = [&](size_t weights) {
+      return conflict(entries[weights], entry, [](const auto&, const auto&) { return false; });
+    };
+    if (std::any_of(run.weights.begin(), run.weights.end(), conflicts)) break;
+    if (held) run.weights.push_back(run.end);
   }
-  return links;
+  return run;
 }
 
-// The joined operation of links at an entry. Gradients of weights come last, and those over few rows need no scratch
-// memory.
-[[gnu::noinline]] Join joined(const std::vector<GradientLink>& links, size_t at) {
+// The joined operation of a run. Gradients over few rows need no scratch memory.
+[[gnu::noinline]] Join joined(std::span<const Operation> entries, size_t first, const GradientRun& run) {
   StackBackward stack;
   std::vector<uint32_t> order;
   std::vector<int32_t> left_out;
-  constexpr uint32_t last = UINT32_MAX;
-  const auto place_of_next = [&] { return static_cast<uint32_t>(stack.operations.size()); };
-  for (const GradientLink& link : links) {
-    order.push_back(place_of_next());
-    stack.operations.emplace_back(link.pass);
-    if (link.weights) {
-      order.push_back(last);
-      for_each_operand(Operation(*link.weights), [&](const Operand<const View>& operand) {
-        if (operand.is_scratch()) left_out.push_back(operand.view.transient);
-      });
-      stack.weights.push_back(*link.weights);
+  const auto last = static_cast<uint32_t>(run.end - first - run.weights.size());
+  for (size_t at = first; at < run.end; ++at) {
+    if (!std::binary_search(run.weights.begin(), run.weights.end(), at)) {
+      order.push_back(static_cast<uint32_t>(stack.operations.size()));
+      stack.operations.push_back(entries[at]);
+      continue;
     }
-    if (!link.input) continue;
-    order.push_back(place_of_next());
-    stack.operations.emplace_back(*link.input);
+    order.push_back(last);
+    stack.weights.push_back(*entries[at].as<DenseWeightGradient>());
+    for_each_operand(entries[at], [&](const Operand<const View>& operand) {
+      if (operand.is_scratch()) left_out.push_back(operand.view.transient);
+    });
   }
-  std::replace(order.begin(), order.end(), last, place_of_next());
   std::sort(left_out.begin(), left_out.end());
-  const size_t count = order.size();
-  return {at, count, Operation(std::move(stack)), std::move(order), std::move(left_out)};
+  return {first, order.size(), Operation(std::move(stack)), std::move(order), std::move(left_out)};
 }
 
 [[gnu::noinline]] Join joined(Stack&& stack, size_t at) {
@@ -288,12 +259,13 @@ std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::Gpu
       std::iota(order.begin(), order.end(), 0);
       joins.push_back({at, count, Operation(*std::move(readout)), std::move(order), {}});
     } else {
-      const std::vector<GradientLink> links = gradient_links_at(entries, at, gpu);
-      if (std::count_if(links.begin(), links.end(), [](const GradientLink& link) { return link.weights; }) < 2) {
-        ++at;
+      const GradientRun run = gradient_run_at(entries, at, gpu);
+      if (run.weights.size() < 2) {
+        // A run that begins later has as few, unless it leaves out what conflicts with the only gradient.
+        at = run.weights.empty() ? std::max(run.end, at + 1) : run.weights.front() + 1;
         continue;
       }
-      joins.push_back(joined(links, at));
+      joins.push_back(joined(entries, at, run));
     }
     at += joins.back().count;
   }
