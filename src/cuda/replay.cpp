@@ -3,11 +3,11 @@
 #include "capture.hpp"
 #include "device_state.hpp"
 #include "ranges.hpp"
+#include "schedule.hpp"
 #include "staging.hpp"
 
 #include <base/error.hpp>
 #include <base/wait_until.hpp>
-#include <graph/plan.hpp>
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ struct Build {
   // The instances with some entries joined (core::Join), and the place of every entry in their lists; empty if none
   // gains. They run as long as all joined entries are active.
   std::vector<Instance> joined;
-  std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
+  std::vector<size_t> joined_at;  // JoinedList::at
   ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
   std::vector<uint8_t> enabled;               // recorded operations
@@ -39,12 +39,10 @@ struct Build {
   void* arena = nullptr;                      // of staging
   std::shared_ptr<ArenaBlock> transients;
 
-  static constexpr size_t joined_entry = SIZE_MAX;
-
   void choose() {
     bool takes_joined = !joined.empty();
     for (size_t entry = 0; entry < joined_at.size(); ++entry)
-      if (joined_at[entry] == joined_entry && !active[entry]) takes_joined = false;
+      if (joined_at[entry] == JoinedList::joined_entry && !active[entry]) takes_joined = false;
     current = (takes_joined ? joined : instances).data();
   }
 
@@ -53,45 +51,6 @@ struct Build {
                        [&](uint32_t operation) { return enabled[operation] != 0; });
   }
 };
-
-// A list with joined entries, and where every entry of the list is in it.
-struct JoinedList {
-  OperationList operations;
-  std::vector<size_t> at;   // Build::joined_entry: its operation is part of another one
-  std::vector<Join> joins;  // without their operations
-};
-
-JoinedList joined_list(const DeviceState& device, const OperationList& entries) {
-  JoinedList list;
-  list.joins = device.operations.find_joins(entries, device.shape);
-  if (list.joins.empty()) return list;
-  auto next = list.joins.begin();
-  for (size_t entry = 0; entry < entries.size();) {
-    if (next == list.joins.end() || next->first != entry) {
-      list.at.push_back(list.operations.size());
-      list.operations.push_back(entries[entry++]);
-      continue;
-    }
-    list.at.insert(list.at.end(), next->count, Build::joined_entry);
-    list.operations.push_back(std::move(next->operation));
-    entry += next->count;
-    ++next;
-  }
-  return list;
-}
-
-// For each slot, what gains from joining; empty if nothing does. Callbacks run once for each slot, so that lists with
-// native nodes are not captured again.
-std::vector<JoinedList> joined_lists(const DeviceState& device, std::span<const OperationList> slots) {
-  std::vector<JoinedList> lists;
-  for (const OperationList& entries : slots) {
-    for (const Operation& operation : entries)
-      if (operation.kind().calls_back) return {};
-    lists.push_back(joined_list(device, entries));
-    if (lists.back().at.empty() || lists.back().at != lists.front().at) return {};
-  }
-  return lists;
-}
 
 class CudaReplay final : public Replay {
  public:
@@ -268,48 +227,48 @@ class CudaReplay final : public Replay {
       lists.push_back(staging.place(build.arena));
     }
     std::vector<JoinedList> joined = plan.eager ? std::vector<JoinedList>{} : joined_lists(device_, lists);
-    place(build, plan, lists, joined);
+    const Schedule schedule = place(build, plan, lists, joined);
     for (OperationList& list : lists) build.instances.push_back({nullptr, std::move(list), {}});
     build.numbers = ReplayedNumbers(build.instances.front().operations);
     load(device_, build.instances.front().operations);
     if (!build.eager) {
-      for (size_t slot = 0; slot < build.instances.size(); ++slot) {
-        Instance& instance = build.instances[slot];
-        instance.captured =
-            capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
-        instantiate(instance);
-      }
+      for (size_t slot = 0; slot < build.instances.size(); ++slot)
+        capture_into(build, build.instances[slot], static_cast<uint32_t>(slot), schedule.separate);
     }
-    join(build, joined);
+    join(build, joined, schedule.joined);
     for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
     build.choose();
   }
 
   // Gives transient arrays their memory, in all lists the same.
-  void place(Build& build, const ReplayPlan& plan, std::vector<OperationList>& lists,
-             std::vector<JoinedList>& joined) const {
-    const Plan places =
-        make_plan(lists.front(), plan.transients,
-                  joined.empty() ? std::span<const Join>{} : std::span<const Join>(joined.front().joins));
-    build.transients = plan.arena->provide(places.arena_bytes);
-    if (!build.transients) return;
+  Schedule place(Build& build, const ReplayPlan& plan, std::vector<OperationList>& lists,
+                 std::vector<JoinedList>& joined) const {
+    Schedule schedule =
+        schedule_of(device_, lists.front(), joined.empty() ? nullptr : &joined.front(), plan.transients, plan.eager);
+    build.transients = plan.arena->provide(schedule.places.arena_bytes);
+    if (!build.transients) return schedule;
     const auto place_in = [&](OperationList& list) {
-      place_transients(list, plan.transients, places.offsets, build.transients->data());
+      place_transients(list, plan.transients, schedule.places.offsets, build.transients->data());
     };
     std::for_each(lists.begin(), lists.end(), place_in);
     for (JoinedList& list : joined) place_in(list.operations);
+    return schedule;
+  }
+
+  void capture_into(const Build& build, Instance& instance, uint32_t slot, const Branches& branches) {
+    instance.captured =
+        capture(device_, instance.operations, branches.after, build.numbers, slot, {count_, published_});
+    instantiate(instance);
   }
 
   // Joined lists have graphs of their own, because a joined operation cannot be switched off.
-  void join(Build& build, std::vector<JoinedList>& lists) {
+  void join(Build& build, std::vector<JoinedList>& lists, const Branches& branches) {
     if (lists.empty()) return;
     build.joined_at = std::move(lists.front().at);
     for (size_t slot = 0; slot < lists.size(); ++slot) {
       load(device_, lists[slot].operations);
       Instance& instance = build.joined.emplace_back(Instance{nullptr, std::move(lists[slot].operations), {}});
-      instance.captured =
-          capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
-      instantiate(instance);
+      capture_into(build, instance, static_cast<uint32_t>(slot), branches);
     }
   }
 
@@ -344,7 +303,7 @@ class CudaReplay final : public Replay {
     };
     for (const Instance& instance : build.instances) switch_of(instance, entry);
     for (const Instance& instance : build.joined)
-      if (build.joined_at[entry] != Build::joined_entry) switch_of(instance, build.joined_at[entry]);
+      if (build.joined_at[entry] != JoinedList::joined_entry) switch_of(instance, build.joined_at[entry]);
   }
 
   // CUDA does not define a programmatic edge after a disabled node. If kernels of this library may have such edges, a
@@ -438,9 +397,9 @@ ReplayBytes replay_bytes(const DeviceState& device, const ReplayPlan& plan) {
   const std::vector<OperationList> lists = {staging.place(reinterpret_cast<void*>(uintptr_t{1} << 47))};
   std::vector<JoinedList> joined;
   if (!plan.eager) joined = joined_lists(device, lists);
-  const Plan places = make_plan(lists.front(), plan.transients,
-                                joined.empty() ? std::span<const Join>{} : std::span<const Join>(joined.front().joins));
-  return {places.arena_bytes, staging.arena_bytes() + sizeof(uint64_t)};
+  const Schedule schedule =
+      schedule_of(device, lists.front(), joined.empty() ? nullptr : &joined.front(), plan.transients, plan.eager);
+  return {schedule.places.arena_bytes, staging.arena_bytes() + sizeof(uint64_t)};
 }
 
 std::unique_ptr<Replay> make_replay(DeviceState& device, ReplayPlan plan) {

@@ -22,8 +22,8 @@ EarlierEntries dependencies(std::span<const Operation> entries);
 struct Branches {
   uint32_t count = 1;
   std::vector<uint32_t> of;  // the branch of each entry; empty: there is one branch
-  // What each entry waits for: its dependencies and the entry before it in its branch, without what another one of
-  // these waits for. Empty: there is one branch.
+  // The entries for which each one waits: its dependencies and the entry before it in its branch, without those for
+  // which another one of these waits. Empty: there is one branch.
   EarlierEntries after;
 };
 constexpr uint32_t most_branches = 8;

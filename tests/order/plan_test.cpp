@@ -222,7 +222,7 @@ class Plans : public testing::Test {
     return leaves_room;
   }
 
-  // What two entries touch.
+  // An operation that touches what two entries touch.
   Operation joined(size_t first) const {
     Touch touch = {};
     int k = 0;
