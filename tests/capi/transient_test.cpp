@@ -150,6 +150,168 @@ TEST_F(Transients, AreNotReadWithoutAWriter) {
                synfire_graph_launch(unwritten, nullptr, &ticket));
 }
 
+// The places of a graph survive its changes: another buffer in the place of one that has memory, which plans them
+// again; values that change between replays; and the end of the handles, with new buffers in their memory.
+TEST_F(Transients, StayWhenTheirGraphChanges) {
+  const Buffer source = make_buffer_of(context_, std::vector<float>(n, 3)), other = make_frame(context_, n);
+  Buffer destination = make_frame(context_, n), between = transient(), twice = transient();
+  const Graph graph = make_graph(context_);
+  const int32_t fill = record_fill(graph, between, 1);
+  record_scale_add(graph, source, between, 2, 1);
+  record_copy(graph, between, twice);
+  const int32_t add = record_scale_add(graph, between, twice, 1, 1);
+  record_copy(graph, twice, destination);
+  between.reset(), twice.reset();
+  EXPECT_EQ(still_queued(context_), 2u) << "the graph keeps them";
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  const std::vector<Buffer> others = [&] {
+    std::vector<Buffer> made;
+    for (int i = 0; i < 4; ++i) made.push_back(transient());
+    return made;
+  }();
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(destination)[n - 1], 14.0f);
+  EXPECT_OK(synfire_graph_set_value(graph, fill, "value", 5));
+  EXPECT_OK(synfire_graph_set_value(graph, add, "scale", 3));
+  EXPECT_OK(synfire_graph_rebind(graph, destination, other));
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(other)[n - 1], 44.0f);
+  EXPECT_EQ(data_of(destination)[n - 1], 14.0f);
+  EXPECT_OK(synfire_graph_rebind(graph, other, destination));
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(destination)[0], 44.0f);
+}
+
+TEST_F(Transients, AreOfTheirContext) {
+  const Context elsewhere = make_context();
+  const Buffer buffer = make_frame(elsewhere, n, SYNFIRE_MEMORY_TRANSIENT), destination = make_frame(context_, n);
+  const Graph graph = make_graph(context_);
+  synfire_copy_desc desc = SYNFIRE_COPY_DESC_INIT;
+  desc.source = buffer, desc.destination = destination;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("desc.source", "context"), synfire_graph_record_copy(graph, &desc));
+  desc.source = destination, desc.destination = buffer;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("desc.destination", "context"),
+               synfire_graph_record_copy(graph, &desc));
+}
+
+TEST_F(Transients, HaveNoSlotsAndNoCallbackSeesThem) {
+  const Buffer buffer = transient();
+  const Graph graph = make_slotted_graph(context_, 2);
+  record_fill(graph, buffer, 1);
+  synfire_native_desc native = SYNFIRE_NATIVE_DESC_INIT;
+  native.callback = [](void*, const synfire_native_call*) -> synfire_status { return 0; };
+  const synfire_buffer array = buffer;
+  native.reads = &array, native.n_reads = 1;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TRANSIENT-MEMORY", "desc.reads[0]"),
+               synfire_graph_record_native(graph, &native));
+  native.reads = nullptr, native.n_reads = 0, native.writes = &array, native.n_writes = 1;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TRANSIENT-MEMORY", "desc.writes[0]"),
+               synfire_graph_record_native(graph, &native));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  wait(graph, launch(graph));
+  void* data = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-GRAPH-SLOT-BUFFER", "transient"),
+               synfire_graph_get_slot(graph, 0, buffer, &data, nullptr));
+  EXPECT_EQ(data, nullptr);
+}
+
+// A tape refers to the X of its forward. After the replay there is no such X: neither a backward that runs now nor one
+// of another graph can read it.
+TEST_F(Transients, EndWithTheReplayOfTheirForward) {
+  const Layer layer = make_layer(context_, describe({5, 1, 8}, SYNFIRE_DTYPE_F32));
+  const Buffer x = transient(40), gradient = make_buffer_of(context_, std::vector<float>(40, 1)),
+               grad_x = make_buffer(context_, SYNFIRE_DTYPE_F32, 40);
+  const Graph graph = make_graph(context_), later = make_graph(context_);
+  record_fill(graph, x, 2);
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+  const int32_t recorded = last_operation(graph);
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = gradient, backward.grad_x_seq = grad_x;
+  EXPECT_OK(synfire_graph_record_backward(graph, layer, &backward));
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  wait(graph, launch(graph));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TRANSIENT-EAGER", "the forward's x"),
+               synfire_layer_backward(layer, &backward, nullptr));
+  EXPECT_OK(synfire_graph_record_backward(later, layer, &backward));
+  ASSERT_OK(synfire_graph_instantiate(later));
+  uint64_t ticket = 0;
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-TRANSIENT-DISABLED", "no operation before it"),
+               synfire_graph_launch(later, nullptr, &ticket));
+
+  // The forward alone is switched off: its tape is what the last replay left, whose X is gone.
+  EXPECT_OK(synfire_graph_set_enabled(graph, recorded, 0));
+  EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, {"SYN-TAPE-DISABLED"}, synfire_graph_launch(graph, nullptr, &ticket));
+  EXPECT_OK(synfire_graph_set_enabled(graph, recorded, 1));
+  wait(graph, launch(graph));
+
+  const synfire_forward_desc eager = forward;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-TRANSIENT-EAGER", "desc.x"),
+               synfire_layer_forward(layer, &eager, nullptr));
+}
+
+// A graph that no arena can hold is refused when it is instantiated, as often as it is tried, and harms no other one.
+TEST_F(Transients, TooLargeForAnyArenaAreRefused) {
+  const Buffer huge = transient(uint64_t{1} << 48), small = transient(), destination = make_frame(context_, n);
+  const Graph graph = make_graph(context_), other = make_graph(context_);
+  record_fill(graph, huge, 1);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_FAILS(SYNFIRE_ERROR_OUT_OF_MEMORY, {on_host() ? "SYN-MEMORY-HOST" : "SYN-MEMORY-DEVICE"},
+                 synfire_graph_instantiate(graph));
+  record_fill(other, small, 7);
+  record_copy(other, small, destination);
+  ASSERT_OK(synfire_graph_instantiate(other));
+  wait(other, launch(other));
+  EXPECT_EQ(data_of(destination)[n - 1], 7.0f);
+}
+
+// Every pair of graphs has its own memory, also when their replays follow each other without a wait between them.
+TEST_F(Transients, OfSeveralGraphsInFlightAreApart) {
+  const Buffer between = transient();
+  std::vector<Graph> graphs;
+  std::vector<Buffer> destinations;
+  for (int i = 0; i < 3; ++i) {
+    destinations.push_back(make_frame(context_, n));
+    graphs.push_back(make_graph(context_));
+    record_fill(graphs.back(), between, i + 1);
+    record_scale_add(graphs.back(), between, between, 1, 1);
+    record_copy(graphs.back(), between, destinations.back());
+    ASSERT_OK(synfire_graph_instantiate(graphs.back()));
+  }
+  for (int round = 0; round < 3; ++round) {
+    std::vector<uint64_t> tickets;
+    for (const Graph& graph : graphs) tickets.push_back(launch(graph));
+    for (size_t i = 0; i < graphs.size(); ++i) {
+      wait(graphs[i], tickets[i]);
+      EXPECT_EQ(data_of(destinations[i])[n / 2], 2.0f * static_cast<float>(i + 1));
+    }
+  }
+}
+
+TEST_F(Transients, AreNoDataOfANetwork) {
+  StagePlan plan;
+  const Data data = make_data(context_, plan, plan.n_rows, 1);
+  const Network network = make_stages(context_, plan);
+  ASSERT_OK(synfire_network_build(network));
+  const Buffer inputs = transient(static_cast<uint64_t>(plan.n_rows * plan.sizes.front())),
+               labels = transient(static_cast<uint64_t>(plan.n_rows), SYNFIRE_DTYPE_U32);
+  const auto set = [&](synfire_buffer of_inputs, synfire_buffer of_labels) {
+    return synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, of_inputs, of_labels, nullptr, nullptr,
+                                    nullptr);
+  };
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-TRANSIENT-MEMORY"}, set(inputs, data.labels));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-TRANSIENT-MEMORY"}, set(data.inputs, labels));
+  EXPECT_OK(set(data.inputs, data.labels));
+  const Buffer outputs =
+                   make_buffer(context_, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(plan.n_rows * plan.sizes.back())),
+               no_outputs = transient(static_cast<uint64_t>(plan.n_rows * plan.sizes.back()));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-TRANSIENT-MEMORY"},
+               synfire_network_infer(network, inputs, plan.n_rows, outputs));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-TRANSIENT-MEMORY"},
+               synfire_network_infer(network, data.inputs, plan.n_rows, no_outputs));
+}
+
 // A step of two layers: whether the arrays between its operations have memory or not, the bits are the same.
 TEST_F(Transients, GiveTheSameBits) {
   constexpr int64_t n_steps = 7, batch = 3, inputs = 40, hidden = 33, outputs = 5;
