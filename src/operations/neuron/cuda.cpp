@@ -41,18 +41,23 @@ bool leaves_room(const Plan& plan, const LayerSpec& spec, const GpuShape& gpu) {
          uint64_t{plan.n_blocks} * 2 <= static_cast<uint64_t>(gpu.n_multiprocessors);
 }
 
+// So many neurons fill any GPU. A launch reports it if a grid has too few blocks for them.
+constexpr int64_t row_that_fills = int64_t{1} << 31;
+
 }  // namespace
 
 // True if a pass gains when it starts while the blocks of the pass before are leaving the GPU. A backward does. A
 // forward does if it has more threads than the GPU holds; a smaller one is then spread unevenly over the
 // multiprocessors (docs/pages/tuning.md, "Passes that begin early").
 Hints hints(const Forward& op, const GpuShape& gpu) {
+  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
   const Plan plan = plan_of(op, gpu);
   const bool fills =
       uint64_t{plan.n_blocks} * plan.n_threads > most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors);
   return {true, fills, leaves_room(plan, op.layer->spec(), gpu)};
 }
 Hints hints(const Backward& op, const GpuShape& gpu) {
+  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
   return {true, true, leaves_room(plan_of(op, gpu), op.layer->spec(), gpu)};
 }
 
