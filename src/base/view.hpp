@@ -21,8 +21,7 @@ struct View {
   int32_t memory = SYNFIRE_MEMORY_DEVICE;
   uint64_t bytes = 0;       // up to the end of the last element
   Object* owner = nullptr;  // the buffer or layer that owns the memory; null: the replay does
-  // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All dimensions but the first are
-  // contiguous.
+  // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All but the first are contiguous.
   int16_t rank = 0;
   bool passed_on = false;  // one entry of an operation writes it, and others of the same operation read it
   // Not 0: a transient array, which has memory only during a replay or an eager call. Until it is placed there, `data`

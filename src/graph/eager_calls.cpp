@@ -1,7 +1,7 @@
 #include "eager_calls.hpp"
 
+#include "memory_plan.hpp"
 #include "operands.hpp"
-#include "plan.hpp"
 
 #include <base/error.hpp>
 #include <base/replayed.hpp>

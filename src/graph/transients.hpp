@@ -1,5 +1,5 @@
 // Transient arrays have a type and lengths, but no memory of their own. A replay or an eager call gives each of them a
-// place in its arena (plan.hpp). Their contents are undefined before and after it. There are three sorts:
+// place in its arena (memory_plan.hpp). Their contents are undefined before and after it. There are three sorts:
 //
 //  - scratch operands (Access::scratch), each of one entry;
 //  - arrays that the entries of one list pass on to each other (transient_array());

@@ -2,7 +2,7 @@
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
-#include <graph/plan.hpp>
+#include <graph/memory_plan.hpp>
 #include <graph/replay.hpp>
 
 #include <cstring>

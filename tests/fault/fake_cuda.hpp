@@ -1,7 +1,7 @@
 // A CUDA runtime in this process: memory is host memory, a stream is a queue, a kernel is a function, a graph is a
-// list of them. It replaces the library's table of CUDA calls (src/cuda/api.hpp), counts each call, enforces CUDA's
-// rules for captures, and fails where a test asks for it. Kernels are the host twins defined with the GPU's
-// (src/cuda/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. A
+// list of them. It replaces the library's table of CUDA calls (src/backends/cuda/api.hpp), counts each call, enforces
+// CUDA's rules for captures, and fails where a test asks for it. Kernels are the host twins defined with the GPU's
+// (tests/twins/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. A
 // launch of a graph runs its nodes one after the other, in any order that its edges allow, a new one each time: a
 // missing edge shows in the results. It does not model timing, nor kernels that overlap.
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP

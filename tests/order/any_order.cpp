@@ -3,12 +3,12 @@
 // memory that is read outside of its use, then show in the numbers.
 #include "any_order.hpp"
 
+#include <backends/host/host_device.hpp>
+#include <backends/host/host_launcher.hpp>
+#include <backends/host/job_system.hpp>
+#include <graph/memory_plan.hpp>
 #include <graph/operation.hpp>
-#include <graph/plan.hpp>
 #include <graph/replay.hpp>
-#include <host/host_device.hpp>
-#include <host/job_system.hpp>
-#include <host/launcher.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Plans of transient memory, dependencies and branches, for random lists: compared with what a direct reading of the
 // lists gives.
-#include <graph/plan.hpp>
+#include <graph/memory_plan.hpp>
 #include <operations/kind.hpp>
 
 #include <gtest/gtest.h>
