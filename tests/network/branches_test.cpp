@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "network_file.hpp"
 #include "held.hpp"
+#include "network_file.hpp"
 
 #include <network/network.hpp>
 #include <network/stages/stage_kinds.hpp>
