@@ -40,7 +40,7 @@ void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer) noexcept {
 synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void** data, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     const auto found = held(buffer);
-    if (data) *data = found->view().data;
+    if (data) *data = found->is_transient() ? nullptr : found->view().data;
     if (bytes) *bytes = found->view().bytes;
     return SYNFIRE_OK;
   });
@@ -51,11 +51,11 @@ synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfi
     const auto found = held(buffer);
     const Answer out(desc, "desc");
     synfire_buffer_desc answer = SYNFIRE_BUFFER_DESC_INIT;
-    answer.memory = found->view().memory;
+    answer.memory = found->memory();
     answer.dtype = found->dtype();
     answer.n_elements = found->view().bytes / core::bytes_of_dtype(found->dtype());
     answer.row_pitch = found->row_pitch();
-    if (answer.memory != SYNFIRE_MEMORY_DEVICE || found->context()->device().is_host())
+    if (!found->is_transient() && (answer.memory != SYNFIRE_MEMORY_DEVICE || found->context()->device().is_host()))
       answer.data = found->view().data;
     std::ranges::copy(found->shape().all(), answer.shape);
     out.write(answer);

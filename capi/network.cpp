@@ -100,6 +100,7 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
     *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
     return SYNFIRE_OK;
   });

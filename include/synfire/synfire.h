@@ -468,7 +468,15 @@ enum {
   SYNFIRE_MEMORY_PINNED = 1,
   /** Ordinary (pageable) host memory. On a CUDA context it can be uploaded and downloaded, but no operation can use
    *  it. */
-  SYNFIRE_MEMORY_HOST = 2
+  SYNFIRE_MEMORY_HOST = 2,
+  /** No memory of its own: an array that operations of a graph pass on to others. Each graph that records the buffer
+   *  gives it memory of the device during a replay, which it shares with buffers that are not in use at the same time.
+   *  Before and after a replay its contents are undefined. An operation that reads it must come after one that writes
+   *  it, and a launch is refused while the reader is enabled and all writers before it are disabled
+   *  (SYN-TRANSIENT-DISABLED, ::SYNFIRE_ERROR_WRONG_ORDER). Uploads, downloads, fills, native nodes, calls that run now
+   *  and re-binding refuse it (::SYNFIRE_ERROR_INVALID_ARGUMENT), synfire_buffer_get_data() returns null for it, and
+   *  `data` must be null. @since ABI 0.3 */
+  SYNFIRE_MEMORY_TRANSIENT = 3
 };
 
 /** Element types: synfire_buffer_desc::dtype and synfire_layer_desc::dtype. */
@@ -591,7 +599,7 @@ SYNFIRE_API void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer SYNFI
  * context, all kinds) while no replay uses it.
  *
  * @param buffer     A buffer.
- * @param[out] data  Receives the address: a device address for device memory. May be null.
+ * @param[out] data  Receives the address: a device address for device memory, null for a transient buffer. May be null.
  * @param[out] bytes Receives the size in bytes. May be null.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
  * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.1
@@ -1081,7 +1089,8 @@ typedef struct synfire_layer_memory {
   uint64_t per_neuron_parameter_bytes;
   /** One tape: V (and W) as `[ceil(T/checkpoint_interval), B, N]`. Not needed for inference. */
   uint64_t tape_bytes;
-  /** Sums over steps of the gradients of parameters; allocated with the first backward that computes one. */
+  /** Sums over steps of the gradients of parameters: allocated with the first eager backward that computes one. Recorded
+   *  backwards have theirs in the memory of their graph, which they share with other temporary arrays. */
   uint64_t gradient_bytes;
   /** Added once, when gradients of parameters are computed and parameters are one number per neuron. */
   uint64_t per_neuron_gradient_bytes;
@@ -4255,11 +4264,18 @@ typedef struct synfire_network_desc {
   int32_t drop_last SYNFIRE_FLAG;
   /** As synfire_graph_desc::n_slots, of the inference graph. Default: 0. */
   uint32_t n_slots;
+  /** 1: spikes and potentials between the stages and their gradients are transient (::SYNFIRE_MEMORY_TRANSIENT), which
+   *  takes less memory, and synfire_network_get_buffer() does not give them out. Where a layer of the network has fewer
+   *  active rows than the batch (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network
+   *  that is made of a file has 0. Default: 0. @since ABI 0.3 */
+  int32_t transient_arrays SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
 } synfire_network_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u }
+  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0u }
 
 /** Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
  * */
@@ -4276,8 +4292,8 @@ typedef struct synfire_network_memory {
   uint64_t buffer_bytes;
   /** Device memory of the optimiser, with the gradients of synapses. */
   uint64_t optimizer_bytes;
-  /** Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA graphs, which
-   *  the driver decides. */
+  /** Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all of them.
+   *  Without the executable CUDA graphs, which the driver decides. */
   uint64_t graph_bytes;
   /** The sum of these. */
   uint64_t device_bytes;

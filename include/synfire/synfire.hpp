@@ -1618,7 +1618,7 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
  * @param seed    Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
  *                `seed` + i unless its value `"seed"` says otherwise.
  * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
- * @return The descriptor; `drop_last` may be set in it.
+ * @return The descriptor; `drop_last` and `transient_arrays` may be set in it.
  */
 constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int64_t batch = 1, std::uint64_t seed = 0,
@@ -1961,7 +1961,8 @@ class Buffer : public Owner<synfire_buffer> {
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * True if the host can access the memory: pinned and host memory and, on a host context, all kinds.
+   * True if the host can access the memory: pinned and host memory and, on a host context, device memory. A transient
+   * buffer has none.
    *
    * @return True if data() works.
    */
@@ -2098,6 +2099,7 @@ class Buffer : public Owner<synfire_buffer> {
   /** @endcond */
 
   static bool is_host_visible(const Context& context, const synfire_buffer_desc& desc) {
+    if (desc.memory == SYNFIRE_MEMORY_TRANSIENT) return false;
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
@@ -2124,7 +2126,7 @@ class Buffer : public Owner<synfire_buffer> {
     check_type<T>("data");
     if (!host_visible_)
       refuse("SYN-BUFFER-KIND", "data",
-             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU; download it, or use pinned memory");
+             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU, which can be downloaded, or transient; use pinned memory");
     return at;
   }
 

@@ -68,6 +68,20 @@ uint64_t checked_elements(const synfire_buffer_desc& desc, const Shape& shape, u
   return desc.n_elements;
 }
 
+// So that the views of two transient buffers do not overlap.
+void* address_of_no_memory(uint64_t bytes) {
+  constexpr uint64_t first = uint64_t{1} << 63, end = uint64_t{3} << 62, alignment = 256;
+  static constinit std::atomic<uint64_t> next{first};
+  const uint64_t taken = (bytes + alignment) / alignment * alignment;
+  uint64_t address = next.load(std::memory_order_relaxed);
+  do {
+    if (taken > end - address)
+      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-TRANSIENT-OVERFLOW",
+           "transient buffers of more than 2^62 bytes in all have been created in this process");
+  } while (!next.compare_exchange_weak(address, address + taken, std::memory_order_relaxed));
+  return reinterpret_cast<void*>(address);
+}
+
 }  // namespace
 
 Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
@@ -78,9 +92,10 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
       release_(desc.release),
       release_user_(desc.release_user),
       release_flag_(desc.release_flag) {
-  if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_HOST)
+  if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_TRANSIENT)
     fail_argument("SYN-BUFFER-MEMORY",
-                  "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2)", desc.memory);
+                  "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2), _TRANSIENT (3)",
+                  desc.memory);
   check_dtype("SYN-BUFFER-DTYPE", desc.dtype, all_dtypes);
   const uint64_t element = bytes_of_dtype(desc.dtype);
   shape_ = checked_shape(desc, element);
@@ -100,6 +115,16 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   view_.memory = desc.memory;
   view_.dtype = desc.dtype;
   view_.owner = this;
+  if (desc.memory == SYNFIRE_MEMORY_TRANSIENT) {
+    if (desc.data)
+      fail_argument("SYN-TRANSIENT-DATA", "desc.data is %p; a transient buffer has memory during replays only",
+                    desc.data);
+    owned_ = false;
+    view_.memory = SYNFIRE_MEMORY_DEVICE;
+    view_.transient = 1;  // a graph gives it another number
+    view_.data = address_of_no_memory(view_.bytes);
+    return;
+  }
   if (owned_) {
     view_.data = device().allocate(desc.memory, view_.bytes);
     return;
@@ -126,6 +151,14 @@ void Buffer::dispose() noexcept {
   if (release_flag_) std::atomic_ref(*release_flag_).store(1, std::memory_order_release);
 }
 
+void Buffer::fail_transient(const char* name) {
+  fail_argument(
+      "SYN-TRANSIENT-MEMORY",
+      "%s is transient: it has contents during a replay only, and nothing but the operations of a graph can use "
+      "them",
+      name);
+}
+
 void Buffer::check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const {
   if (!host && bytes > 0) fail_argument("SYN-ARGUMENT-NULL", "%s is null", host_name);
   if (offset > view_.bytes || bytes > view_.bytes - offset)
@@ -135,6 +168,7 @@ void Buffer::check_range(uint64_t offset, const void* host, const char* host_nam
 }
 
 void Buffer::upload(uint64_t offset, const void* source, uint64_t bytes) {
+  check_has_memory("buffer");
   check_range(offset, source, "source", bytes);
   if (bytes == 0) return;
   mark_written();
@@ -142,6 +176,7 @@ void Buffer::upload(uint64_t offset, const void* source, uint64_t bytes) {
 }
 
 void Buffer::download(uint64_t offset, void* destination, uint64_t bytes) const {
+  check_has_memory("buffer");
   check_range(offset, destination, "destination", bytes);
   if (bytes > 0) device().download(destination, static_cast<const char*>(view_.data) + offset, bytes);
 }

@@ -15,7 +15,14 @@ class Buffer final : public Child, public Versioned {
   Buffer(Context& context, const synfire_buffer_desc& desc);
 
   int32_t dtype() const noexcept { return dtype_; }
+  // A transient buffer has no memory: its address is that of no memory, and graphs place it in their arenas.
   const View& view() const noexcept { return view_; }
+  bool is_transient() const noexcept { return view_.transient != 0; }
+  int32_t memory() const noexcept { return is_transient() ? SYNFIRE_MEMORY_TRANSIENT : view_.memory; }
+  // Throws INVALID_ARGUMENT for a transient buffer.
+  void check_has_memory(const char* name) const {
+    if (is_transient()) fail_transient(name);
+  }
   // Elements from one step to the next; 0 when steps follow each other directly.
   uint64_t row_pitch() const noexcept { return row_pitch_; }
   // Rank 0 if its creator stated none.
@@ -36,6 +43,7 @@ class Buffer final : public Child, public Versioned {
  private:
   ~Buffer() override = default;
   void dispose() noexcept override;
+  [[noreturn]] static void fail_transient(const char* name);
   void check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const;
 
   int32_t dtype_;

@@ -14,6 +14,11 @@ class Operation;  // graph/
 class Replay;
 struct ReplayPlan;
 
+struct ReplayBytes {
+  uint64_t arena = 0;  // of transient arrays
+  uint64_t own = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -53,6 +58,8 @@ class Device {
   // Called by long waits. Throws DEVICE_LOST if the device has failed for good.
   virtual void check() = 0;
   virtual std::unique_ptr<Replay> instantiate(ReplayPlan plan) = 0;
+  // Returns how much device memory instantiate() allocates for such a plan. Allocates none.
+  virtual ReplayBytes replay_bytes(const ReplayPlan& plan) const = 0;
 };
 
 }  // namespace synfire::core

@@ -58,6 +58,8 @@ const char* name_of_memory(int32_t memory) {
       return "device";
     case SYNFIRE_MEMORY_PINNED:
       return "pinned";
+    case SYNFIRE_MEMORY_TRANSIENT:
+      return "transient";
     default:
       return "host";
   }

@@ -14,7 +14,6 @@ class Object;
 
 struct View {
   static constexpr int max_rank = 4;
-  static constexpr int32_t most_shared = 2;
 
   void* data = nullptr;  // null: not given
   int64_t pitch = 0;     // elements (words) from one step to the next: the stride of the first dimension
@@ -23,14 +22,14 @@ struct View {
   uint64_t bytes = 0;       // up to the end of the last element
   Object* owner = nullptr;  // the buffer or layer that owns the memory; null: the replay does
   // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All but the first are contiguous.
-  int32_t rank = 0;
-  // 0: memory of one entry alone. Otherwise, entries of an operation with the same number see the same memory; without
-  // an owner it is scratch memory that keeps its contents from entry to entry.
-  int32_t shared = 0;
+  int16_t rank = 0;
+  bool passed_on = false;  // one entry of an operation writes it, and others of the same operation read it
+  // Not 0: a transient array, which has memory only during a replay or an eager call. Until it is placed there, `data`
+  // is an address that no memory has. See graph/transients.hpp, which gives the numbers.
+  int32_t transient = 0;
   int64_t shape[max_rank] = {};
 
   explicit operator bool() const noexcept { return data != nullptr; }
-  bool is_shared_scratch() const noexcept { return shared > 0 && !owner; }
   // Elements of one step.
   int64_t row() const noexcept {
     int64_t elements = 1;

@@ -8,6 +8,8 @@
 #include <neurons/passes/backward.hpp>
 #include <synapses/dense/few_rows.hpp>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace synfire::operations {
@@ -74,8 +76,7 @@ bool conflict(const Operation& a, const Operation& b, May may) {
   bool found = false;
   for_each_operand(a, [&](const Operand<const View>& of_a) {
     for_each_operand(b, [&](const Operand<const View>& of_b) {
-      if ((!of_a.is_written() && !of_b.is_written()) || of_a.view.is_shared_scratch() || of_b.view.is_shared_scratch())
-        return;
+      if (!of_a.is_written() && !of_b.is_written()) return;
       if (overlaps(of_a.view.data, of_a.view.bytes, of_b.view.data, of_b.view.bytes) && !may(of_a, of_b)) found = true;
     });
   });
@@ -114,13 +115,35 @@ bool may_follow(const StackLink& next, const Stack& stack) {
   return true;
 }
 
+// The number of operands of a list that use each transient array.
+class TransientUses {
+ public:
+  explicit TransientUses(std::span<const Operation> entries) {
+    for_each_operand(entries, [&](const Operand<const View>& operand) {
+      const auto number = static_cast<size_t>(operand.view.transient);
+      if (number >= n_uses_.size()) n_uses_.resize(number + 1);
+      ++n_uses_[number];
+    });
+  }
+  // False if the link alone writes and reads its X, which need not be in memory then.
+  bool keeps_x(const StackLink& link) const {
+    const auto number = static_cast<size_t>(link.pass.x.transient);
+    return number == 0 || n_uses_[number] != 2;
+  }
+
+ private:
+  std::vector<uint32_t> n_uses_ = {0};
+};
+
 // The following are functions of their own, so that their copies of operations are not on the stack at the same time.
 
 // The longest stack that begins at an entry; none if its first layer does not fit.
-[[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+[[gnu::noinline]] Stack stack_at(std::span<const Operation> entries, size_t first, const TransientUses& uses,
+                                 const GpuShape& gpu) {
   Stack stack;
   for (size_t at = first; const Forward* const pass = pass_behind(entries, at, gpu); at += 2) {
-    const StackLink link = {*entries[at].as<DenseProduct>(), *pass};
+    StackLink link = {*entries[at].as<DenseProduct>(), *pass, true};
+    link.keeps_x = uses.keeps_x(link);
     if (!is_sound(link) || (!stack.links.empty() && !may_follow(link, stack))) break;
     stack.links.push_back(link);
     if (stack_shared_bytes(stack.links) <= most_shared_bytes(gpu)) continue;
@@ -132,71 +155,64 @@ bool may_follow(const StackLink& next, const Stack& stack) {
 
 // ---- backward -------------------------------------------------------------------------------------------------------
 
-// A pass, and the gradients of the synapse that made its X, if they exist.
-struct GradientLink {
-  Backward pass;
-  std::optional<DenseWeightGradient> weights;
-  std::optional<DenseInputGradient> input;
-
-  size_t n_entries() const { return size_t{1} + (weights ? 1 : 0) + (input ? 1 : 0); }
+// Passes and gradients of synapses, one after the other, however they were recorded. Nothing in the run waits for its
+// gradients of weights, which may come last therefore.
+struct GradientRun {
+  size_t end;                   // of its entries
+  std::vector<size_t> weights;  // entries
 };
 
-[[gnu::noinline]] std::optional<GradientLink> gradient_link_at(std::span<const Operation> entries, size_t at,
-                                                               const GpuShape& gpu) {
-  const auto* const pass = entries[at].as<Backward>();
-  if (!pass) return std::nullopt;
-  GradientLink link = {*pass, {}, {}};
-  if (++at < entries.size())
-    if (const auto* const weights = entries[at].as<DenseWeightGradient>())
-      if (weights->grad_output.data == pass->grad_x.data && weights->input.dtype == SYNFIRE_DTYPE_BITS &&
-          has_held_rows(*weights, gpu)) {
-        link.weights = *weights;
-        ++at;
-      }
-  if (at < entries.size())
-    if (const auto* const input = entries[at].as<DenseInputGradient>())
-      if (input->grad_output.data == pass->grad_x.data) link.input = *input;
-  return link;
+bool is_held(const Operation& entry, const GpuShape& gpu) {
+  const auto* const weights = entry.as<DenseWeightGradient>();
+  return weights && weights->input.dtype == SYNFIRE_DTYPE_BITS && has_held_rows(*weights, gpu);
 }
 
-// True if a gradient of weights may come after all of a link, with memory of its own for a dL/dX that is scratch.
-bool may_wait(const DenseWeightGradient& gradient, const GradientLink& link) {
-  const auto never = [](const auto&, const auto&) { return false; };
-  return !conflict(gradient, link.pass, never) && !(link.weights && conflict(gradient, *link.weights, never)) &&
-         !(link.input && conflict(gradient, *link.input, never));
-}
-
-[[gnu::noinline]] std::vector<GradientLink> gradient_links_at(std::span<const Operation> entries, size_t at,
-                                                              const GpuShape& gpu) {
-  std::vector<GradientLink> links;
-  size_t n_weights = 0;
-  while (at < entries.size() && n_weights < cuda::most_held_gradients) {
-    const std::optional<GradientLink> link = gradient_link_at(entries, at, gpu);
-    if (!link) break;
-    bool may = !link->weights || !link->input ||
-               !conflict(*link->weights, *link->input, [](const auto&, const auto&) { return false; });
-    for (const GradientLink& before : links) may = may && (!before.weights || may_wait(*before.weights, *link));
-    if (!may) break;
-    links.push_back(*link);
-    n_weights += link->weights ? 1 : 0;
-    at += link->n_entries();
+// The longest run that begins at an entry.
+GradientRun gradient_run_at(std::span<const Operation> entries, size_t first, const GpuShape& gpu) {
+  GradientRun run = {first, {}};
+  for (; run.end < entries.size(); ++run.end) {
+    const Operation& entry = entries[run.end];
+    const bool held = is_held(entry, gpu), is_full = run.weights.size() == cuda::most_held_gradients;
+    if (!held && !entry.as<DenseInputGradient>() && !entry.as<Backward>()) break;
+    if (is_full && !entry.as<DenseInputGradient>()) break;
+    const auto conflicts = [&](size_t weights) {
+      return conflict(entries[weights], entry, [](const auto&, const auto&) { return false; });
+    };
+    if (std::any_of(run.weights.begin(), run.weights.end(), conflicts)) break;
+    if (held) run.weights.push_back(run.end);
   }
-  return links;
+  return run;
 }
 
-[[gnu::noinline]] StackBackward joined(std::vector<GradientLink>& links, FunctionRef<void*(uint64_t)> allocate) {
+// The joined operation of a run. Gradients over few rows need no scratch memory.
+[[gnu::noinline]] Join joined(std::span<const Operation> entries, size_t first, const GradientRun& run) {
   StackBackward stack;
-  for (GradientLink& link : links) {
-    if (link.weights && link.pass.grad_x.is_shared_scratch()) {
-      void* const own = allocate(link.pass.grad_x.bytes);
-      link.pass.grad_x.data = link.weights->grad_output.data = own;
-      if (link.input) link.input->grad_output.data = own;
+  std::vector<uint32_t> order;
+  std::vector<int32_t> left_out;
+  const auto last = static_cast<uint32_t>(run.end - first - run.weights.size());
+  for (size_t at = first; at < run.end; ++at) {
+    if (!std::binary_search(run.weights.begin(), run.weights.end(), at)) {
+      order.push_back(static_cast<uint32_t>(stack.operations.size()));
+      stack.operations.push_back(entries[at]);
+      continue;
     }
-    stack.operations.emplace_back(link.pass);
-    if (link.input) stack.operations.emplace_back(*link.input);
-    if (link.weights) stack.weights.push_back(*link.weights);
+    order.push_back(last);
+    stack.weights.push_back(*entries[at].as<DenseWeightGradient>());
+    for_each_operand(entries[at], [&](const Operand<const View>& operand) {
+      if (operand.is_scratch()) left_out.push_back(operand.view.transient);
+    });
   }
-  return stack;
+  std::sort(left_out.begin(), left_out.end());
+  return {first, order.size(), Operation(std::move(stack)), std::move(order), std::move(left_out)};
+}
+
+[[gnu::noinline]] Join joined(Stack&& stack, size_t at) {
+  std::vector<int32_t> left_out;
+  for (const StackLink& link : stack.links)
+    if (!link.keeps_x) left_out.push_back(link.pass.x.transient);
+  std::sort(left_out.begin(), left_out.end());
+  const size_t count = 2 * stack.links.size();
+  return {at, count, Operation(std::move(stack)), std::vector<uint32_t>(count), std::move(left_out)};
 }
 
 // ---- readouts -------------------------------------------------------------------------------------------------------
@@ -229,37 +245,29 @@ bool over_steps(Reduction reduction, Axis axis) {
 
 }  // namespace
 
-std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu,
-                             FunctionRef<void*(uint64_t)> allocate) {
+std::vector<Join> find_joins(std::span<const Operation> entries, const cuda::GpuShape& gpu) {
   std::vector<Join> joins;
   if (!has_tensor_cores(gpu)) return joins;
+  const TransientUses uses(entries);
   size_t at = 0;
   while (at < entries.size()) {
-    Stack stack = stack_at(entries, at, gpu);
-    if (!stack.links.empty()) {
-      const size_t count = 2 * stack.links.size();
-      joins.push_back({at, count, Operation(std::move(stack))});
-      at += count;
-      continue;
-    }
-    if (std::optional<Readout> readout = readout_at(entries, at)) {
+    if (Stack stack = stack_at(entries, at, uses, gpu); !stack.links.empty()) {
+      joins.push_back(joined(std::move(stack), at));
+    } else if (std::optional<Readout> readout = readout_at(entries, at)) {
       const size_t count = readout->operations.size();
-      joins.push_back({at, count, Operation(*std::move(readout))});
-      at += count;
-      continue;
-    }
-    std::vector<GradientLink> links = gradient_links_at(entries, at, gpu);
-    size_t count = 0, n_weights = 0;
-    for (const GradientLink& link : links) {
-      count += link.n_entries();
-      n_weights += link.weights ? 1 : 0;
-    }
-    if (n_weights >= 2) {
-      joins.push_back({at, count, Operation(joined(links, allocate))});
-      at += count;
+      std::vector<uint32_t> order(count);
+      std::iota(order.begin(), order.end(), 0);
+      joins.push_back({at, count, Operation(*std::move(readout)), std::move(order), {}});
     } else {
-      ++at;
+      const GradientRun run = gradient_run_at(entries, at, gpu);
+      if (run.weights.size() < 2) {
+        // A run that begins later has as few, unless it leaves out what conflicts with the only gradient.
+        at = run.weights.empty() ? std::max(run.end, at + 1) : run.weights.front() + 1;
+        continue;
+      }
+      joins.push_back(joined(entries, at, run));
     }
+    at += joins.back().count;
   }
   return joins;
 }

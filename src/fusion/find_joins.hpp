@@ -6,8 +6,7 @@
 
 namespace synfire::operations {
 
-std::vector<core::Join> find_joins(std::span<const core::Operation> entries, const cuda::GpuShape& gpu,
-                                   core::FunctionRef<void*(uint64_t bytes)> allocate);
+std::vector<core::Join> find_joins(std::span<const core::Operation> entries, const cuda::GpuShape& gpu);
 
 }  // namespace synfire::operations
 

@@ -15,6 +15,7 @@ namespace synfire::operations {
 struct StackLink {
   DenseProduct product;
   Forward pass;  // of its output
+  bool keeps_x;  // others read its output
 };
 
 struct Stack {

@@ -62,7 +62,7 @@ void enqueue(const Stack& op, Launcher& launcher) {
     to.pass = arguments_of<float>(link.pass);
     to.model = link.pass.layer->spec().model->id;
     to.follows = i > 0 && link.product.input.data == op.links[i - 1].pass.spikes.data;
-    to.keeps_x = !link.pass.x.is_shared_scratch();
+    to.keeps_x = link.keeps_x;
   }
   Grid grid = {static_cast<uint32_t>(op.links[0].product.extents.batch), stack_threads};
   grid.shared_bytes = static_cast<uint32_t>(stack_shared_bytes(op.links, &launch));

@@ -1,13 +1,44 @@
 #include "eager_calls.hpp"
 
+#include "memory_plan.hpp"
 #include "operands.hpp"
-#include "scratch.hpp"
 
+#include <base/error.hpp>
 #include <base/replayed.hpp>
 #include <base/shared_order.hpp>
 #include <base/versioned.hpp>
 
 namespace synfire::core {
+
+namespace {
+
+// Memory of a single call, which writes it before it reads it. Freeing waits for the device.
+class Temporary {
+ public:
+  Temporary(Device& device, uint64_t bytes) : device_(device), data_(device.allocate_scratch(bytes)) {}
+  ~Temporary() { device_.release(SYNFIRE_MEMORY_DEVICE, data_); }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void* data() const noexcept { return data_; }
+
+ private:
+  Device& device_;
+  void* const data_;
+};
+
+void check_no_transient_buffers(std::span<const Operation> operations) {
+  for_each_operand(operations, [](const Operand<const View>& operand) {
+    if (operand.view.transient != 0 && operand.view.owner)
+      fail_argument(
+          "SYN-TRANSIENT-EAGER",
+          "%s is a transient buffer, whose contents exist during the replay of a graph only; an operation that "
+          "runs now needs memory",
+          operand.name);
+  });
+}
+
+}  // namespace
 
 EagerCall::EagerCall(Context& context, synfire_stream stream) : context_(context), stream_(stream) {
   context.device().check_stream(stream);
@@ -15,17 +46,20 @@ EagerCall::EagerCall(Context& context, synfire_stream stream) : context_(context
 }
 
 bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> failed) const {
-  const uint64_t bytes = scratch_bytes(operations);
-  if (bytes == 0) return run_placed(operations, failed);
+  if (!has_transients(operations)) return run_placed(operations, failed);
+  check_no_transient_buffers(operations);
   OperationList placed(operations.begin(), operations.end());
+  Transients transients;
+  transients.number(placed);
+  const Plan plan = make_plan(placed, transients.arrays());
+  const auto place = [&](void* memory) { place_transients(placed, transients.arrays(), plan.offsets, memory); };
   if (captured_) {
     // Replays of the caller's graph may use it for as long as that graph exists, which the library cannot know.
-    place_scratch(placed, {}, context_.allocate_kept(bytes));
+    place(context_.allocate_kept(plan.arena_bytes));
     return run_placed(placed, failed);
   }
-  Scratch scratch;  // freeing waits for the device
-  scratch.provide_once(context_.device(), bytes);
-  place_scratch(placed, {}, scratch.get());
+  const Temporary memory(context_.device(), plan.arena_bytes);
+  place(memory.data());
   return run_placed(placed, failed);
 }
 

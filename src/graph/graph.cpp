@@ -1,6 +1,7 @@
 // Instantiates a graph: computes in advance what launches need. Recording is in graph_record.cpp, changes in
 // graph_change.cpp, launching and waiting in graph_replay.cpp, DOT output in graph_dot.cpp.
 #include "graph.hpp"
+
 #include "operands.hpp"
 
 #include <base/error.hpp>
@@ -35,12 +36,14 @@ void Graph::remove_from_objects() noexcept {
 // ---- instantiating --------------------------------------------------------------------------------------------------
 
 ReplayPlan Graph::plan(const OperationList& operations, const Slots& slots) {
-  ReplayPlan plan = {{}, owners_, enabled_, eager_, observed_ ? this : nullptr};
-  for (uint32_t slot = 0; slot < slot_count(); ++slot) {
-    plan.slots.push_back(slots.relocated(operations, slot));
-    // One for all slots, because replays of one graph run one after the other.
-    place_scratch(plan.slots.back(), owners_, scratch_.get());
-  }
+  ReplayPlan plan;
+  for (uint32_t slot = 0; slot < slot_count(); ++slot) plan.slots.push_back(slots.relocated(operations, slot));
+  plan.owners = owners_;
+  plan.enabled = enabled_;
+  plan.transients.assign(transients_.arrays().begin(), transients_.arrays().end());
+  plan.arena = arena_;
+  plan.eager = eager_;
+  plan.observer = observed_ ? this : nullptr;
   return plan;
 }
 
@@ -63,7 +66,6 @@ void Graph::instantiate() {
   const char* const value = std::getenv("SYNFIRE_GRAPH");
   eager_ = value && std::string_view(value) == "0";
   auto slots = std::make_unique<Slots>(device(), buffers_with_slots(operations_, buffers_), slot_count());
-  scratch_.provide_for_replays(device(), scratch_bytes(operations_, owners_));
   replay_ = device().instantiate(plan(operations_, *slots));
   try {
     for (const Ref<Replayed>& object : replayed_) object->add_replayer(*this);
@@ -84,6 +86,8 @@ void Graph::instantiate() {
 // the capacity that instantiate() reserved.
 void Graph::plan_launches() noexcept {
   writes_.plan(enabled_, counted_);
+  passed_on_.plan(enabled_);
+  looks_closer_ = eager_ || passed_on_.missing();
   for (TapeKeeper& keeper : keepers_) keeper.plan(enabled_);
 }
 

@@ -5,9 +5,9 @@
 #include "address_index.hpp"
 #include "graph_statistics.hpp"
 #include "graph_values.hpp"
+#include "passed_on.hpp"
 #include "recorded_writes.hpp"
 #include "replay.hpp"
-#include "scratch.hpp"
 #include "slots.hpp"
 #include "tape_keeper.hpp"
 
@@ -103,6 +103,7 @@ class Recorder {
   const uint32_t number_;
   std::vector<Ref<Buffer>> buffers_;
   std::vector<Ref<SharedObject>> objects_;
+  const size_t n_transients_;  // before the operation
 };
 
 class Graph final : public Child, private Replayer, private ReplayObserver {
@@ -113,13 +114,15 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   static constexpr uint32_t most_slots = 64;
   static constexpr uint32_t shared_slots = SYNFIRE_SLOTS_SHARED;  // one, and any number of replays in flight
 
-  // n_slots of 0: one slot if the graph has pinned buffers, else like shared_slots.
-  Graph(Context& context, uint32_t n_slots) noexcept
+  // n_slots of 0: one slot if the graph has pinned buffers, else like shared_slots. The memory of transient arrays is
+  // in `arena`, or in an arena of the graph's own if it is null.
+  Graph(Context& context, uint32_t n_slots, std::shared_ptr<Arena> arena = nullptr)
       : Child(ObjectType::graph, context),
         on_host_(device().is_host()),
         n_slots_(n_slots),
         values_(device()),
-        statistics_(StampClock::of_this_machine()) {}
+        statistics_(StampClock::of_this_machine()),
+        arena_(arena ? std::move(arena) : std::make_shared<Arena>(device())) {}
 
   // Records the entries that make() returns as one operation, with what it told the recorder: all or nothing.
   void record(FunctionRef<OperationList(Recorder&)> make);
@@ -219,6 +222,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   Launched launch_checked(synfire_stream stream, StreamId where);
   void launch_captured(synfire_stream stream);
   void check_slot(uint64_t ticket) const;
+  void check_produced() const;
   void replay(synfire_stream stream, uint32_t slot, bool captured);
   void count_writes() const noexcept;
   void rebind_indices(Buffer& before, Buffer& now) noexcept;
@@ -235,9 +239,9 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   // caches cold.
   alignas(64) std::atomic<GraphUse> use_{nullptr};
   std::atomic<bool> instantiated_{false};
-  bool eager_ = false;     // SYNFIRE_GRAPH was 0 when the graph was instantiated
-  bool observed_ = false;  // callbacks run during launches
-  const bool on_host_;     // a launch is the computation
+  bool looks_closer_ = false;  // a launch has something rare to do: see plan_launches()
+  bool observed_ = false;      // callbacks run during launches
+  const bool on_host_;         // a launch is the computation
   const uint32_t n_slots_;
   uint32_t most_in_flight_ = 0;                              // replays; 0: any number
   std::atomic<StreamId> last_stream_{&contexts_own_stream};  // of the last launch
@@ -251,11 +255,14 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   GraphStatistics statistics_;
 
   OperationList operations_;
+  bool eager_ = false;            // SYNFIRE_GRAPH was 0 when the graph was instantiated
   std::vector<uint32_t> owners_;  // for each entry of the list, its recorded operation
   std::vector<uint8_t> enabled_;  // of the recorded operations
-  Scratch scratch_;               // of the replay
+  Transients transients_;         // of the operations
+  const std::shared_ptr<Arena> arena_;
   std::vector<Ref<Buffer>> buffers_;
   RecordedWrites writes_;
+  PassedOn passed_on_;
   // The places of objects in the lists above, without which recording would take the square of their length.
   AddressIndex replayed_at_, shared_at_, buffers_at_;
   Mutex slots_mutex_;  // held by slot_memory() and rebind(), never by a launch

@@ -51,7 +51,7 @@ namespace {
 std::string describe(const Buffer& buffer) {
   const View& array = buffer.view();
   std::string text =
-      std::string(name_of_memory(array.memory)).append(" memory, ").append(name_of_dtype(buffer.dtype()));
+      std::string(name_of_memory(buffer.memory())).append(" memory, ").append(name_of_dtype(buffer.dtype()));
   if (buffer.shape().rank > 0)
     text.append(" ").append(lengths_text(buffer.shape().all()));
   else
@@ -77,6 +77,10 @@ void Graph::rebind(Buffer& before, Buffer& now) {
     fail_argument("SYN-REBIND-UNKNOWN", "old_buffer (%s) is used by no operation of this graph",
                   describe(before).c_str());
   if (&before == &now) return;
+  for (const Buffer* const buffer : {&before, &now})
+    if (buffer->is_transient())
+      fail_argument("SYN-REBIND-TRANSIENT", "%s (%s) is transient: it has no memory for which another could be used",
+                    buffer == &before ? "old_buffer" : "new_buffer", describe(*buffer).c_str());
   const View& from = before.view();
   const View& to = now.view();
   if (before.dtype() != now.dtype() || from.bytes != to.bytes || from.memory != to.memory ||

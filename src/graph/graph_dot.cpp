@@ -57,7 +57,7 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   const size_t n_before = touches.size();
   for_each_operand(entry, [&](const Operand<const View>& operand) {
     const View& array = operand.view;
-    if (operand.is_scratch() || array.is_shared_scratch()) return;
+    if (array.transient != 0 && !array.owner) return;
     const bool own =
         std::any_of(touches.begin(), touches.begin() + static_cast<std::ptrdiff_t>(n_before), [&](const Touch& touch) {
           return touch.written && overlaps(touch.begin, touch.bytes, array.data, array.bytes);

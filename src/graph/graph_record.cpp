@@ -51,6 +51,7 @@ void Graph::keep(Buffer& buffer) noexcept {
 // The only place where the list grows. Derives from the operands what an operation keeps alive and what it writes. All
 // or nothing: all memory is allocated before anything changes.
 void Graph::append(OperationList&& operations, const Recorder& recorder) {
+  transients_.number(operations);
   size_t n_operands = 0;
   for_each_operand(operations, [&](const Operand<const View>&) { ++n_operands; });
   make_room(operations_, operations.size());
@@ -63,6 +64,7 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
   shared_at_.make_room(n_operands + recorder.objects_.size());
   buffers_at_.make_room(n_operands + recorder.buffers_.size());
   writes_.make_room(n_operands);
+  passed_on_.make_room(2 * n_operands, transients_.count());
   for_each_operand(operations, [&](const Operand<const View>& operand) {
     if (Replayed* const object = replayed_of(operand.view)) use(*object);
     if (SharedObject* const object = shared_of(operand.view)) use(*object, operand.is_written());
@@ -71,6 +73,12 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
     if (Versioned* const object = operand.is_written() ? versioned_of(operand.view) : nullptr)
       writes_.add(*object, recorder.number(), buffer != nullptr);
   });
+  for (const Operation& entry : operations)
+    for (const bool writes : {false, true})
+      for_each_operand(entry, [&](const Operand<const View>& operand) {
+        if (operand.view.transient != 0 && operand.view.owner && (writes ? operand.is_written() : operand.is_read()))
+          passed_on_.add(operand.view.transient, recorder.number(), !writes, writes);
+      });
   for (const Ref<Buffer>& buffer : recorder.buffers_) keep(*buffer);
   for (const Ref<SharedObject>& object : recorder.objects_) use(*object, false);
   std::move(operations.begin(), operations.end(), std::back_inserter(operations_));
@@ -81,6 +89,7 @@ void Graph::append(OperationList&& operations, const Recorder& recorder) {
 
 void Graph::give_up(const Recorder& recorder) noexcept {
   values_.drop_from(recorder.number());
+  transients_.drop_from(recorder.n_transients_);
   for (TapeKeeper& keeper : keepers_) keeper.drop();
 }
 
@@ -98,7 +107,8 @@ void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
 
 // ---- what an operation tells ----------------------------------------------------------------------------------------
 
-Recorder::Recorder(Graph& graph) noexcept : graph_(graph), number_(static_cast<uint32_t>(graph.enabled_.size())) {}
+Recorder::Recorder(Graph& graph) noexcept
+    : graph_(graph), number_(static_cast<uint32_t>(graph.enabled_.size())), n_transients_(graph.transients_.count()) {}
 
 const uint64_t* Recorder::value(const char* name, GraphValues::Kind kind, int32_t dtype, double value) {
   return graph_.values_.add(number_, name, kind, dtype, value);

@@ -83,6 +83,16 @@ void Graph::check_idle() const {
          static_cast<unsigned long long>(launched_.load(std::memory_order_relaxed)));
 }
 
+void Graph::check_produced() const {
+  const PassedOn::Missing* const missing = passed_on_.missing();
+  if (!missing) return;
+  const std::string producer = missing->writer ? std::string("operation ") + std::to_string(*missing->writer) +
+                                                     ", which writes it, is disabled; enable both or neither"
+                                               : "no operation before it writes it";
+  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-TRANSIENT-DISABLED", "operation %u reads a transient buffer, and %s",
+       missing->reader, producer.c_str());
+}
+
 void Graph::check_slot(uint64_t ticket) const {
   if (ticket <= most_in_flight_ || replay_->finished() + most_in_flight_ >= ticket) return;
   replay_->check();  // nobody needs to wait for a lost device
@@ -107,8 +117,10 @@ Launched Graph::launch_entered(synfire_stream stream, StreamId where) {
   const bool moved = where != last_stream();
   // Asked once per stream. If a stream of another device later has the same address, a replay still runs on its own
   // device, in the order of that stream.
-  if (moved || captured || eager_) [[unlikely]]
+  if (moved || captured || looks_closer_) [[unlikely]] {
     device().check_stream(stream);
+    check_produced();
+  }
   for (const TapeKeeper& keeper : keepers_)
     if (keeper.checks()) keeper.check();
   if (captured) [[unlikely]] {
@@ -244,7 +256,7 @@ SlotMemory Graph::slot_memory(uint64_t ticket, const Buffer& buffer) {
   const View& array = buffer.view();
   if (array.memory != SYNFIRE_MEMORY_PINNED)
     fail_argument("SYN-GRAPH-SLOT-BUFFER", "buffer is one of %s memory; only pinned buffers have slots",
-                  name_of_memory(array.memory));
+                  name_of_memory(buffer.memory()));
   // The slot is free when the last replay that used it is done.
   const uint64_t holder = ticket > 0 ? ticket : launched < n ? 0 : launched + 1 - n;
   if (replay_->finished() < holder) return {nullptr, array.bytes};

@@ -14,7 +14,7 @@ enum class Access {
   read,
   write,    // every element, or those that the operation has; what was there is not looked at
   update,   // read, then written
-  scratch,  // temporary memory of the entry: `data` is null until the graph, or an eager call, provides it
+  scratch,  // temporary memory of the entry, undefined before it and after it
 };
 
 enum class Transfer {

@@ -50,15 +50,6 @@ Versioned* versioned_of(const View& written) noexcept;
 // unless it may overwrite that operand.
 void check_overlap(std::span<const Operation> operations);
 
-// The largest number of bytes of scratch memory that one recorded operation needs, or 0. `owners` has the number of the
-// recorded operation for each entry of the list; without it, all entries are one operation.
-//
-// Scratch memory of an operation begins with what its entries share (View::shared), which keeps its contents from entry
-// to entry. The scratch operands of the entries follow, and share one range of memory.
-uint64_t scratch_bytes(std::span<const Operation> operations, std::span<const uint32_t> owners = {});
-// Assigns scratch memory to every view that needs it. Operations use it one after the other.
-void place_scratch(std::span<Operation> operations, std::span<const uint32_t> owners, void* memory);
-
 }  // namespace synfire::core
 
 #endif

@@ -1,7 +1,8 @@
 #ifndef SYNFIRE_GRAPH_REPLAY_HPP
 #define SYNFIRE_GRAPH_REPLAY_HPP
 
-#include "operation.hpp"
+#include "arena.hpp"
+#include "transients.hpp"
 
 #include <base/device.hpp>
 
@@ -21,8 +22,10 @@ struct ReplayPlan {
   std::vector<OperationList> slots;
   std::vector<uint32_t> owners;  // for each entry of a list, the number of the recorded operation that it is part of
   std::vector<uint8_t> enabled;  // for each recorded operation, 0 or 1
-  bool eager = false;            // run the list at each launch instead of making a graph of the backend's own
-  ReplayObserver* observer = nullptr;  // outlives the replay
+  std::vector<TransientArray> transients;  // of the lists: the backend places them
+  std::shared_ptr<Arena> arena;            // where
+  bool eager = false;                      // run the list at each launch instead of making a graph of the backend's own
+  ReplayObserver* observer = nullptr;      // outlives the replay
 };
 
 // An instantiated operation list. Only one thread may launch, enable or rebuild at a time; waits may run concurrently.

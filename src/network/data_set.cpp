@@ -76,6 +76,7 @@ void check_rows(int64_t n_rows, const RowShape& widest) {
 View checked_rows(const Array& array, int64_t n_rows) {
   const Buffer& buffer = *array.source;
   check_type(buffer, array.name, array.row.dtype);
+  buffer.check_has_memory(array.name);
   const View view =
       array_view(buffer, array.name, {n_rows, array.row.stored_steps(), array.row.stored_width()}, Memory::any);
   if (view.is_padded())

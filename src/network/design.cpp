@@ -98,7 +98,8 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
       seed(desc.seed),
       dtype(desc.dtype),
       drop_last(desc.drop_last == 1),
-      n_slots(desc.n_slots) {
+      n_slots(desc.n_slots),
+      transient_arrays(desc.transient_arrays == 1) {
   if (n_steps < 1)
     fail_argument("SYN-NETWORK-STEPS", "desc.n_steps is %lld; at least 1 is needed", static_cast<long long>(n_steps));
   constexpr int64_t most_rows = 0xFFFFFFFF;
@@ -107,6 +108,7 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
                   static_cast<long long>(desc.batch));
   check_dtype("SYN-NETWORK-DTYPE", dtype, arithmetic_dtypes);
   check_flag(desc.drop_last, "SYN-NETWORK-FLAG", "desc.drop_last");
+  check_flag(desc.transient_arrays, "SYN-NETWORK-FLAG", "desc.transient_arrays");
   if (n_slots > Graph::most_slots && n_slots != Graph::shared_slots)
     fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                   n_slots, Graph::most_slots);

@@ -33,6 +33,7 @@ struct NetworkRules {
   int32_t dtype;  // of the arithmetic: f32 or f64
   bool drop_last;
   uint32_t n_slots;
+  bool transient_arrays;  // between the stages
 
   explicit NetworkRules(const synfire_network_desc& desc);
 };

@@ -143,6 +143,7 @@ void Network::build() {
   device().require(SYNFIRE_MEMORY_DEVICE, bytes.device());
   device().require(SYNFIRE_MEMORY_PINNED, bytes.pinned);
   auto parts = std::make_unique<Parts>(*context(), design_);
+  parts->arena_block = parts->arena->provide(bytes.arena);
   parts->record_inference();
   parts_ = std::move(parts);
   design_.built();
@@ -214,7 +215,7 @@ Ref<Buffer> Network::buffer(const char* name) {
   Ref<Buffer> found;
   std::string known;
   const auto offer = [&](const std::string& known_as, const Ref<Buffer>& buffer) {
-    if (!buffer) return;
+    if (!buffer || buffer->is_transient()) return;
     if (known_as == name) found = buffer;
     known.append(known.empty() ? "\"" : ", \"").append(known_as).append("\"");
   };

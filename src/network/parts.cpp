@@ -27,7 +27,7 @@ Ref<Buffer> Parts::make(int32_t dtype, std::initializer_list<int64_t> lengths, i
   desc.dtype = dtype;
   std::transform(lengths.begin(), lengths.end(), desc.shape,
                  [](int64_t length) { return static_cast<uint64_t>(length); });
-  if (planned) {
+  if (planned && memory != SYNFIRE_MEMORY_TRANSIENT) {
     uint64_t size = bytes_of_dtype(dtype);
     for (const int64_t length : lengths)
       if (__builtin_mul_overflow(size, static_cast<uint64_t>(length), &size)) size = UINT64_MAX;
@@ -101,6 +101,7 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
       planned(planning),
       data_needs(what.data_needs()),
       gradients(plan_gradients(what)),
+      arena(std::make_shared<Arena>(where.device())),
       training_start(what.stages().size() + 1),
       offsets_before(what.stages().size() + 1) {
   const uint64_t before = planned ? planned->device_bytes() : 0;
@@ -156,12 +157,18 @@ uint64_t Parts::next_batch(const HeldGraphs& held) const {
 
 namespace {
 
+Ref<Buffer> planned_rows(Parts& parts, const RowShape& row) {
+  return parts.make(row.dtype, {parts.rules().batch, row.stored_steps(), row.stored_width()});
+}
+
+// With everything that data may have, so that the arena has room for any data: a larger one would be allocated in
+// addition, because the graphs keep the old one.
 DataSet planned_data(Parts& parts) {
   DataSet data;
   data.n_rows = parts.rules().batch;
-  for (const DataNeed& need : parts.data_needs)
-    data.arrays.push_back(
-        parts.make(need.row.dtype, {parts.rules().batch, need.row.stored_steps(), need.row.stored_width()}));
+  for (const DataNeed& need : parts.data_needs) data.arrays.push_back(planned_rows(parts, need.row));
+  data.lengths = planned_rows(parts, length_row());
+  data.sample_weights = planned_rows(parts, weight_row());
   return data;
 }
 
@@ -180,6 +187,7 @@ PartBytes plan(const Design& design, const Device& on) {
   if (design.is_trainable()) parts.record_training(data, parts.training_start);
   parts.bytes.graphs = device.device_bytes() - before;
   parts.bytes.pinned = device.pinned_bytes();
+  parts.bytes.arena = device.arena_bytes();
   return parts.bytes;
 }
 

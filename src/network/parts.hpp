@@ -48,6 +48,7 @@ inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
 
 struct PartBytes {
   uint64_t synapses, layers, buffers, optimizer, graphs, pinned;
+  uint64_t arena;  // of the graphs' bytes
 
   uint64_t device() const noexcept { return synapses + layers + buffers + optimizer + graphs; }
 };
@@ -99,6 +100,9 @@ struct Parts {
   Ref<Buffer> indices, n_active;                   // of the batch
   DataSet batch;                                   // one batch, time-major; what the graphs have asked for
   Ref<operations::Optimizer> optimizer;            // null: nothing is trained
+  // The three graphs share it. The layers' states keep their replays in order.
+  std::shared_ptr<core::Arena> arena;
+  std::shared_ptr<core::ArenaBlock> arena_block;
   RecordedGraph inference, training, evaluation;
   core::OperationList resets;  // of the states of all stages, as one operation
   std::unique_ptr<KeptState> kept;
@@ -157,14 +161,23 @@ class StageMaker {
     body();
     parts_.bytes.*kind += allocated() - before;
   }
+  // [T, B, width]: one that programs may read after a replay, unless they have given that up; one that only the graphs
+  // read; and one number.
   Ref<Buffer> sequence(int32_t dtype, int64_t width) const {
-    return parts_.make_sequence(dtype, parts_.rules().n_steps, parts_.rules().batch, width);
+    return sequence_in(parts_.rules().transient_arrays ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE, dtype,
+                       width);
+  }
+  Ref<Buffer> transient_sequence(int32_t dtype, int64_t width) const {
+    return sequence_in(SYNFIRE_MEMORY_TRANSIENT, dtype, width);
   }
   Ref<Buffer> one(int32_t dtype, int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
     return parts_.make(dtype, {1}, memory);
   }
 
  private:
+  Ref<Buffer> sequence_in(int32_t memory, int32_t dtype, int64_t width) const {
+    return parts_.make_sequence(dtype, parts_.rules().n_steps, parts_.rules().batch, width, memory);
+  }
   uint64_t allocated() const noexcept;
 
   Parts& parts_;

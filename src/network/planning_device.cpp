@@ -2,6 +2,7 @@
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
+#include <graph/memory_plan.hpp>
 #include <graph/replay.hpp>
 
 #include <cstring>
@@ -51,7 +52,18 @@ void PlanningDevice::download(void* destination, const void* /*source*/, uint64_
   std::memset(destination, 0, bytes);
 }
 
-std::unique_ptr<Replay> PlanningDevice::instantiate(ReplayPlan /*plan*/) {
+ReplayBytes PlanningDevice::replay_bytes(const ReplayPlan& plan) const {
+  return device_ ? device_->replay_bytes(plan)
+                 : ReplayBytes{make_plan(plan.slots.front(), plan.transients).arena_bytes, 0};
+}
+
+std::unique_ptr<Replay> PlanningDevice::instantiate(ReplayPlan plan) {
+  const ReplayBytes bytes = replay_bytes(plan);
+  if (bytes.own > 0) reserve(SYNFIRE_MEMORY_DEVICE, bytes.own);
+  if (bytes.arena > arena_bytes_) {
+    reserve(SYNFIRE_MEMORY_DEVICE, bytes.arena - arena_bytes_);
+    arena_bytes_ = bytes.arena;
+  }
   return std::make_unique<PlannedReplay>();
 }
 

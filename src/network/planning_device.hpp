@@ -11,12 +11,17 @@ class PlanningDevice final : public core::Device {
  public:
   // Imitates that device: operations on the host, on some of its threads, and on a GPU need different memory.
   explicit PlanningDevice(const core::Device& device) noexcept
-      : PlanningDevice(device.is_host(), device.most_at_once()) {}
+      : PlanningDevice(device.is_host(), device.most_at_once()) {
+    device_ = &device;
+  }
+  // Stands for no device in particular.
   PlanningDevice(bool is_host, int most_at_once) noexcept : is_host_(is_host), most_at_once_(most_at_once) {}
 
   // Allocated so far, in page-locked memory and on the device.
   uint64_t pinned_bytes() const noexcept { return pinned_bytes_; }
   uint64_t device_bytes() const noexcept { return device_bytes_; }
+  // The part of it in the arena that all graphs on the device share.
+  uint64_t arena_bytes() const noexcept { return arena_bytes_; }
   // Counts memory of which only the address is used, and gives it a unique one. Throws OUT_OF_MEMORY if the sum cannot
   // be represented.
   void* reserve(int32_t memory, uint64_t bytes);
@@ -41,11 +46,13 @@ class PlanningDevice final : public core::Device {
   void synchronize() override {}
   void check() override {}
   std::unique_ptr<core::Replay> instantiate(core::ReplayPlan plan) override;
+  core::ReplayBytes replay_bytes(const core::ReplayPlan& plan) const override;
 
  private:
+  const core::Device* device_ = nullptr;
   const bool is_host_;
   const int most_at_once_;
-  uint64_t pinned_bytes_ = 0, device_bytes_ = 0;
+  uint64_t pinned_bytes_ = 0, device_bytes_ = 0, arena_bytes_ = 0;
   uint64_t next_address_ = uint64_t{1} << 48;  // none that a process can have
 };
 

@@ -13,7 +13,8 @@ using namespace synfire::core;
 StageRecorder::StageRecorder(Parts& parts, GraphKind kind)
     : parts_(parts),
       kind_(kind),
-      graph_(Ref<Graph>::adopt(new Graph(parts.context, kind == GraphKind::inference ? parts.graph_slots() : 0))),
+      graph_(Ref<Graph>::adopt(
+          new Graph(parts.context, kind == GraphKind::inference ? parts.graph_slots() : 0, parts.arena))),
       handed_on_(parts.stages.size()),
       has_gradient_(parts.stages.size()) {
   if (!infers()) return;
@@ -127,7 +128,8 @@ class Recording {
   void gather(int64_t n_rows, const Ref<Buffer>& source, Ref<Buffer>& destination, const RowShape& row) {
     if (!source) return;
     const int64_t batch = parts_.rules().batch;
-    if (!destination) destination = parts_.make_sequence(row.dtype, row.n_steps, batch, row.width);
+    if (!destination)
+      destination = parts_.make_sequence(row.dtype, row.n_steps, batch, row.width, SYNFIRE_MEMORY_TRANSIENT);
     recorder_.append([&] {
       return operations::gather_rows({n_rows, row.n_steps, row.width, batch, source.get(), parts_.indices.get(),
                                       parts_.n_active.get(), destination.get(),

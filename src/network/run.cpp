@@ -246,6 +246,7 @@ class Rows {
   Rows(Buffer& buffer, const char* name, const RowShape& row, int64_t n_rows, int64_t batch)
       : buffer_(buffer), row_(row), batch_(static_cast<size_t>(batch)) {
     check_type(buffer, name, row.dtype);
+    buffer.check_has_memory(name);
     view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, Memory::any);
     if (view_.is_padded())
       fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", name,

@@ -30,7 +30,7 @@ Layer::~Layer() {
 }
 
 void Layer::release_memory() noexcept {
-  for (void* memory : {state_, block_, per_neuron_, static_cast<void*>(gradient_partials_), slopes_per_neuron_})
+  for (void* memory : {state_, block_, per_neuron_, static_cast<void*>(gradient_sums_), slopes_per_neuron_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
   for (double* const memory : rows_)
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);

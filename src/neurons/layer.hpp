@@ -103,8 +103,8 @@ class Layer final : public Replayed {
   // ---- gradients of parameters
   // The slopes of the constants are stored from the first gradient on.
   void prepare_gradients();
-  // f64 [n_gradients(), B, N], then the sums of the chunks of each.
-  double* gradient_sums() const noexcept { return gradient_partials_; }
+  // For backwards that run now: f64 [n_gradients(), B, N], then the sums of the chunks of each.
+  double* provide_gradient_sums();
   const int64_t* active() const noexcept;  // ParameterBlock::active, on the device
 
   // ---- tapes
@@ -190,8 +190,8 @@ class Layer final : public Replayed {
   void* per_neuron_ = nullptr;  // null until a parameter becomes one number per neuron
   // Null until the gradient of a parameter is asked for:
   bool wants_gradients_ = false;
-  double* gradient_partials_ = nullptr;  // f64 [n_gradients(), B, N], then the sums of the chunks of each
-  void* slopes_per_neuron_ = nullptr;    // [row, constant, N], only while constants are per neuron
+  double* gradient_sums_ = nullptr;    // provide_gradient_sums()
+  void* slopes_per_neuron_ = nullptr;  // [row, constant, N], only while constants are per neuron
 
   Ref<Tape> eager_;  // null until the first eager forward
   Ref<Tape> left_;   // by the forward that ran last

@@ -157,8 +157,6 @@ void Layer::drop_update(uint32_t parameter) noexcept {
 void Layer::prepare_gradients() {
   const auto lock = lock_parameters();
   if (wants_gradients_) return;
-  if (!gradient_partials_)
-    gradient_partials_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
   wants_gradients_ = true;
   try {
     if (parameters_.per_neuron()) provide_slopes();
@@ -167,6 +165,13 @@ void Layer::prepare_gradients() {
     throw;
   }
   upload_again();  // the block must name the slopes
+}
+
+double* Layer::provide_gradient_sums() {
+  const auto lock = lock_parameters();
+  if (!gradient_sums_)
+    gradient_sums_ = static_cast<double*>(device().allocate(SYNFIRE_MEMORY_DEVICE, spec_.gradient_bytes()));
+  return gradient_sums_;
 }
 
 }  // namespace synfire::core

@@ -170,6 +170,7 @@ void Optimizer::add_array(Synapse& synapse, const char* name, const MemberFactor
 void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient, const MemberFactors& factors,
                               double lower, double upper) {
   check_addable(factors);
+  gradient.check_has_memory("gradient");
   for (uint32_t i = newest_.find(static_cast<const Object*>(&layer)); i != AddressIndex::none; i = members_[i].previous)
     if (members_[i].parameter == name.index)
       fail_argument("SYN-OPTIMIZER-MEMBER", "the parameter of this layer is a member already");

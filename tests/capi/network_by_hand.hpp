@@ -34,6 +34,7 @@ struct StagePlan {
   int32_t dtype = SYNFIRE_DTYPE_F32;
   int32_t drop_last = 0;
   uint64_t seed = 7;
+  int32_t transient_arrays = 0;
 
   size_t n_pairs() const { return sizes.size() - 1; }
   bool has_targets() const { return loss == SYNFIRE_LOSS_MEAN_SQUARED_ERROR; }
@@ -115,6 +116,7 @@ inline Network make_stages(synfire_context context, const StagePlan& plan, bool 
   desc.batch = plan.batch;
   desc.seed = plan.seed;
   desc.drop_last = plan.drop_last;
+  desc.transient_arrays = plan.transient_arrays;
   synfire_network made = nullptr;
   require_ok(synfire_network_create(context, &desc, &made));
   Network network(made);

@@ -2,6 +2,7 @@
 // data that change, what it says of itself.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 #include "network_by_hand.hpp"
@@ -569,6 +570,128 @@ TEST_F(NetworkParts, MemoryIsKnownBeforeAnythingIsAllocated) {
   EXPECT_OK(synfire_network_query_memory(network, &later));
   EXPECT_EQ(later.device_bytes, bytes.device_bytes);
   EXPECT_EQ(later.data_bytes, (10u * 20 + 10) * 4);
+}
+
+// The networks of docs/pages/memory.md take less than in version 0.2, where each graph had scratch memory of its own.
+// The numbers are those of one thread of a host.
+TEST_F(NetworkParts, TakeLessMemoryThanTheyTookBefore) {
+  struct Before {
+    std::vector<int64_t> sizes;
+    int64_t n_steps, batch;
+    int32_t input, last;
+    double dropout;  // before each synapse
+    uint64_t bytes;
+  };
+  constexpr int32_t spikes = SYNFIRE_NETWORK_INPUT_SPIKES, rates = SYNFIRE_NETWORK_INPUT_RATES;
+  constexpr int32_t lif = SYNFIRE_MODEL_LIF, li = SYNFIRE_MODEL_LI;
+  const Before networks[] = {
+      {{41, 53, 3}, 20, 30, rates, li, 0, 1012084},
+      {{64, 128, 128, 8}, 16, 1, spikes, lif, 0, 971876},
+      {{64, 128, 128, 8}, 16, 64, spikes, lif, 0, 5413404},
+      {{300, 700, 90, 11}, 37, 50, spikes, lif, 0, 42816180},
+      {{700, 512, 20}, 100, 128, spikes, lif, 0, 176260188},
+      {{700, 512, 512, 512, 20}, 100, 128, spikes, lif, 0, 298515020},
+      {{700, 512, 512, 512, 20}, 100, 128, spikes, lif, 0.2, 299576156},
+  };
+  const Context host = make_context_on(SYNFIRE_BACKEND_HOST);
+  for (const Before& before : networks) {
+    uint64_t bytes[2] = {};
+    for (const int32_t transient_arrays : {0, 1}) {
+      synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+      desc.n_steps = before.n_steps;
+      desc.batch = before.batch;
+      desc.transient_arrays = transient_arrays;
+      synfire_network made = nullptr;
+      ASSERT_OK(synfire_network_create(host, &desc, &made));
+      const Network network(made);
+      EXPECT_OK(synfire_network_add_input(network, "input", before.input, before.sizes[0]));
+      for (size_t i = 0; i + 1 < before.sizes.size(); ++i) {
+        if (before.dropout > 0) {
+          EXPECT_OK(synfire_network_add_dropout(network, numbered('d', i).c_str(), before.dropout));
+        }
+        EXPECT_OK(synfire_network_add_synapse(network, numbered('s', i).c_str(), before.sizes[i + 1]));
+        const bool is_last = i + 2 == before.sizes.size();
+        EXPECT_OK(synfire_network_add_neurons(network, numbered('n', i).c_str(), is_last ? before.last : lif));
+      }
+      EXPECT_OK(
+          synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, before.last == SYNFIRE_MODEL_LIF));
+      EXPECT_OK(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY));
+      EXPECT_OK(synfire_network_add_optimizer(network, "optimizer", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01));
+      synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
+      EXPECT_OK(synfire_network_query_memory(network, &memory));
+      bytes[transient_arrays] = memory.device_bytes;
+    }
+    const auto kibibytes = [](uint64_t count) { return static_cast<unsigned long long>((count + 512) / 1024); };
+    std::printf("%lld-...-%lld, T %lld, B %lld: %llu KiB, %llu with transient arrays, %llu before\n",
+                static_cast<long long>(before.sizes.front()), static_cast<long long>(before.sizes.back()),
+                static_cast<long long>(before.n_steps), static_cast<long long>(before.batch), kibibytes(bytes[0]),
+                kibibytes(bytes[1]), kibibytes(before.bytes));
+    EXPECT_LT(bytes[0], before.bytes);
+    EXPECT_LT(bytes[1], bytes[0]);
+  }
+}
+
+// The same bits in less memory; what lies between the stages is not given out then.
+TEST_F(NetworkParts, MayHaveTransientArrays) {
+  StagePlan plan;
+  plan.sizes = {40, 64, 64, 64, 4};
+  plan.last = SYNFIRE_MODEL_LIF;
+  plan.of_spikes = true;
+  plan.dropout = 0.2;
+  plan.rate_strength = 0.1;
+  plan.train_tau = true;
+  plan.lengths = true;
+  const Data data = make_data(context, plan, plan.n_rows, 3);
+  struct Found {
+    std::vector<uint32_t> words;
+    double loss, evaluated;
+    std::vector<float> inferred;
+    uint64_t bytes;
+  };
+  const auto trained = [&](int32_t transient_arrays) {
+    plan.transient_arrays = transient_arrays;
+    const Network network = make_stages(context, plan);
+    EXPECT_OK(synfire_network_build(network));
+    set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, data);
+    set_data(network, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
+    Found found = {};
+    synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+    EXPECT_OK(synfire_network_train(network, 7, &result));
+    found.loss = result.loss;
+    EXPECT_OK(synfire_network_evaluate(network, &result));
+    found.evaluated = result.loss;
+    const Buffer outputs =
+        make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(plan.n_rows * plan.sizes.back()));
+    EXPECT_OK(synfire_network_infer(network, data.inputs, plan.n_rows, outputs));
+    found.inferred = download<float>(outputs, static_cast<size_t>(plan.n_rows * plan.sizes.back()));
+    found.words = learnt(network, plan).words();
+    synfire_network_memory bytes = SYNFIRE_NETWORK_MEMORY_INIT;
+    EXPECT_OK(synfire_network_query_memory(network, &bytes));
+    found.bytes = bytes.device_bytes;
+    synfire_buffer spikes = nullptr;
+    if (transient_arrays == 0) {
+      EXPECT_OK(synfire_network_get_buffer(network, "n1.spikes", &spikes));
+      synfire_buffer_destroy(spikes);
+    } else {
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                   WORDS("SYN-NETWORK-BUFFER", "n1.spikes", "has \"input\", \"output\""),
+                   synfire_network_get_buffer(network, "n1.spikes", &spikes));
+    }
+    return found;
+  };
+  const Found expected = trained(0), found = trained(1);
+  EXPECT_EQ(found.words, expected.words);
+  EXPECT_EQ(found.loss, expected.loss);
+  EXPECT_EQ(found.evaluated, expected.evaluated);
+  EXPECT_EQ(found.inferred, expected.inferred);
+  EXPECT_LT(found.bytes, expected.bytes);
+
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 1;
+  desc.transient_arrays = 2;
+  synfire_network made = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-FLAG", "desc.transient_arrays is 2"),
+               synfire_network_create(context, &desc, &made));
 }
 
 // Networks larger than any machine report their memory, and are refused when they are built.

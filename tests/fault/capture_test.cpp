@@ -1,7 +1,7 @@
 // Captures: native nodes that follow CUDA's rules and those that do not, graphs and eager calls on a stream that the
 // caller captures, captures of other threads, several devices. A failing CUDA call must neither leak nor break
 // anything.
-#include "../capi/graph_support.hpp"
+#include "../capi/recording_support.hpp"
 #include "fake_cuda.hpp"
 
 #include <atomic>
@@ -457,6 +457,45 @@ TEST_F(Captures, EagerCallsBecomePartOfTheCallersCapture) {
     EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
     EXPECT_TRUE(same_bits(rig.forward_outputs(), expected));
     EXPECT_TRUE(same_bits(rig.backward_outputs(), backward));
+  }
+  fake::destroy_graph(captured);
+}
+
+// Transient buffers in a caller's capture: what is refused leaves the capture valid, and what is not has its own
+// memory, also on a stream that was forked from the captured one.
+TEST_F(Captures, TransientBuffersBelongToTheChild) {
+  const Buffer between = make_frame(context, n, SYNFIRE_MEMORY_TRANSIENT);
+  const Graph graph = make_graph(context);
+  record_copy(graph, x, between);
+  const int32_t add = record_scale_add(graph, x, between, 2, 1);
+  record_copy(graph, between, out);
+  ASSERT_OK(synfire_graph_instantiate(graph));
+  std::fill(data_of(x), data_of(x) + n, 5.0f);
+  wait(graph, launch(graph));
+  EXPECT_EQ(data_of(out)[3], 15);
+  ASSERT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(fake::launch(stream, [] {}), cudaSuccess);
+  fake::fork(stream, side);
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 0));
+  for (const int32_t add_enabled : {1, 0}) {
+    EXPECT_OK(synfire_graph_set_enabled(graph, add, add_enabled));
+    EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-TRANSIENT-DISABLED"}, synfire_graph_launch(graph, side, nullptr));
+  }
+  const synfire_scale_add_desc eager = scale_add_desc(x, between, 1, 0);
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-TRANSIENT-EAGER"}, synfire_scale_add(context, &eager, side));
+  EXPECT_TRUE(fake::capture_is_valid(stream));
+  EXPECT_OK(synfire_graph_set_enabled(graph, 0, 1));
+  EXPECT_OK(synfire_graph_set_enabled(graph, add, 1));
+  EXPECT_EQ(synfire_graph_launch(graph, side, nullptr), SYNFIRE_CAPTURED) << last_error_text();
+  fake::join(stream, side);
+  EXPECT_EQ(fake::launch(stream, [] {}), cudaSuccess);
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(fake::count_nodes(captured), 3u);
+  for (const float value : {1.0f, 2.0f}) {
+    std::fill(data_of(x), data_of(x) + n, value);
+    EXPECT_EQ(fake::launch_graph(captured, stream), cudaSuccess);
+    EXPECT_EQ(data_of(out)[n - 1], 3 * value);
   }
   fake::destroy_graph(captured);
 }

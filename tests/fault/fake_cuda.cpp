@@ -50,12 +50,21 @@ void reset_calls() {
   for (auto& count : state().counts) count.second = 0;
   state().total = 0;
   state().nodes_returned = 0;
+  state().nodes_reordered = 0;
   state().captured_kernels.clear();
   state().passes.clear();
 }
 uint64_t nodes_returned() {
   const Inside inside;
   return state().nodes_returned;
+}
+Edges edges() {
+  const Inside inside;
+  return state().edges;
+}
+uint64_t nodes_reordered() {
+  const Inside inside;
+  return state().nodes_reordered;
 }
 Live live() {
   const Inside inside;

@@ -1,8 +1,9 @@
 // A CUDA runtime in this process: memory is host memory, a stream is a queue, a kernel is a function, a graph is a
 // list of them. It replaces the library's table of CUDA calls (src/backends/cuda/api.hpp), counts each call, enforces
 // CUDA's rules for captures, and fails where a test asks for it. Kernels are the host twins defined with the GPU's
-// (tests/twins/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. It
-// does not model timing or concurrency within the device.
+// (tests/twins/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. A
+// launch of a graph runs its nodes one after the other, in any order that its edges allow, a new one each time: a
+// missing edge shows in the results. It does not model timing, nor kernels that overlap.
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
 
@@ -24,6 +25,11 @@ uint64_t calls(const std::string& name);  // "cudaMalloc"
 void reset_calls();
 // How many nodes of graphs were returned since reset_calls(): by cudaGraphGetNodes and cudaGraphNodeGetDependencies.
 uint64_t nodes_returned();
+// For each node of the graph that was instantiated last, in the order in which they were added, the nodes before it.
+using Edges = std::vector<std::vector<size_t>>;
+Edges edges();
+// How many nodes have run elsewhere than in the order in which they were added, since reset_calls().
+uint64_t nodes_reordered();
 struct Live {
   int64_t allocations, streams, graphs, executables;
   bool operator==(const Live&) const = default;

@@ -92,12 +92,50 @@ cudaError_t launch_kernel(cudaStream_t stream, KernelCall call, bool programmati
   return cudaSuccess;
 }
 
-void run_graph(const Graph& graph) {
+namespace {
+
+Edges edges_of(const Graph& graph) {
+  std::map<const Node*, size_t> places;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) places[graph.nodes[i].get()] = i;
+  Edges edges;
   for (const auto& node : graph.nodes) {
-    if (node->child)
-      run_graph(*node->child);
-    else if (node->work)
-      node->work();
+    std::vector<size_t>& before = edges.emplace_back();
+    for (const Node* const dependency : node->dependencies) before.push_back(places.at(dependency));
+    std::sort(before.begin(), before.end());
+  }
+  return edges;
+}
+
+// Nodes in any order that their edges allow.
+std::vector<size_t> any_order(const Edges& after) {
+  std::vector<size_t> n_left, ready, order;
+  Edges later(after.size());
+  for (size_t node = 0; node < after.size(); ++node) {
+    n_left.push_back(after[node].size());
+    for (const size_t earlier : after[node]) later[earlier].push_back(node);
+    if (n_left[node] == 0) ready.push_back(node);
+  }
+  while (!ready.empty()) {
+    std::swap(ready[state().random_numbers() % ready.size()], ready.back());
+    const size_t node = ready.back();
+    ready.pop_back();
+    if (node != order.size()) ++state().nodes_reordered;
+    order.push_back(node);
+    for (const size_t next : later[node])
+      if (--n_left[next] == 0) ready.push_back(next);
+  }
+  return order;
+}
+
+}  // namespace
+
+void run_graph(const Graph& graph) {
+  for (const size_t place : any_order(edges_of(graph))) {
+    const Node& node = *graph.nodes[place];
+    if (node.child)
+      run_graph(*node.child);
+    else if (node.work)
+      node.work();
   }
 }
 
@@ -206,8 +244,10 @@ cudaError_t delete_stream(cudaStream_t stream) {
 
 cudaError_t launch_executable(const Executable& executable, cudaStream_t stream) {
   std::vector<Work> list;
-  for (const Executable::Entry& entry : executable.entries)
+  for (const size_t place : any_order(executable.after)) {
+    const Executable::Entry& entry = executable.entries[place];
     if (entry.enabled && entry.work) list.push_back(entry.work);
+  }
   return enqueue(stream, cudaGraphNodeTypeKernel, [list = std::move(list)] {
     for (const Work& work : list) work();
   });
@@ -220,6 +260,7 @@ std::unique_ptr<Executable> make_executable(const Graph& graph) {
     if (node->child) work = [child = node->child] { run_graph(*child); };
     executable->entries.push_back({node.get(), std::move(work), true});
   }
+  executable->after = state().edges = edges_of(graph);
   return executable;
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Executable {
     bool enabled;
   };
   std::vector<Entry> entries;
+  Edges after;  // of each entry
 };
 
 struct Capture {
@@ -84,7 +86,9 @@ struct State {
   std::map<void*, Allocation> allocations;
   std::map<std::string, uint64_t> counts;
   uint64_t total = 0;
-  uint64_t nodes_returned = 0;
+  uint64_t nodes_returned = 0, nodes_reordered = 0;
+  Edges edges;
+  std::mt19937 random_numbers;  // of a fixed seed: a failure shows again
   std::map<std::string, std::pair<int, cudaError_t>> failures;
   std::vector<std::unique_ptr<Stream>> streams;
   Stream legacy_stream;

@@ -1,5 +1,6 @@
 // Device memory and nodes, where every allocation and every node can be counted: a layer takes what the query
 // reported, and a forward with packed spikes is one kernel without a dense sequence.
+#include "../capi/network_by_hand.hpp"
 #include "../capi/storage_rig.hpp"
 #include "stream_fixture.hpp"
 
@@ -125,6 +126,40 @@ TEST_F(DeviceMemory, ALayerTakesWhatTheQueryTold) {
         EXPECT_EQ(added([&] { EXPECT_OK(synfire_layer_backward(layer, &backward, nullptr)); }),
                   memory.gradient_bytes + memory.per_neuron_gradient_bytes);
       }
+}
+
+// A network too, with what its graphs need for temporary arrays and for what operations become that are joined. Its
+// three graphs share one arena.
+TEST_F(DeviceMemory, ANetworkTakesWhatTheQueryTold) {
+  for (const int32_t transient_arrays : {0, 1})
+    for (const int64_t n_steps : {12, 40}) {
+      SCOPED_TRACE(testing::Message() << transient_arrays << " " << n_steps);
+      StagePlan plan;
+      plan.sizes = {64, 128, 128, 8};
+      plan.n_steps = n_steps;
+      plan.input = SYNFIRE_NETWORK_INPUT_SPIKES;
+      plan.input_dtype = SYNFIRE_DTYPE_BITS;
+      plan.last = SYNFIRE_MODEL_LIF;
+      plan.of_spikes = true;
+      plan.transient_arrays = transient_arrays;
+      const Data data = make_data(context, plan, plan.n_rows, 1);
+      Network network = make_stages(context, plan);
+      synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
+      ASSERT_OK(synfire_network_query_memory(network, &memory));
+      EXPECT_EQ(added([&] {
+                  EXPECT_OK(synfire_network_build(network));
+                  set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, data);
+                  set_data(network, SYNFIRE_DATA_EVALUATION, plan.n_rows, data);
+                  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));  // what looked at the data
+                }),
+                memory.device_bytes + 2 * (static_cast<uint64_t>(plan.n_rows * n_steps) * 2 + 10) * 4);
+      EXPECT_EQ(added([&] {
+                  network.reset();
+                  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+                }) + memory.device_bytes +
+                    2 * (static_cast<uint64_t>(plan.n_rows * n_steps) * 2 + 10) * 4,
+                0u);
+    }
 }
 
 // A refused call takes nothing: no memory for values per neuron and no CUDA call. Freeing memory waits for the device,

@@ -43,15 +43,20 @@ TEST_F(StackLaunches, AStepOfSmallLayersIsCapturedTwice) {
   EXPECT_EQ(captures_of(large), 1u) << "nothing of it gains";
 }
 
+// How X of a layer is recorded: as part of its forward, or by a product of its own into a buffer of this memory.
+enum class Product { of_the_forward, transient, device };
+
 // Layers one after another, whose passes are recorded into a graph.
 struct Layers {
   Graph graph;
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers, xs;
   std::vector<Synapse> synapses;
   std::vector<Layer> layers;
   std::vector<int32_t> operations;
+  uint64_t graph_bytes = 0;  // of device memory, that instantiating took
 
-  Layers(synfire_context context, const std::vector<int64_t>& sizes, int64_t n_steps, int64_t batch)
+  Layers(synfire_context context, const std::vector<int64_t>& sizes, int64_t n_steps, int64_t batch,
+         Product product = Product::of_the_forward)
       : graph(make_graph(context)) {
     const auto spikes_of = [&](int64_t neurons) {
       return make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(n_steps * batch * ((neurons + 31) / 32)));
@@ -68,15 +73,29 @@ struct Layers {
       const synfire_buffer input = buffers.back();
       buffers.push_back(spikes_of(sizes[i + 1]));
       synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
-      forward.synapse = synapses.back();
-      forward.synapse_input = input;
       forward.spikes = buffers.back();
       forward.tape = SYNFIRE_TAPE_NONE;
+      if (product == Product::of_the_forward) {
+        forward.synapse = synapses.back();
+        forward.synapse_input = input;
+      } else {
+        xs.push_back(make_frame(context, static_cast<uint64_t>(n_steps * batch * sizes[i + 1]),
+                                product == Product::transient ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE));
+        synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+        desc.n_steps = n_steps;
+        desc.batch = batch;
+        desc.input = input;
+        desc.output = xs.back();
+        EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapses.back(), &desc));
+        forward.x = xs.back();
+      }
       EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
       operations.push_back(last_operation(graph));
     }
     fake::reset_calls();
+    const uint64_t before = fake::device_bytes();
     EXPECT_OK(synfire_graph_instantiate(graph));
+    graph_bytes = fake::device_bytes() - before;
   }
 };
 
@@ -95,6 +114,130 @@ TEST_F(StackLaunches, ThreeLayersAreOneKernel) {
     fake::reset_calls();
     replay(network.graph);
     EXPECT_EQ(fake::calls(), fake::calls("cuGraphLaunch") + fake::calls("cuStreamIsCapturing"));
+  }
+}
+
+// A product that is an operation of its own is joined with the forward that reads it, as one that is part of a forward
+// is. Its output takes no more memory if it is transient.
+TEST_F(StackLaunches, ProductsOfTheirOwnAreJoinedToo) {
+  const Layers one(context, {64, 128, 128, 8}, 16, 1);
+  const size_t n_kernels = fake::captured_kernels().size();
+  for (const Product product : {Product::transient, Product::device}) {
+    const Layers other(context, {64, 128, 128, 8}, 16, 1, product);
+    EXPECT_EQ(fake::captured_kernels().size(), n_kernels);
+    EXPECT_EQ(other.graph_bytes, product == Product::transient ? one.graph_bytes : sizeof(uint64_t));
+    replay(other.graph);
+  }
+}
+
+// How the gradients of synapses are recorded: with the backward of their layer, or as operations of their own, of which
+// one may have the gradients of the weights and another one that of the input.
+enum class Gradients { of_the_backward, together, weights_first, input_first, weights_at_the_end };
+
+// A training step of three layers. Returns the number of nodes of the graph with joined operations, and the gradients.
+struct Step {
+  size_t n_nodes;
+  std::vector<uint32_t> gradients;
+};
+Step step_of(synfire_context context, Gradients kind) {
+  constexpr int64_t n_steps = 16, n_layers = 3, sizes[] = {64, 128, 128, 8};
+  const auto sequence = [&](int64_t neurons, int32_t memory = SYNFIRE_MEMORY_DEVICE) {
+    return make_frame(context, static_cast<uint64_t>(n_steps * neurons), memory);
+  };
+  const Graph graph = make_graph(context);
+  std::vector<uint32_t> words(n_steps * 2);
+  Random random(3);
+  for (uint32_t& word : words) word = static_cast<uint32_t>(random.next() & random.next());
+  std::vector<Buffer> spikes, grads, grad_xs;
+  spikes.push_back(make_buffer_of(context, words));
+  std::vector<Synapse> synapses;
+  std::vector<Layer> layers;
+  for (int64_t i = 0; i < n_layers; ++i) {
+    synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
+    desc.n_inputs = sizes[i], desc.n_outputs = sizes[i + 1];
+    desc.seed = static_cast<uint64_t>(i), desc.gain = 3;
+    synfire_synapse made = nullptr;
+    EXPECT_OK(synfire_synapse_create(context, &desc, &made));
+    synapses.emplace_back(made);
+    layers.push_back(make_layer(context, describe(Shape{n_steps, 1, sizes[i + 1]}, SYNFIRE_DTYPE_F32)));
+    spikes.push_back(
+        make_buffer(context, SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(n_steps * ((sizes[i + 1] + 31) / 32))));
+    grads.push_back(sequence(sizes[i + 1]));
+    grad_xs.push_back(sequence(sizes[i + 1], SYNFIRE_MEMORY_TRANSIENT));
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.synapse = synapses.back(), forward.synapse_input = spikes[static_cast<size_t>(i)];
+    forward.spikes = spikes.back();
+    Buffer x;
+    if (kind != Gradients::of_the_backward) {
+      x = sequence(sizes[i + 1]);
+      synfire_synapse_forward_desc product = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+      product.n_steps = n_steps, product.batch = 1;
+      product.input = forward.synapse_input, product.output = x;
+      EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapses.back(), &product));
+      forward.synapse = nullptr, forward.synapse_input = nullptr, forward.x = x;
+    }
+    EXPECT_OK(synfire_graph_record_forward(graph, layers.back(), &forward));
+  }
+  EXPECT_OK(synfire_buffer_fill(grads.back(), 0.5));
+  const auto gradients = [&](size_t i, bool weights, bool input) {
+    synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+    desc.n_steps = n_steps, desc.batch = 1, desc.grad_output = grad_xs[i];
+    if (weights) desc.input = spikes[i];
+    if (input && i > 0) desc.grad_input = grads[i - 1];
+    if (!desc.input && !desc.grad_input) return;
+    EXPECT_OK(synfire_graph_record_synapse_backward(graph, synapses[i], &desc));
+  };
+  for (size_t i = n_layers; i-- > 0;) {
+    synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+    backward.grad_spike_seq = grads[i];
+    if (kind != Gradients::of_the_backward)
+      backward.grad_x_seq = grad_xs[i];
+    else if (i > 0)
+      backward.grad_synapse_input = grads[i - 1];
+    EXPECT_OK(synfire_graph_record_backward(graph, layers[i], &backward));
+    switch (kind) {
+      case Gradients::of_the_backward:
+        break;
+      case Gradients::together:
+        gradients(i, true, true);
+        break;
+      case Gradients::weights_first:
+        gradients(i, true, false);
+        gradients(i, false, true);
+        break;
+      case Gradients::input_first:
+        gradients(i, false, true);
+        gradients(i, true, false);
+        break;
+      case Gradients::weights_at_the_end:
+        gradients(i, false, true);
+        break;
+    }
+  }
+  if (kind == Gradients::weights_at_the_end)
+    for (size_t i = 0; i < n_layers; ++i) gradients(i, true, false);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  Step step = {fake::edges().size(), {}};
+  replay(graph);
+  for (size_t i = 0; i < n_layers; ++i) {
+    std::vector<uint32_t> values(static_cast<size_t>(sizes[i] * sizes[i + 1]));
+    EXPECT_OK(synfire_synapse_read(synapses[i], "weight_gradient", values.data(), values.size() * 4));
+    step.gradients.insert(step.gradients.end(), values.begin(), values.end());
+  }
+  return step;
+}
+
+TEST_F(StackLaunches, BackwardsOfTheirOwnAreJoinedToo) {
+  const Step expected = step_of(context, Gradients::of_the_backward);
+  // The layers; a backward for each, and two gradients of inputs; all gradients of weights; the count of replays.
+  EXPECT_EQ(expected.n_nodes, 1u + 3 + 2 + 1 + 1);
+  EXPECT_TRUE(std::any_of(expected.gradients.begin(), expected.gradients.end(), [](uint32_t w) { return w != 0; }));
+  for (const Gradients kind :
+       {Gradients::together, Gradients::weights_first, Gradients::input_first, Gradients::weights_at_the_end}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    const Step step = step_of(context, kind);
+    EXPECT_EQ(step.n_nodes, expected.n_nodes);
+    EXPECT_EQ(step.gradients, expected.gradients);
   }
 }
 

@@ -237,6 +237,7 @@ TEST_F(Answers, MemoryOfAGpuHasNoView) {
   }
   script.backend = SYNFIRE_BACKEND_HOST;
   EXPECT_TRUE(synfire::Buffer(context, synfire::buffer_desc<float>(2)).host_visible());
+  EXPECT_FALSE(synfire::Buffer(context, synfire::buffer_desc<float>(2, SYNFIRE_MEMORY_TRANSIENT)).host_visible());
 }
 
 }  // namespace

@@ -129,8 +129,14 @@ namespace Synfire
         /// <summary>Bytes of memory.</summary>
         public long Bytes { get; }
 
-        /// <summary>True if the program can reach the memory: it can, unless it is a GPU's own.</summary>
-        public bool IsHostAccessible { get { return MemoryKind != MemoryKind.Device || Context.IsHost; } }
+        /// <summary>True if the program can reach the memory: it can, unless it is a GPU's own or there is none.</summary>
+        public bool IsHostAccessible
+        {
+            get
+            {
+                return MemoryKind != MemoryKind.Transient && (MemoryKind != MemoryKind.Device || Context.IsHost);
+            }
+        }
 
         /// <summary>
         /// The address of the memory: a device address for a GPU's own. It is good for as long as the buffer is open.
@@ -387,7 +393,9 @@ namespace Synfire
             IntPtr open = Handle.Value;
             if (open == IntPtr.Zero || !IsHostAccessible)
                 throw new InvalidOperationException(
-                    "The memory is the GPU's own: use Upload and Download, or MemoryKind.Pinned");
+                    MemoryKind == MemoryKind.Transient
+                        ? "A transient buffer has contents during a replay only"
+                        : "The memory is the GPU's own: use Upload and Download, or MemoryKind.Pinned");
         }
 
         private long Index(long i)

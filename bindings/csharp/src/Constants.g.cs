@@ -136,7 +136,19 @@ namespace Synfire
         /// Ordinary (pageable) host memory. On a CUDA context it can be uploaded and downloaded, but no operation
         /// can use it.
         /// </summary>
-        Host = 2
+        Host = 2,
+
+        /// <summary>
+        /// No memory of its own: an array that operations of a graph pass on to others. Each graph that records
+        /// the buffer gives it memory of the device during a replay, which it shares with buffers that are not in
+        /// use at the same time. Before and after a replay its contents are undefined. An operation that reads it
+        /// must come after one that writes it, and a launch is refused while the reader is enabled and all
+        /// writers before it are disabled (SYN-TRANSIENT-DISABLED, SYNFIRE_ERROR_WRONG_ORDER). Uploads,
+        /// downloads, fills, native nodes, calls that run now and re-binding refuse it
+        /// (SYNFIRE_ERROR_INVALID_ARGUMENT), synfire_buffer_get_data() returns null for it, and <c>data</c> must
+        /// be null. @since ABI 0.3
+        /// </summary>
+        Transient = 3
     }
 
     /// <summary>The constants <c>SYNFIRE_DTYPE_*</c> of the C library.</summary>

@@ -619,7 +619,9 @@ namespace Synfire.Raw
         /// </summary>
         public ulong tape_bytes;
         /// <summary>
-        /// Sums over steps of the gradients of parameters; allocated with the first backward that computes one.
+        /// Sums over steps of the gradients of parameters: allocated with the first eager backward that computes
+        /// one. Recorded backwards have theirs in the memory of their graph, which they share with other
+        /// temporary arrays.
         /// </summary>
         public ulong gradient_bytes;
         /// <summary>
@@ -2342,6 +2344,16 @@ namespace Synfire.Raw
         public int drop_last;
         /// <summary>As synfire_graph_desc.n_slots, of the inference graph. Default: 0.</summary>
         public uint n_slots;
+        /// <summary>
+        /// 1: spikes and potentials between the stages and their gradients are transient
+        /// (SYNFIRE_MEMORY_TRANSIENT), which takes less memory, and synfire_network_get_buffer() does not give
+        /// them out. Where a layer of the network has fewer active rows than the batch
+        /// (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network that is made
+        /// of a file has 0. Default: 0. @since ABI 0.3
+        /// </summary>
+        public int transient_arrays;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_desc Init
@@ -2375,8 +2387,8 @@ namespace Synfire.Raw
         /// <summary>Device memory of the optimiser, with the gradients of synapses.</summary>
         public ulong optimizer_bytes;
         /// <summary>
-        /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
-        /// graphs, which the driver decides.
+        /// Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all
+        /// of them. Without the executable CUDA graphs, which the driver decides.
         /// </summary>
         public ulong graph_bytes;
         /// <summary>The sum of these.</summary>
@@ -2614,6 +2626,18 @@ namespace Synfire.Raw
         /// can use it.
         /// </summary>
         public const int SYNFIRE_MEMORY_HOST = 2;
+
+        /// <summary>
+        /// No memory of its own: an array that operations of a graph pass on to others. Each graph that records
+        /// the buffer gives it memory of the device during a replay, which it shares with buffers that are not in
+        /// use at the same time. Before and after a replay its contents are undefined. An operation that reads it
+        /// must come after one that writes it, and a launch is refused while the reader is enabled and all
+        /// writers before it are disabled (SYN-TRANSIENT-DISABLED, SYNFIRE_ERROR_WRONG_ORDER). Uploads,
+        /// downloads, fills, native nodes, calls that run now and re-binding refuse it
+        /// (SYNFIRE_ERROR_INVALID_ARGUMENT), synfire_buffer_get_data() returns null for it, and <c>data</c> must
+        /// be null. @since ABI 0.3
+        /// </summary>
+        public const int SYNFIRE_MEMORY_TRANSIENT = 3;
 
         /// <summary>IEEE binary32.</summary>
         public const int SYNFIRE_DTYPE_F32 = 0;

@@ -354,6 +354,15 @@ namespace Synfire
         /// <summary>As synfire_graph_desc.n_slots, of the inference graph. Default: 0.</summary>
         public uint Slots { get; set; }
 
+        /// <summary>
+        /// <c>true</c>: spikes and potentials between the stages and their gradients are transient
+        /// (<see cref="MemoryKind.Transient"/>), which takes less memory, and
+        /// <see cref="Network.GetBuffer{T}(string)"/> does not give them out. Where a layer of the network has
+        /// fewer active rows than the batch (<see cref="Native.synfire_layer_set_n_active"/>), what belongs to
+        /// other rows is then undefined. A network that is made of a file has 0. Default: 0. @since ABI 0.3
+        /// </summary>
+        public bool TransientArrays { get; set; }
+
         internal synfire_network_desc Desc(Call call)
         {
             synfire_network_desc desc = synfire_network_desc.Init;
@@ -363,6 +372,7 @@ namespace Synfire
             desc.seed = Seed;
             desc.drop_last = DropLast ? 1 : 0;
             desc.n_slots = Slots;
+            desc.transient_arrays = TransientArrays ? 1 : 0;
             return desc;
         }
     }
@@ -950,8 +960,8 @@ namespace Synfire
         public ulong OptimizerBytes { get; }
 
         /// <summary>
-        /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
-        /// graphs, which the driver decides.
+        /// Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all
+        /// of them. Without the executable CUDA graphs, which the driver decides.
         /// </summary>
         public ulong GraphBytes { get; }
 

@@ -135,6 +135,26 @@ namespace Synfire.Tests
             }
         }
 
+        public static void ATransientBufferPassesNumbersOn()
+        {
+            using (Firing f = new Firing())
+            using (Buffer<float> between = f.Context.CreateBuffer<float>(MemoryKind.Transient, 8))
+            using (Buffer<float> result = f.Context.CreateBuffer<float>(MemoryKind.Pinned, 8))
+            using (Graph graph = new Graph(f.Context))
+            {
+                Check.That(!between.IsHostAccessible, "it has no memory");
+                Check.Throws<InvalidOperationException>(() => between.Span.ToString(), "its span");
+                Check.Status(Status.ErrorInvalidArgument, () => between.Fill(1), "a fill");
+                int fill = graph.Fill(between, 3).LastOperation;
+                graph.Copy(between, result);
+                graph.Instantiate();
+                Replay(graph);
+                Check.That(AllAre(result.Span, 3), "what it passed on");
+                graph.SetEnabled(fill, false);
+                Check.Status(Status.ErrorWrongOrder, () => graph.Launch(), "nothing has written what the copy reads");
+            }
+        }
+
         public static void AnotherBufferTakesThePlace()
         {
             using (Firing f = new Firing())

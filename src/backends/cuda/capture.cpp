@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
+#include <numeric>
+#include <queue>
 #include <string>
 #include <unordered_set>
 
@@ -53,31 +56,82 @@ class CaptureLock {
   fail_capture(*blamed, CaptureFault::not_joined);
 }
 
+// The order in which entries are captured: that of the list, but along a branch as far as it goes, because only a
+// kernel that is captured after the one for which it waits can be launched programmatically.
+std::vector<uint32_t> order_of_captures(size_t n_entries, const EarlierEntries& after) {
+  std::vector<uint32_t> order;
+  if (after.empty()) {
+    order.resize(n_entries);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  std::vector<std::vector<uint32_t>> later(n_entries);
+  std::vector<size_t> n_left(n_entries);
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+  for (uint32_t entry = 0; entry < n_entries; ++entry) {
+    n_left[entry] = after[entry].size();
+    for (const uint32_t earlier : after[entry]) later[earlier].push_back(entry);
+    if (n_left[entry] == 0) ready.push(entry);
+  }
+  while (!ready.empty()) {
+    uint32_t entry = ready.top();
+    ready.pop();
+    for (bool goes_on = true; goes_on;) {
+      order.push_back(entry);
+      goes_on = false;
+      for (const uint32_t next : later[entry]) {
+        if (--n_left[next] > 0) continue;
+        if (after[next].size() > 1 || goes_on) {
+          ready.push(next);
+          continue;
+        }
+        goes_on = true;
+        entry = next;
+      }
+    }
+  }
+  return order;
+}
+
 class Capturer {
  public:
-  Capturer(DeviceState& device, const OperationList& operations, const ReplayedNumbers& numbers, uint32_t slot,
-           const SignalLaunch& signal, cudaStream_t stream)
-      : device_(device), operations_(operations), numbers_(numbers), slot_(slot), signal_(signal), stream_(stream) {}
+  Capturer(DeviceState& device, const OperationList& operations, const EarlierEntries& after,
+           const ReplayedNumbers& numbers, uint32_t slot, const SignalLaunch& signal, cudaStream_t stream)
+      : device_(device),
+        operations_(operations),
+        after_(after),
+        order_(order_of_captures(operations.size(), after)),
+        numbers_(numbers),
+        slot_(slot),
+        signal_(signal),
+        stream_(stream),
+        ends_(after.size()) {}
 
   // Enqueues the list and the signal, and records the nodes of each entry. Returns the number of nodes.
   size_t capture_operations(CapturedGraph& captured) {
     id_ = capture_id();
+    captured.nodes.resize(operations_.size());
     // A kernel that directly follows another one of this library may be launched before that one has ended, because it
     // waits for it (docs/pages/tuning.md, "Programmatic edges").
     Launcher::Place place = {stream_, slot_};
-    for (size_t entry = 0; entry < operations_.size(); ++entry) {
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const uint32_t entry = order_[i];
       const Operation& operation = operations_[entry];
-      place.programmatic = place.programmatic && !operation.kind().calls_back;
-      place.next_begins_early = next_begins_early(entry);
+      if (!after_.empty()) wait_for(after_[entry], i);
+      place.programmatic = programmatic_ && !operation.kind().calls_back;
+      place.next_begins_early = next_begins_early(i);
       std::optional<size_t> n_expected;
       {
         const Range range(operation, &numbers_);
         n_expected = enqueue(device_, operation, place);
       }
-      captured.nodes.push_back(capture_nodes(operation, n_expected));
-      place.programmatic = device_.programmatic_launches && !operation.kind().calls_back && last_ &&
-                           type_of(device_, last_) == cudaGraphNodeTypeKernel;
+      captured.nodes[entry] = capture_nodes(operation, n_expected);
+      if (!after_.empty()) ends_[entry] = last_;
+      programmatic_ = device_.programmatic_launches && !operation.kind().calls_back && last_.size() == 1 &&
+                      type_of(device_, last_.front()) == cudaGraphNodeTypeKernel;
     }
+    if (!after_.empty()) wait_for(last_entries(), order_.size());
+    place.programmatic = programmatic_;
     place.next_begins_early = false;
     enqueue_signal(signal_.count, signal_.published, place);
     const Nodes signal = joined_nodes(end_of_capture(nullptr));
@@ -97,12 +151,35 @@ class Capturer {
     return id;
   }
 
-  bool next_begins_early(size_t entry) const {
-    if (!device_.programmatic_launches || entry + 1 == operations_.size()) return false;
+  // The next work in the stream, the i-th, waits for these entries alone.
+  void wait_for(const std::vector<uint32_t>& entries, size_t i) {
+    if (i == 0 || (entries.size() == 1 && entries.front() == order_[i - 1])) return;
+    Nodes nodes;
+    for (const uint32_t entry : entries) nodes.insert(nodes.end(), ends_[entry].begin(), ends_[entry].end());
+    device_.check(api().stream_set_capture_dependencies(stream_, nodes.data(), nodes.size()),
+                  "cudaStreamUpdateCaptureDependencies");
+    programmatic_ = false;
+  }
+  // Those for which no other one waits.
+  std::vector<uint32_t> last_entries() const {
+    std::vector<uint8_t> is_last(operations_.size(), 1);
+    for (const std::vector<uint32_t>& entries : after_)
+      for (const uint32_t entry : entries) is_last[entry] = 0;
+    std::vector<uint32_t> entries;
+    for (uint32_t entry = 0; entry < is_last.size(); ++entry)
+      if (is_last[entry]) entries.push_back(entry);
+    return entries;
+  }
+
+  // For the i-th entry that is captured.
+  bool next_begins_early(size_t i) const {
+    if (!device_.programmatic_launches || i + 1 == order_.size()) return false;
+    const uint32_t entry = order_[i], next = order_[i + 1];
+    if (!after_.empty() && after_[next] != std::vector<uint32_t>{entry}) return false;
     const auto hints = [&](const Operation& operation) {
       return operation.kind().hints(operation.data(), device_.shape);
     };
-    return hints(operations_[entry]).lets_next_begin && hints(operations_[entry + 1]).begins_early;
+    return hints(operations_[entry]).lets_next_begin && hints(operations_[next]).begins_early;
   }
 
   // The end of a capture: the nodes on which the next work in the stream depends, and the number of all nodes.
@@ -177,7 +254,7 @@ class Capturer {
   // stream. An operation may fork to other streams if it joins them.
   Nodes capture_nodes(const Operation& operation, std::optional<size_t> n_expected) {
     const End end = end_of_capture(&operation);
-    last_ = end.dependencies.size() == 1 ? end.dependencies.front() : nullptr;
+    last_ = end.dependencies;
     const size_t n_before = known_.size();
     if (end.n_nodes == n_before) fail_capture(operation, CaptureFault::empty);
     if (n_expected && end.n_nodes != n_before + *n_expected)
@@ -190,13 +267,17 @@ class Capturer {
 
   DeviceState& device_;
   const OperationList& operations_;
+  const EarlierEntries& after_;
+  const std::vector<uint32_t> order_;
   const ReplayedNumbers& numbers_;
   const uint32_t slot_;
   const SignalLaunch signal_;
   const cudaStream_t stream_;
-  unsigned long long id_ = 0;       // CUDA's number of the capture
-  cudaGraphNode_t last_ = nullptr;  // the only node that the next work in the stream depends on; null if several
-  cudaGraph_t graph_ = nullptr;     // the graph that the capture makes
+  unsigned long long id_ = 0;    // CUDA's number of the capture
+  Nodes last_;                   // on which the next work in the stream depends
+  std::vector<Nodes> ends_;      // of each entry; only if there are branches
+  bool programmatic_ = false;    // the next work in the stream follows one kernel of this library
+  cudaGraph_t graph_ = nullptr;  // the graph that the capture makes
   std::unordered_set<cudaGraphNode_t> known_;
 };
 
@@ -208,8 +289,8 @@ cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node) {
   return type;
 }
 
-CapturedGraph capture(DeviceState& device, const OperationList& operations, const ReplayedNumbers& numbers,
-                      uint32_t slot, const SignalLaunch& signal) {
+CapturedGraph capture(DeviceState& device, const OperationList& operations, const EarlierEntries& after,
+                      const ReplayedNumbers& numbers, uint32_t slot, const SignalLaunch& signal) {
   const CaptureLock lock;
   CapturedGraph captured;
   // A separate stream of the same priority leaves the device's stream free for other threads' eager calls.
@@ -225,7 +306,7 @@ CapturedGraph capture(DeviceState& device, const OperationList& operations, cons
     device.check(api().stream_begin_capture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     size_t n_nodes = 0;
     try {
-      n_nodes = Capturer(device, operations, numbers, slot, signal, stream).capture_operations(captured);
+      n_nodes = Capturer(device, operations, after, numbers, slot, signal, stream).capture_operations(captured);
     } catch (...) {
       cudaGraph_t graph = nullptr;
       if (api().stream_end_capture(stream, &graph) != cudaSuccess) api().get_last_error();

@@ -5,6 +5,7 @@
 #include "device_state.hpp"
 #include "machine_kernels.hpp"
 
+#include <graph/branches.hpp>
 #include <graph/replayed_numbers.hpp>
 
 #include <vector>
@@ -20,10 +21,11 @@ struct CapturedGraph {
   cudaGraphNode_t signal = nullptr;  // the kernel after them, which counts replays
 };
 
-// Captures a list whose kernels are loaded, followed by the signal. Throws CALLBACK if a native node's callback fails
+// Captures a list whose kernels are loaded, followed by the signal. Each entry waits for those of after[entry] or, if
+// `after` is empty, for the one before it; the signal waits for all. Throws CALLBACK if a native node's callback fails
 // or breaks the capture, and CAPTURING inside such a callback. A failed capture leaves nothing behind.
-CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::ReplayedNumbers& numbers,
-                      uint32_t slot, const SignalLaunch& signal);
+CapturedGraph capture(DeviceState& device, const core::OperationList& operations, const core::EarlierEntries& after,
+                      const core::ReplayedNumbers& numbers, uint32_t slot, const SignalLaunch& signal);
 
 cudaGraphNodeType type_of(DeviceState& device, cudaGraphNode_t node);
 

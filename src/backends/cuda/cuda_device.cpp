@@ -265,6 +265,7 @@ class CudaDevice final : public Device {
   void check() override { state_.look(); }
 
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override { return make_replay(state_, std::move(plan)); }
+  ReplayBytes replay_bytes(const ReplayPlan& plan) const override { return cuda::replay_bytes(state_, plan); }
 
  private:
   void copy(void* destination, const void* source, uint64_t bytes) {

@@ -82,6 +82,8 @@ std::optional<size_t> enqueue(DeviceState& device, const core::Operation& operat
 void load(DeviceState& device, std::span<const core::Operation> operations);
 
 std::unique_ptr<core::Replay> make_replay(DeviceState& device, core::ReplayPlan plan);
+// Device::replay_bytes().
+core::ReplayBytes replay_bytes(const DeviceState& device, const core::ReplayPlan& plan);
 
 }  // namespace synfire::cuda
 

@@ -1,4 +1,4 @@
-// The properties of a GPU that planning uses, and hints for overlapping kernels in a capture.
+// The properties of a GPU that planning uses, and hints for kernels that overlap in a replay.
 #ifndef SYNFIRE_BACKENDS_CUDA_HINTS_HPP
 #define SYNFIRE_BACKENDS_CUDA_HINTS_HPP
 
@@ -16,6 +16,8 @@ struct GpuShape {
 struct Hints {
   bool lets_next_begin = false;  // the operation's kernel can let the next one start early
   bool begins_early = false;     // it gains from starting early
+  // It takes few multiprocessors for longer than it costs to put others beside it (docs/pages/tuning.md, "Branches").
+  bool leaves_room = false;
 };
 
 }  // namespace synfire::cuda

@@ -3,6 +3,7 @@
 #include "capture.hpp"
 #include "device_state.hpp"
 #include "ranges.hpp"
+#include "schedule.hpp"
 #include "staging.hpp"
 
 #include <base/error.hpp>
@@ -29,21 +30,19 @@ struct Build {
   // The instances with some entries joined (core::Join), and the place of every entry in their lists; empty if none
   // gains. They run as long as all joined entries are active.
   std::vector<Instance> joined;
-  std::vector<size_t> joined_at;  // joined_entry: its operation is part of another one
-  std::vector<void*> joined_memory;
+  std::vector<size_t> joined_at;  // JoinedList::at
   ReplayObserver* observer = nullptr;
   std::vector<std::vector<uint32_t>> serves;  // of each entry, the recorded operations that it serves
   std::vector<uint8_t> enabled;               // recorded operations
   std::vector<uint8_t> active;                // entries
   ReplayedNumbers numbers;                    // for ranges; of any slot's list, and of the recorded one
-  void* arena = nullptr;
-
-  static constexpr size_t joined_entry = SIZE_MAX;
+  void* arena = nullptr;                      // of staging
+  std::shared_ptr<ArenaBlock> transients;
 
   void choose() {
     bool takes_joined = !joined.empty();
     for (size_t entry = 0; entry < joined_at.size(); ++entry)
-      if (joined_at[entry] == joined_entry && !active[entry]) takes_joined = false;
+      if (joined_at[entry] == JoinedList::joined_entry && !active[entry]) takes_joined = false;
     current = (takes_joined ? joined : instances).data();
   }
 
@@ -214,6 +213,7 @@ class CudaReplay final : public Replay {
     build.eager = plan.eager;
     build.observer = plan.observer;
     build.enabled = std::move(plan.enabled);
+    std::vector<OperationList> lists;
     for (size_t slot = 0; slot < plan.slots.size(); ++slot) {
       const Staging staging(plan.slots[slot], device_.operations);
       if (slot == 0) {
@@ -224,67 +224,51 @@ class CudaReplay final : public Replay {
           for (uint32_t& operation : operations) operation = plan.owners[operation];
         build.active.assign(build.serves.size(), 1);
       }
-      build.instances.push_back({nullptr, staging.place(build.arena), {}});
+      lists.push_back(staging.place(build.arena));
     }
+    std::vector<JoinedList> joined = plan.eager ? std::vector<JoinedList>{} : joined_lists(device_, lists);
+    const Schedule schedule = place(build, plan, lists, joined);
+    for (OperationList& list : lists) build.instances.push_back({nullptr, std::move(list), {}});
     build.numbers = ReplayedNumbers(build.instances.front().operations);
     load(device_, build.instances.front().operations);
     if (!build.eager) {
-      for (size_t slot = 0; slot < build.instances.size(); ++slot) {
-        Instance& instance = build.instances[slot];
-        instance.captured =
-            capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
-        instantiate(instance);
-      }
+      for (size_t slot = 0; slot < build.instances.size(); ++slot)
+        capture_into(build, build.instances[slot], static_cast<uint32_t>(slot), schedule.separate);
     }
-    if (!build.eager) join(build);
+    join(build, joined, schedule.joined);
     for (size_t entry = 0; entry < build.serves.size(); ++entry) apply(build, entry);
     build.choose();
   }
 
-  // The list with joined entries, and where each entry is in it.
-  struct JoinedList {
-    OperationList operations;
-    std::vector<size_t> at;
-  };
-  JoinedList joined_list(Build& build, const OperationList& entries) {
-    JoinedList list;
-    std::vector<Join> joins = device_.operations.find_joins(entries, device_.shape, [&](uint64_t bytes) {
-      build.joined_memory.push_back(nullptr);
-      return build.joined_memory.back() = allocate(device_, SYNFIRE_MEMORY_DEVICE, bytes);
-    });
-    if (joins.empty()) return list;
-    auto next = joins.begin();
-    for (size_t entry = 0; entry < entries.size();) {
-      if (next == joins.end() || next->first != entry) {
-        list.at.push_back(list.operations.size());
-        list.operations.push_back(entries[entry++]);
-        continue;
-      }
-      list.at.insert(list.at.end(), next->count, Build::joined_entry);
-      list.operations.push_back(std::move(next->operation));
-      entry += next->count;
-      ++next;
-    }
-    return list;
+  // Gives transient arrays their memory, in all lists the same.
+  Schedule place(Build& build, const ReplayPlan& plan, std::vector<OperationList>& lists,
+                 std::vector<JoinedList>& joined) const {
+    Schedule schedule =
+        schedule_of(device_, lists.front(), joined.empty() ? nullptr : &joined.front(), plan.transients, plan.eager);
+    build.transients = plan.arena->provide(schedule.places.arena_bytes);
+    if (!build.transients) return schedule;
+    const auto place_in = [&](OperationList& list) {
+      place_transients(list, plan.transients, schedule.places.offsets, build.transients->data());
+    };
+    std::for_each(lists.begin(), lists.end(), place_in);
+    for (JoinedList& list : joined) place_in(list.operations);
+    return schedule;
   }
 
-  // Joins what gains from it, in graphs of their own, because a joined operation cannot be switched off. Callbacks run
-  // once for each slot, so that lists with native nodes are not captured again.
-  void join(Build& build) {
-    std::vector<JoinedList> lists;
-    for (const Instance& instance : build.instances) {
-      for (const Operation& operation : instance.operations)
-        if (operation.kind().calls_back) return;
-      lists.push_back(joined_list(build, instance.operations));
-      if (lists.back().at.empty() || lists.back().at != lists.front().at) return;
-    }
-    build.joined_at = lists.front().at;
+  void capture_into(const Build& build, Instance& instance, uint32_t slot, const Branches& branches) {
+    instance.captured =
+        capture(device_, instance.operations, branches.after, build.numbers, slot, {count_, published_});
+    instantiate(instance);
+  }
+
+  // Joined lists have graphs of their own, because a joined operation cannot be switched off.
+  void join(Build& build, std::vector<JoinedList>& lists, const Branches& branches) {
+    if (lists.empty()) return;
+    build.joined_at = std::move(lists.front().at);
     for (size_t slot = 0; slot < lists.size(); ++slot) {
       load(device_, lists[slot].operations);
       Instance& instance = build.joined.emplace_back(Instance{nullptr, std::move(lists[slot].operations), {}});
-      instance.captured =
-          capture(device_, instance.operations, build.numbers, static_cast<uint32_t>(slot), {count_, published_});
-      instantiate(instance);
+      capture_into(build, instance, static_cast<uint32_t>(slot), branches);
     }
   }
 
@@ -319,7 +303,7 @@ class CudaReplay final : public Replay {
     };
     for (const Instance& instance : build.instances) switch_of(instance, entry);
     for (const Instance& instance : build.joined)
-      if (build.joined_at[entry] != Build::joined_entry) switch_of(instance, build.joined_at[entry]);
+      if (build.joined_at[entry] != JoinedList::joined_entry) switch_of(instance, build.joined_at[entry]);
   }
 
   // CUDA does not define a programmatic edge after a disabled node. If kernels of this library may have such edges, a
@@ -371,9 +355,7 @@ class CudaReplay final : public Replay {
     std::for_each(build.joined.begin(), build.joined.end(), destroy);
     build.instances.clear();
     build.joined.clear();
-    for (void* const memory : build.joined_memory)
-      if (memory) release(device_, SYNFIRE_MEMORY_DEVICE, memory);
-    build.joined_memory.clear();
+    build.transients.reset();
     if (build.arena) release(device_, SYNFIRE_MEMORY_DEVICE, build.arena);
     build.arena = nullptr;
   }
@@ -407,6 +389,17 @@ void load(DeviceState& device, std::span<const Operation> operations) {
     for (const Operation& operation : operations) operation.kind().enqueue(operation.data(), launcher);
     load_signal();
   });
+}
+
+ReplayBytes replay_bytes(const DeviceState& device, const ReplayPlan& plan) {
+  const Staging staging(plan.slots.front(), device.operations);
+  // Anywhere but at the address of other memory.
+  const std::vector<OperationList> lists = {staging.place(reinterpret_cast<void*>(uintptr_t{1} << 47))};
+  std::vector<JoinedList> joined;
+  if (!plan.eager) joined = joined_lists(device, lists);
+  const Schedule schedule =
+      schedule_of(device, lists.front(), joined.empty() ? nullptr : &joined.front(), plan.transients, plan.eager);
+  return {schedule.places.arena_bytes, staging.arena_bytes() + sizeof(uint64_t)};
 }
 
 std::unique_ptr<Replay> make_replay(DeviceState& device, ReplayPlan plan) {

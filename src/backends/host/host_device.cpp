@@ -5,6 +5,7 @@
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
+#include <graph/memory_plan.hpp>
 #include <graph/replay.hpp>
 
 #include <algorithm>
@@ -81,6 +82,9 @@ class HostDevice final : public Device {
   void synchronize() override {}
   void check() override {}
   std::unique_ptr<Replay> instantiate(ReplayPlan plan) override;
+  ReplayBytes replay_bytes(const ReplayPlan& plan) const override {
+    return {make_plan(plan.slots.front(), plan.transients).arena_bytes, 0};
+  }
   // Creates the threads for replays, because a launch creates none.
   void prepare(std::span<const Operation> operations) const {
     if (wants_threads(operations)) threads_.start();
@@ -98,7 +102,7 @@ class HostDevice final : public Device {
 
 class HostReplay final : public Replay {
  public:
-  HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)) {
+  HostReplay(HostDevice& device, ReplayPlan plan) : device_(device), plan_(std::move(plan)), memory_(place(plan_)) {
     device_.prepare(plan_.slots.front());
   }
 
@@ -117,13 +121,26 @@ class HostReplay final : public Replay {
     }
   }
   void set_enabled(uint32_t operation, bool enabled) override { plan_.enabled[operation] = enabled ? 1 : 0; }
-  void rebuild(ReplayPlan plan) override { plan_ = std::move(plan); }
+  void rebuild(ReplayPlan plan) override {
+    memory_ = place(plan);
+    plan_ = std::move(plan);
+  }
   uint64_t finished() const noexcept override { return finished_.load(std::memory_order_acquire); }
   void check() override {}
 
  private:
+  // All slots have the same places, because replays run one after the other.
+  static std::shared_ptr<ArenaBlock> place(ReplayPlan& plan) {
+    const Plan places = make_plan(plan.slots.front(), plan.transients);
+    std::shared_ptr<ArenaBlock> memory = plan.arena->provide(places.arena_bytes);
+    if (memory)
+      for (OperationList& list : plan.slots) place_transients(list, plan.transients, places.offsets, memory->data());
+    return memory;
+  }
+
   HostDevice& device_;
   ReplayPlan plan_;
+  std::shared_ptr<ArenaBlock> memory_;
   std::atomic<uint64_t> finished_{0};
 };
 

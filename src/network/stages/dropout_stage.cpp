@@ -24,8 +24,9 @@ class DropoutParts final : public StageParts {
  public:
   explicit DropoutParts(StageMaker& maker)
       : StageParts(maker.stage()),
-        mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, maker.stage()->width())),
-        scale_(maker.one(maker.number())) {}
+        mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, maker.stage()->width(),
+                                          SYNFIRE_MEMORY_TRANSIENT)),
+        scale_(maker.one(maker.number(), SYNFIRE_MEMORY_TRANSIENT)) {}
 
   DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get()}; }
 

@@ -49,13 +49,13 @@ class InputParts final : public StageParts {
   explicit InputParts(StageMaker& maker) : StageParts(maker.stage()) {
     Parts& parts = maker.parts();
     const Stage& stage = maker.stage().stage();
-    if (is_of_rates(stage)) drawn_ = maker.sequence(SYNFIRE_DTYPE_BITS, stage.width());
+    if (is_of_rates(stage)) drawn_ = maker.transient_sequence(SYNFIRE_DTYPE_BITS, stage.width());
     const RowShape row = row_of_input(maker.stage());
     const int64_t batch = parts.rules().batch;
     constexpr int32_t pinned = SYNFIRE_MEMORY_PINNED;
     array_ = parts.make_sequence(row.dtype, row.n_steps, batch, row.width, pinned);
     if (stage.flag("replace_nonfinite")) {
-      finite_ = parts.make_sequence(row.dtype, row.n_steps, batch, row.width);
+      finite_ = parts.make_sequence(row.dtype, row.n_steps, batch, row.width, SYNFIRE_MEMORY_TRANSIENT);
       n_replaced_ = maker.one(SYNFIRE_DTYPE_U64, pinned);
       if (parts.design.has(Role::scores)) {
         n_replaced_in_batches_ = maker.one(SYNFIRE_DTYPE_U64);

@@ -29,9 +29,11 @@ class ReadoutParts final : public StageParts {
   explicit ReadoutParts(StageMaker& maker) : StageParts(maker.stage()) {
     const StageView& view = maker.stage();
     if (is_of_steps(view.stage())) return;
-    if (view.is_read()) readout_ = maker.parts().make(maker.number(), {view.rules().batch, view->width()});
-    if (maker.gradient().has_backward)
-      grad_readout_ = maker.parts().make(maker.number(), {view.rules().batch, view->width()});
+    const auto scores = [&] {
+      return maker.parts().make(maker.number(), {view.rules().batch, view->width()}, SYNFIRE_MEMORY_TRANSIENT);
+    };
+    if (view.is_read()) readout_ = scores();
+    if (maker.gradient().has_backward) grad_readout_ = scores();
   }
 
   Buffer* array(Port) const noexcept override { return readout_.get(); }

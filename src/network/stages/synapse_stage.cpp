@@ -82,7 +82,8 @@ class SynapseParts final : public StageParts, private Product {
                                                         : operations::make_dense(maker.context(), spec, desc.mask));
     });
     if (!is_masked_) return;
-    x_ = maker.sequence(maker.number(), desc.n_outputs);
+    x_ = maker.transient_sequence(maker.number(), desc.n_outputs);
+    // Rows that are not active in the layer stay as they are, and the gradients of the synapse read them.
     if (maker.gradient().has_backward) grad_x_ = maker.sequence(maker.number(), desc.n_outputs);
   }
 

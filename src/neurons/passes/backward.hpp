@@ -66,9 +66,10 @@ struct BackwardRequest {
 
   core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };
+enum class When { now, recorded };
 // A checked backward of the forward that left this tape, with gradients of parameters and the synapse's operations.
 core::OperationList make_backward(core::Layer& layer, const BackwardRequest& request, core::Tape& tape,
-                                  const core::TapeShape& shape);
+                                  const core::TapeShape& shape, When when = When::now);
 // Runs a backward of the last forward; returns true if captured. Throws INVALID_ARGUMENT, STALE_TAPE, OUT_OF_MEMORY.
 bool run_backward(core::Layer& layer, const BackwardRequest& request, synfire_stream stream);
 void record_backward(core::Graph& graph, core::Layer& layer, const BackwardRequest& request);

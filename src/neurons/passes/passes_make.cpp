@@ -6,6 +6,7 @@
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
+#include <graph/transients.hpp>
 #include <neurons/graph_tapes.hpp>
 #include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/reduce/reduce.hpp>
@@ -228,17 +229,12 @@ void check_synapse_request(const Layer& layer, const ForwardRequest& request) {
 
 // ---- what a synapse and its layer share -----------------------------------------------------------------------------
 
-// Numbers of the memory that the entries of a pass share (View::shared).
-constexpr int32_t shared_x = 1, shared_grad_x = 2;
+// Numbers of the transient arrays that the entries of a pass use.
+constexpr int32_t transient_x = 1, transient_grad_x = 2, transient_sums = 3;
 
-View shared_sequence(const LayerSpec& spec, int32_t number) {
-  View view;
-  view.dtype = spec.arithmetic();
-  view.shared = number;
-  view = view.shaped({spec.extents.n_steps, spec.extents.batch, spec.extents.n_neurons});
-  view.pitch = view.row();
-  view.bytes = spec.sequence_elements() * spec.element_bytes();
-  return view;
+View transient_sequence(const LayerSpec& spec, int32_t number) {
+  const Extents& e = spec.extents;
+  return transient_array(number, spec.arithmetic(), {e.n_steps, e.batch, e.n_neurons});
 }
 
 // The operations of the layer's synapse, which reads this input, as a part of a pass.
@@ -279,7 +275,7 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   Forward op = {};
   op.layer = &layer;
   op.synapse = request.synapse;
-  op.x = request.synapse ? shared_sequence(spec, shared_x) : check.sequence(request.x, "desc.x");
+  op.x = request.synapse ? transient_sequence(spec, transient_x) : check.sequence(request.x, "desc.x");
   check_fires(spec, request.spikes, "desc.spikes");
   op.spikes = check.spikes(request.spikes, op.spike_format);
   op.v_in = check.row(request.v_init, "desc.v_init");
@@ -339,8 +335,15 @@ int64_t chunks_of(int64_t count) {
   return (count + model::reduction_chunk - 1) / model::reduction_chunk;
 }
 
+// f64 [sums]: of a graph, or of the layer for backwards that run now, which must not allocate.
+View gradient_sums(Layer& layer, int64_t n_sums, When when) {
+  if (when == When::recorded) return transient_array(transient_sums, SYNFIRE_DTYPE_F64, {n_sums});
+  return layer.own(layer.provide_gradient_sums(), static_cast<uint64_t>(n_sums) * sizeof(double), SYNFIRE_DTYPE_F64);
+}
+
 // Adds a backward and the sums of gradients of parameters.
-void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, OperationList& operations) {
+void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, When when,
+                        OperationList& operations) {
   const LayerSpec& spec = layer.spec();
   const size_t most = static_cast<size_t>(n_gradients(*spec.model));
   if (request.gradients.size() > most)
@@ -369,19 +372,24 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
 
   backward.gradients = rows;
   const int64_t row = spec.extents.row(), n_chunks = chunks_of(row);
-  const auto sums_at = [&](double* data, int64_t count) {
-    return layer.own(data, static_cast<uint64_t>(count) * sizeof(double), SYNFIRE_DTYPE_F64);
+  // The sums [rows.count, B, N], then those of their chunks.
+  const View all = gradient_sums(layer, (row + n_chunks) * rows.count, when);
+  const auto sums_at = [&](int64_t first, int64_t count) {
+    View part = all;
+    part.rank = 0;
+    part.data = static_cast<double*>(all.data) + first;
+    part.bytes = static_cast<uint64_t>(count) * sizeof(double);
+    return part;
   };
-  backward.gradient_partials = sums_at(layer.gradient_sums(), row * rows.count);
+  backward.gradient_partials = sums_at(0, row * rows.count);
   operations.emplace_back(backward);
-  double* const chunk_sums = layer.gradient_sums() + row * static_cast<int64_t>(most);
   for (size_t i = 0; i < request.gradients.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
-    const View partial = sums_at(layer.gradient_sums() + row * index, row);
+    const View partial = sums_at(row * index, row);
     const auto number = static_cast<int32_t>(i);
     const View out = request.gradients[i].gradient->view();
     if (out.bytes == spec.element_bytes() && n_neurons != 1) {
-      const View sums = sums_at(chunk_sums + n_chunks * index, n_chunks);
+      const View sums = sums_at(row * rows.count + n_chunks * index, n_chunks);
       operations.emplace_back(
           SumGradient{SumKind::chunks, spec.arithmetic(), partial, 1, row, sums, number, layer.active()});
       operations.emplace_back(SumGradient{SumKind::total, spec.arithmetic(), sums, 1, n_chunks, out, number, nullptr,
@@ -408,17 +416,18 @@ void check_synapse_request(const BackwardRequest& request, const TapeShape& shap
 // dL/dX: the caller's, or shared by the backward and the operations of the synapse, which read it in f32 or f64.
 View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardRequest& request, const TapeShape& shape,
                bool is_read) {
-  if (!request.grad_x_seq) return is_read ? shared_sequence(spec, shared_grad_x) : View{};
+  if (!request.grad_x_seq) return is_read ? transient_sequence(spec, transient_grad_x) : View{};
   View view = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
   if (!shape.synapse) return view;
   check_type(*request.grad_x_seq, "desc.grad_x_seq", spec.arithmetic());  // which the synapse reads
-  view.shared = shared_grad_x;
+  view.passed_on = true;
   return view;
 }
 
 }  // namespace
 
-OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& tape, const TapeShape& shape) {
+OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& tape, const TapeShape& shape,
+                            When when) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec);
   check_synapse_request(request, shape);
@@ -435,7 +444,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   const bool trains = layer.trains_synapse(shape, use), repeats = layer.repeats_product(shape, use);
   const View x = !shape.synapse         ? check.sequence(shape.x, "the forward's x")
                  : layer.keeps_x(shape) ? tape.kept_x()
-                                        : shared_sequence(spec, shared_x);
+                                        : transient_sequence(spec, transient_x);
   if (layer.reads_x(shape, use.parameter_gradients)) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
@@ -477,7 +486,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   if (request.gradients.empty())
     operations.emplace_back(op);
   else
-    add_with_gradients(layer, op, request, operations);
+    add_with_gradients(layer, op, request, when, operations);
   if (trains || of_input)
     shape.synapse->kind().check_gradients(*shape.synapse, pass->n_steps, pass->batch, trains, of_input);
   if (trains) {
@@ -546,13 +555,13 @@ bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
   const auto [shape, input] = tape->left();
   if (!shape.x) fail_no_tape();
   tape->check(layer, layer.reads_input(shape, request.use()));
-  return call.run(make_backward(layer, request, *tape, shape));
+  return call.run(make_backward(layer, request, *tape, shape, When::now));
 }
 
 void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
   graph.record([&](Recorder& recorder) {
     Tape& tape = GraphTapes::of(recorder).reads(recorder, layer, request.forward, request.use());
-    return make_backward(layer, request, tape, tape.expected().first);
+    return make_backward(layer, request, tape, tape.expected().first, When::recorded);
   });
 }
 

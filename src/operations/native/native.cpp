@@ -126,6 +126,7 @@ void record_native(Graph& graph, const NativeRequest& request) {
     const auto views_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<View>& views) {
       for (size_t i = 0; i < buffers.size(); ++i) {
         const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");
+        buffers[i]->check_has_memory(name.c_str());  // the callback could not know where it is
         check_memory(*buffers[i], name.c_str());
         views.push_back(buffers[i]->view());
       }

@@ -290,7 +290,7 @@ const Rule of_contexts[] = {
 };
 
 const Rule of_buffers[] = {
-    {"SYN-BUFFER-MEMORY", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.memory = 3; }); }},
+    {"SYN-BUFFER-MEMORY", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.memory = 4; }); }},
     {"SYN-BUFFER-DTYPE", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.dtype = 9; }); }},
     {"SYN-BUFFER-EMPTY", argument, [](World& w) { return w.create_buffer([](auto& desc) { desc.n_elements = 0; }); }},
     {"SYN-BUFFER-OVERFLOW", memory,
@@ -574,6 +574,41 @@ const Rule of_passes[] = {
        EXPECT_OK(synfire_graph_set_enabled(w.graph, 1, 0));
        w.instantiate();
        return w.launch();
+     }},
+    {"SYN-TRANSIENT-MEMORY", argument,
+     [](World& w) { return synfire_buffer_fill(make_frame(w.context, 4, SYNFIRE_MEMORY_TRANSIENT), 0); }},
+    {"SYN-TRANSIENT-DATA", argument,
+     [](World& w) {
+       float value = 0;
+       return w.create_buffer([&](auto& desc) { desc.memory = SYNFIRE_MEMORY_TRANSIENT, desc.data = &value; });
+     }},
+    {"SYN-TRANSIENT-EAGER", argument,
+     [](World& w) {
+       const Buffer transient = make_frame(w.context, 4, SYNFIRE_MEMORY_TRANSIENT), other = make_frame(w.context, 4);
+       const synfire_scale_add_desc desc = scale_add_desc(other, transient, 1, 0);
+       return synfire_scale_add(w.context, &desc, nullptr);
+     }},
+    {"SYN-TRANSIENT-OVERFLOW", memory,
+     [](World& w) {
+       return w.create_buffer([](auto& desc) {
+         desc.memory = SYNFIRE_MEMORY_TRANSIENT;
+         desc.n_elements = uint64_t{1} << 60;  // 2^62 bytes
+       });
+     }},
+    {"SYN-TRANSIENT-DISABLED", order,
+     [](World& w) {
+       const Buffer transient = make_frame(w.context, 4, SYNFIRE_MEMORY_TRANSIENT), other = make_frame(w.context, 4);
+       record_fill(w.graph, transient, 1);
+       record_copy(w.graph, transient, other);
+       EXPECT_OK(synfire_graph_set_enabled(w.graph, 0, 0));
+       w.instantiate();
+       return w.launch();
+     }},
+    {"SYN-REBIND-TRANSIENT", argument,
+     [](World& w) {
+       const Buffer transient = make_frame(w.context, 4, SYNFIRE_MEMORY_TRANSIENT), other = make_frame(w.context, 4);
+       record_fill(w.graph, transient, 1);
+       return synfire_graph_rebind(w.graph, transient, other);
      }},
     {"SYN-SPIKES-SHAPE", argument, [](World& w) { return w.count([](auto& desc) { desc.n_steps = 0; }); }},
     {"SYN-SPIKES-OVERFLOW", memory,

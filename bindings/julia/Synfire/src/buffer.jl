@@ -24,8 +24,9 @@ Typed memory of a context: allocated and zero-filled, or borrowed from an array 
 | `UInt32` | `:bits` (default), 32 neurons a word; `:time_bits`, 32 steps a word; `:u32`, counts |
 | `UInt64` | `:u64`, counts |
 
-`memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph) or `:host`. On a
-host context all three are ordinary memory.
+`memory` is `:device`, `:pinned` (host memory that a GPU reaches: for what goes in and out of a graph), `:host` or
+`:transient` (none: what the operations of a graph pass on to each other during a replay). On a host context the first
+three are ordinary memory.
 
 `dims` are the dimensions of the array, time last: `[N, T]` or `[N, batch, T]`. An operation refuses a buffer of another
 shape than it needs; it ignores dimensions of length 1, and takes a vector of the right length for any shape. See
@@ -80,7 +81,8 @@ mutable struct Buffer{E,D} <: Handle
         end
         address = Ref{Ptr{Cvoid}}(C_NULL)
         check(LibSynfire.synfire_buffer_get_data(handle[], address, C_NULL))
-        on_host = context.is_host || desc[].memory != LibSynfire.SYNFIRE_MEMORY_DEVICE
+        on_host = kind != LibSynfire.SYNFIRE_MEMORY_TRANSIENT &&
+                  (context.is_host || kind != LibSynfire.SYNFIRE_MEMORY_DEVICE)
         return adopt(new{E,D}(handle[], Threads.Atomic{Int}(1), context, dims, row_pitch, dtype, Ptr{E}(address[]),
                               on_host, false, C_NULL))
     end
@@ -350,7 +352,7 @@ The array is safe to use after the buffer was closed: the memory stays until no 
 function hostarray(buffer::Buffer)
     raw(buffer)
     buffer.on_host || throw(ArgumentError(
-        "the host cannot reach memory = :device of a GPU; allowed: :pinned, :host, or copyto!"))
+        "the host cannot reach memory = :device of a GPU, nor :transient; allowed: :pinned, :host, or copyto!"))
     buffer.is_viewed = true
     return host_array(buffer, buffer.pointer, buffer)
 end

@@ -144,6 +144,7 @@ const SYNFIRE_FALLBACK_DEVICE_FAILED = Int32(5)
 const SYNFIRE_MEMORY_DEVICE = Int32(0)
 const SYNFIRE_MEMORY_PINNED = Int32(1)
 const SYNFIRE_MEMORY_HOST = Int32(2)
+const SYNFIRE_MEMORY_TRANSIENT = Int32(3)
 const SYNFIRE_DTYPE_F32 = Int32(0)
 const SYNFIRE_DTYPE_F64 = Int32(1)
 const SYNFIRE_DTYPE_BITS = Int32(2)
@@ -233,7 +234,7 @@ const SYNFIRE_NETWORK_GRAPH_EVALUATION = Int32(2)
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
 const backend_names = (Symbol("auto") => SYNFIRE_BACKEND_AUTO, Symbol("host") => SYNFIRE_BACKEND_HOST, Symbol("cuda") => SYNFIRE_BACKEND_CUDA,)
 const fallback_names = (Symbol("none") => SYNFIRE_FALLBACK_NONE, Symbol("not_built") => SYNFIRE_FALLBACK_NOT_BUILT, Symbol("no_driver") => SYNFIRE_FALLBACK_NO_DRIVER, Symbol("driver_too_old") => SYNFIRE_FALLBACK_DRIVER_TOO_OLD, Symbol("no_device") => SYNFIRE_FALLBACK_NO_DEVICE, Symbol("device_failed") => SYNFIRE_FALLBACK_DEVICE_FAILED,)
-const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned") => SYNFIRE_MEMORY_PINNED, Symbol("host") => SYNFIRE_MEMORY_HOST,)
+const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned") => SYNFIRE_MEMORY_PINNED, Symbol("host") => SYNFIRE_MEMORY_HOST, Symbol("transient") => SYNFIRE_MEMORY_TRANSIENT,)
 const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS, Symbol("u32") => SYNFIRE_DTYPE_U32, Symbol("u64") => SYNFIRE_DTYPE_U64,)
 const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH, Symbol("li") => SYNFIRE_MODEL_LI,)
 const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
@@ -1066,9 +1067,11 @@ struct synfire_network_desc
     seed::UInt64
     drop_last::Int32
     n_slots::UInt32
+    transient_arrays::Int32
+    reserved::UInt32
 end
-synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0) =
-    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots)
+synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0, transient_arrays=0, reserved=0) =
+    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, reserved)
 
 """
 Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.

@@ -149,7 +149,7 @@ end
 # ---- Network ---------------------------------------------------------------------------------------------------------
 
 """
-    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0)
+    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0, transient_arrays=false)
     Network(f, context; ...)
 
 Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
@@ -165,6 +165,10 @@ How to create a network. Zero means the default in every field except `struct_si
 - `drop_last`: `true`: an epoch of the training leaves out the rows after its last full batch. Default `false`: the last
   batch is smaller.
 - `slots`: As `slots`, of the inference graph. Default: 0.
+- `transient_arrays`: `true`: spikes and potentials between the stages and their gradients are transient (`:transient`),
+  which takes less memory, and [`Buffer`](@ref) does not give them out. Where a layer of the network has fewer active
+  rows than the batch (`LibSynfire.synfire_layer_set_n_active`), what belongs to other rows is then undefined. A network
+  that is made of a file has 0. Default: 0. @since ABI 0.3
 """
 mutable struct Network <: Handle
     handle::LibSynfire.synfire_network
@@ -191,8 +195,8 @@ destroy(::Network, handle) = LibSynfire.synfire_network_destroy(handle)
 Base.show(io::IO, network::Network) = print(io, "Network", isopen(network) ? "" : " (closed)")
 
 function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, drop_last::Bool=false, slots=0,
-                         unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots))
+                         transient_arrays::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots, :transient_arrays))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_network_desc(
         dtype=constant("dtype", LibSynfire.dtype_names, dtype),
@@ -200,7 +204,8 @@ function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, d
         batch=whole_size("batch", batch),
         seed=seed,
         drop_last=drop_last,
-        n_slots=slots))
+        n_slots=slots,
+        transient_arrays=transient_arrays))
 end
 
 # ---- one_to_one ------------------------------------------------------------------------------------------------------
@@ -1928,8 +1933,8 @@ recorded, for data without lengths and sample weights, on a device that only cou
 - `layer_bytes`: Device memory of the layers: states and parameters.
 - `buffer_bytes`: Device memory between the stages: spikes, potentials and their gradients.
 - `optimizer_bytes`: Device memory of the optimiser, with the gradients of synapses.
-- `graph_bytes`: Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA
-  graphs, which the driver decides.
+- `graph_bytes`: Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all
+  of them. Without the executable CUDA graphs, which the driver decides.
 - `device_bytes`: The sum of these.
 - `pinned_bytes`: Page-locked memory: input and output of the inference graph.
 - `data_bytes`: The data sets that the network has now, in device memory, or in page-locked memory with the input's

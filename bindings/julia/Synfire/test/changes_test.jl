@@ -93,6 +93,20 @@ Context(backend=:host) do context
         slots_of_their_own(context)
     end
 
+    @testset "a transient buffer passes numbers on" begin
+        between, result = Buffer{Float32}(context, 8; memory=:transient), Buffer{Float32}(context, 8)
+        @test_throws ArgumentError hostarray(between)
+        @test failure(() -> fill!(between, 1)).status == CC.SYNFIRE_ERROR_INVALID_ARGUMENT
+        graph = Graph(context)
+        fill!(graph, between, 3)
+        filling = last_operation(graph)
+        copyto!(graph, result, between)
+        instantiate!(graph)
+        @test replay(graph) && all(==(3), Array(result))
+        set_enabled!(graph, filling, false)
+        @test failure(() -> launch!(graph)).status == CC.SYNFIRE_ERROR_WRONG_ORDER
+    end
+
     @testset "an operation is left out" begin
         layer = Layer(context; steps=2, neurons=4, model=:if)
         x, marks = sequence_buffer(layer), sequence_buffer(layer)

@@ -264,7 +264,7 @@ impl<T: Element> BufferBuilder<T> {
             raw,
             held: Held::default(),
             data: std::ptr::null_mut(),
-            visible: context.on_host || self.memory != Memory::Device,
+            visible: self.memory != Memory::Transient && (context.on_host || self.memory != Memory::Device),
         };
         let mut address = std::ptr::null_mut();
         check(sys::synfire_buffer_get_data(raw, &mut address, std::ptr::null_mut())).expect("a live handle");
@@ -407,7 +407,7 @@ impl<T: Element> Buffer<T> {
         Err(Error::new(
             Status::InvalidArgument,
             "SYN-RUST-MEMORY",
-            "the host cannot see device memory; allowed: upload and download",
+            "the host cannot see device memory, which can be uploaded and downloaded, nor a transient buffer",
         ))
     }
     /// The memory, to read.

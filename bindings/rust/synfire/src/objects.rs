@@ -737,6 +737,7 @@ pub struct NetworkBuilder {
     seed: u64,
     drop_last: bool,
     n_slots: u32,
+    transient_arrays: bool,
 }
 impl NetworkBuilder {
     /// Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
@@ -766,6 +767,14 @@ impl NetworkBuilder {
         self.n_slots = n_slots;
         self
     }
+    /// `true`: spikes and potentials between the stages and their gradients are transient
+    /// ([`Memory::Transient`](crate::Memory::Transient)), which takes less memory, and [`Network::buffer`] does not give
+    /// them out. Where a layer of the network has fewer active rows than the batch ([`Layer::set_n_active`]), what
+    /// belongs to other rows is then undefined. A network that is made of a file has 0. Default: 0. @since ABI 0.3
+    pub fn transient_arrays(mut self, transient_arrays: bool) -> Self {
+        self.transient_arrays = transient_arrays;
+        self
+    }
     /// Creates it.
     pub fn create(self, context: &Context) -> Result<Network> {
         let desc = self.desc();
@@ -786,6 +795,8 @@ impl NetworkBuilder {
             seed: self.seed,
             drop_last: self.drop_last.into(),
             n_slots: self.n_slots,
+            transient_arrays: self.transient_arrays.into(),
+            reserved: 0,
         }
     }
 }
@@ -794,7 +805,15 @@ impl Network {
     ///
     /// - `n_steps`: Steps T of one replay, at least 1.
     pub fn builder(n_steps: Steps) -> NetworkBuilder {
-        NetworkBuilder { dtype: DType::F32, n_steps: n_steps.0, batch: 0, seed: 0, drop_last: false, n_slots: 0 }
+        NetworkBuilder {
+            dtype: DType::F32,
+            n_steps: n_steps.0,
+            batch: 0,
+            seed: 0,
+            drop_last: false,
+            n_slots: 0,
+            transient_arrays: false,
+        }
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
     pub fn as_raw(&self) -> sys::synfire_network {
@@ -1270,8 +1289,8 @@ pub struct NetworkMemory {
     pub buffer_bytes: u64,
     /// Device memory of the optimiser, with the gradients of synapses.
     pub optimizer_bytes: u64,
-    /// Device memory of the graphs: tapes, a batch of the data, scratch memory. Without the executable CUDA graphs,
-    /// which the driver decides.
+    /// Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all of them.
+    /// Without the executable CUDA graphs, which the driver decides.
     pub graph_bytes: u64,
     /// The sum of these.
     pub device_bytes: u64,

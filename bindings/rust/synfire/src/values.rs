@@ -95,6 +95,8 @@ values! {
         Pinned = SYNFIRE_MEMORY_PINNED,
         /// Ordinary host memory.
         Host = SYNFIRE_MEMORY_HOST,
+        /// None: what the operations of a graph pass on to each other during a replay.
+        Transient = SYNFIRE_MEMORY_TRANSIENT,
     }
 }
 values! {

@@ -73,6 +73,23 @@ fn an_operation_is_left_out() {
 }
 
 #[test]
+fn a_transient_buffer_passes_numbers_on() {
+    let context = context();
+    let between = Buffer::<f32>::zeros(&context, Memory::Transient, 8).unwrap();
+    let result = Buffer::<f32>::zeros(&context, Memory::Pinned, 8).unwrap();
+    assert_eq!(status(between.map()), Status::InvalidArgument, "it has no memory");
+    assert_eq!(status(between.fill(1.0)), Status::InvalidArgument);
+    let mut graph = Graph::new(&context).unwrap();
+    let fill = graph.fill(&between, 3.0).unwrap();
+    graph.copy(&between, 0, &result, 0, 0).unwrap();
+    graph.instantiate().unwrap();
+    replay(&mut graph);
+    assert!(result.map().unwrap().iter().all(|r| *r == 3.0));
+    graph.set_enabled(fill, false).unwrap();
+    assert_eq!(status(graph.launch()), Status::WrongOrder, "nothing has written what the copy reads");
+}
+
+#[test]
 fn another_buffer_takes_the_place() {
     let context = context();
     let (layer, x, spikes) = firing(&context);

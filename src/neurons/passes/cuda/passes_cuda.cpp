@@ -30,18 +30,35 @@ void backward(const Backward& op, Launcher& launcher) {
 // The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
 constexpr uint64_t most_resident_threads = 2048;
 
+// A pass walks through its steps one after the other, at about 35 ns a step (T = 1024, N = 1,024: 35 us). This many
+// steps take longer than the two ordinary edges of a branch cost in the place of programmatic ones
+// (docs/pages/tuning.md, "Branches").
+constexpr int64_t least_steps_beside_others = 64;
+
+// A pass on at most half of the multiprocessors leaves room for another one.
+bool leaves_room(const Plan& plan, const LayerSpec& spec, const GpuShape& gpu) {
+  return spec.extents.n_steps >= least_steps_beside_others &&
+         uint64_t{plan.n_blocks} * 2 <= static_cast<uint64_t>(gpu.n_multiprocessors);
+}
+
+// This many neurons fill any GPU. A launch reports it if a grid has too few blocks for them.
+constexpr int64_t row_that_fills = int64_t{1} << 31;
+
 }  // namespace
 
 // True if a pass gains when it starts while the blocks of the pass before are leaving the GPU. A backward does. A
 // forward does if it has more threads than the GPU holds; a smaller one is then spread unevenly over the
 // multiprocessors (docs/pages/tuning.md, "Passes that begin early").
 Hints hints(const Forward& op, const GpuShape& gpu) {
+  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
   const Plan plan = plan_of(op, gpu);
-  return {true, uint64_t{plan.n_blocks} * plan.n_threads >
-                    most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors)};
+  const bool fills =
+      uint64_t{plan.n_blocks} * plan.n_threads > most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors);
+  return {true, fills, leaves_room(plan, op.layer->spec(), gpu)};
 }
-Hints hints(const Backward&, const GpuShape&) {
-  return {true, true};
+Hints hints(const Backward& op, const GpuShape& gpu) {
+  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
+  return {true, true, leaves_room(plan_of(op, gpu), op.layer->spec(), gpu)};
 }
 
 void enqueue(const Forward& op, Launcher& launcher) {

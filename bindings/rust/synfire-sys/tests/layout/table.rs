@@ -52,7 +52,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_optimizer_desc { struct_size, kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm });
     structure!(lines, synfire_optimizer_step_desc { struct_size, reserved, learning_rate, weight_decay, clip_norm });
     structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
-    structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
+    structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, reserved });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
     structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced });
     structure!(lines, synfire_network_file_desc { struct_size, inference, n_steps, batch, n_slots, replace_nonfinite });
@@ -97,6 +97,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_MEMORY_DEVICE\t{}", SYNFIRE_MEMORY_DEVICE));
     lines.push(format!("constant\tSYNFIRE_MEMORY_PINNED\t{}", SYNFIRE_MEMORY_PINNED));
     lines.push(format!("constant\tSYNFIRE_MEMORY_HOST\t{}", SYNFIRE_MEMORY_HOST));
+    lines.push(format!("constant\tSYNFIRE_MEMORY_TRANSIENT\t{}", SYNFIRE_MEMORY_TRANSIENT));
     lines.push(format!("constant\tSYNFIRE_DTYPE_F32\t{}", SYNFIRE_DTYPE_F32));
     lines.push(format!("constant\tSYNFIRE_DTYPE_F64\t{}", SYNFIRE_DTYPE_F64));
     lines.push(format!("constant\tSYNFIRE_DTYPE_BITS\t{}", SYNFIRE_DTYPE_BITS));
