@@ -3405,7 +3405,7 @@ typedef struct synfire_one_to_one_desc {
   uint32_t struct_size;
   /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
   int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
-  /** Channels C, at least 1: the number of neurons where they are no map. */
+  /** Channels C, at least 1: the number of neurons if they have no map. */
   int64_t channels SYNFIRE_REQUIRED;
   /** Height H of the map. Default: 1. */
   int64_t height;
@@ -4666,8 +4666,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * differ from before. With another number of rows, the training begins with batch 0 of epoch 0.
  *
  * Every element is looked at before the data change. What cannot be meant is refused, with its row, its value and
- * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT, and the data are as before): a label that is no class, 0 to C - 1,
- * nor the ignored one; a dense spike that is neither 0 nor 1; a value that is not finite; a rate outside 0 to 1; a
+ * what is allowed (::SYNFIRE_ERROR_INVALID_ARGUMENT, and the data are as before): a label that is neither a class, 0 to
+ * C - 1, nor the ignored one; a dense spike that is neither 0 nor 1; a value that is not finite; a rate outside 0 to 1; a
  * target or a sample weight that is not finite. The values `"any_number"` of the input and of the loss allow all but the
  * first, and the input's `"replace_nonfinite"` allows numbers that are not finite. Steps beyond a row's length count for
  * nothing and may hold anything.
@@ -4857,8 +4857,8 @@ typedef struct synfire_network_file_desc {
   int64_t batch;
   /** As synfire_network_desc::n_slots. */
   uint32_t n_slots;
-  /** 1: the input has the value `"replace_nonfinite"`, also if that of the file has not. Since ABI 0.3, before which it
-   *  had to be 0. */
+  /** 1: the input has the value `"replace_nonfinite"`, even if the input of the file does not have it. Since ABI 0.3;
+   *  before, it had to be 0. */
   int32_t replace_nonfinite SYNFIRE_FLAG;
 } synfire_network_file_desc;
 

@@ -1637,7 +1637,7 @@ constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = 
  *
  * How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
  *
- * @param channels       Channels C, at least 1: the number of neurons where they are no map.
+ * @param channels       Channels C, at least 1: the number of neurons if they have no map.
  * @param input_kind     One of `SYNFIRE_INPUT_*`. Default: spikes.
  * @param scope          Who shares a weight and a bias: one of `SYNFIRE_SCOPE_*`. Default: nobody.
  * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or

@@ -32,6 +32,16 @@ struct ElementTypes {
   using each = ElementTypes<Of<E>...>;
 };
 
+// The types of numbers that arithmetic in R reads and writes: f64 is not mixed with the others.
+template <class R, class F32NumberTypes>
+struct NumbersBeside {
+  using types = F32NumberTypes;
+};
+template <class F32NumberTypes>
+struct NumbersBeside<double, F32NumberTypes> {
+  using types = ElementTypes<double>;
+};
+
 // The argument of the function of a dispatch.
 template <class E>
 struct ElementType {

@@ -47,8 +47,8 @@ struct GivenArrays {
   const Buffer *lengths, *sample_weights;
 };
 
-// Throws INVALID_ARGUMENT for the first invalid element of an array, with its row and its value: labels that are no
-// class, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, unless the
+// Throws INVALID_ARGUMENT for the first invalid element of an array, with its row and its value: labels that are not
+// classes, spikes that are neither 0 nor 1, rates outside 0 to 1, and other numbers that are not finite, unless the
 // stages allow them. Steps beyond a row's length may hold anything. The arrays have their types, and rows without gaps.
 void check_elements(core::Context& context, const Design& design, int64_t n_rows, const GivenArrays& given);
 

@@ -35,7 +35,7 @@ WORDS = [
     (r"whole numbers?", "whole", "integer", None),
     (r"to the bit", "bit", "bit for bit, with the same bits", None),
     (r"(?:is|are|was|were) no \w+", "no", "is not a, are not",
-     r"\bthere (?:is|are|was|were) no \w+|\b\w+ no (?:longer|more|less|fewer|better|worse|slower|faster|different|such|other|way|need|reason|secret|class|map)\b"),
+     r"\bthere (?:is|are|was|were) no \w+|\b\w+ no (?:longer|more|less|fewer|better|worse|slower|faster|different|such|other|way|need|reason|secret)\b"),
     (r"so (?:many|much)", "so", "this many, that many", r"\bso (?:many|much)\b[^.;:]{0,60}?\b(?:that|as)\b|\bso much for\b"),
     (r"some (?:hundreds?|thousands?)", "some", "a few hundred, a few thousand", None),
 ]

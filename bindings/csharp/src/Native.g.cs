@@ -1915,7 +1915,7 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>One of <c>SYNFIRE_INPUT_*</c>. Default: spikes.</summary>
         public int input_kind;
-        /// <summary>Channels C, at least 1: the number of neurons where they are no map.</summary>
+        /// <summary>Channels C, at least 1: the number of neurons if they have no map.</summary>
         public long channels;
         /// <summary>Height H of the map. Default: 1.</summary>
         public long height;
@@ -2477,8 +2477,8 @@ namespace Synfire.Raw
         /// <summary>As synfire_network_desc.n_slots.</summary>
         public uint n_slots;
         /// <summary>
-        /// 1: the input has the value <c>"replace_nonfinite"</c>, also if that of the file has not. Since ABI
-        /// 0.3, before which it had to be 0.
+        /// 1: the input has the value <c>"replace_nonfinite"</c>, even if the input of the file does not have it.
+        /// Since ABI 0.3; before, it had to be 0.
         /// </summary>
         public int replace_nonfinite;
 

@@ -33,7 +33,7 @@ namespace Synfire
         /// </summary>
         public bool Inference { get; set; }
 
-        /// <summary>The input has the value "replace_nonfinite", also if that of the file has not.</summary>
+        /// <summary>The input has the value "replace_nonfinite", even if the input of the file does not have it.</summary>
         public bool ReplaceNonfinite { get; set; }
 
         /// <summary>Steps T of one replay.</summary>

@@ -767,7 +767,7 @@ namespace Synfire
         /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
         public Input InputKind { get; set; }
 
-        /// <summary>Channels C, at least 1: the number of neurons where they are no map.</summary>
+        /// <summary>Channels C, at least 1: the number of neurons if they have no map.</summary>
         public long Channels { get; set; }
 
         /// <summary>Height H of the map. Default: 1.</summary>

@@ -54,7 +54,7 @@ namespace Synfire.Tests
                     graph.Wait(graph.Launch());
                 }
                 Check.Equal(GC.GetAllocatedBytesForCurrentThread() - before, 0L, "bytes allocated by 1,000 values");
-                Refused(() => graph.SetValue(fill, "scale", 1), "a number that a fill has not");
+                Refused(() => graph.SetValue(fill, "scale", 1), "a number that a fill does not have");
                 Refused(() => graph.SetValue(sum, "scale", double.NaN), "a NaN");
                 Refused(() => graph.SetValue(9, "scale", 1), "operation 9");
                 Check.Throws<ArgumentNullException>(() => graph.SetValue(sum, null, 1), "no name");

@@ -41,15 +41,7 @@ template <class E>
 using Arithmetic = typename ArithmeticOf<E>::type;
 // Types of numbers beside arithmetic in R.
 template <class R>
-struct NumbersBeside {
-  using types = F32NumberTypes;
-};
-template <>
-struct NumbersBeside<double> {
-  using types = core::ElementTypes<double>;
-};
-template <class R>
-using NumberTypesBeside = typename NumbersBeside<R>::types;
+using NumberTypesBeside = typename core::NumbersBeside<R, F32NumberTypes>::types;
 
 template <class E>
 inline constexpr bool is_double = sizeof(Arithmetic<E>) == sizeof(double);

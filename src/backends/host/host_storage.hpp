@@ -45,15 +45,7 @@ using F32NumberTypes = core::ElementTypes<F16, Bf16, float>;
 using NumberTypes = F32NumberTypes::with<double>;
 // Those beside arithmetic in R.
 template <class R>
-struct NumbersBeside {
-  using types = F32NumberTypes;
-};
-template <>
-struct NumbersBeside<double> {
-  using types = core::ElementTypes<double>;
-};
-template <class R>
-using NumberTypesBeside = typename NumbersBeside<R>::types;
+using NumberTypesBeside = typename core::NumbersBeside<R, F32NumberTypes>::types;
 
 template <class E>
 struct ArithmeticOf {

@@ -113,7 +113,7 @@ SYNFIRE_MODEL_FN R squared_term(R weight, R difference) {
   return weight * (difference * difference);
 }
 
-// The loss of a sample that does not count: NaN if its label is no class.
+// The loss of a sample that does not count: NaN if its label is not a class.
 template <class R>
 SYNFIRE_MODEL_FN R uncounted_loss(const LossSample& s) {
   return s.invalid ? R(__builtin_nan("")) : R(0);

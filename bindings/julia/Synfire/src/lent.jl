@@ -18,7 +18,7 @@ function lend(array)
     return flag
 end
 
-# The library has not got it.
+# The library does not have it.
 function unlend(flag::Ptr{UInt32})
     flag == C_NULL && return nothing
     lock(() -> delete!(lent, flag), lent_lock)

@@ -48,7 +48,7 @@ end
 
 The network of a file that [`save`](@ref) has written, or of the bytes that [`save_to_memory`](@ref) has returned: built,
 and with all that the file has. `inference=true` leaves the loss and the optimiser out; `replace_nonfinite=true`
-gives the input this value, also if that of the file has not. The others may differ from the
+gives the input this value, even if the input of the file does not have it. The others may differ from the
 file; 0 is that of the file.
 """
 function Network(context::Context, path::AbstractString; keywords...)

@@ -220,7 +220,7 @@ Creates a one-to-one synapse.
 How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
 
 - `input_kind`: One of `:spikes`, `:values`. Default: spikes.
-- `channels`: Channels C, at least 1: the number of neurons where they are no map.
+- `channels`: Channels C, at least 1: the number of neurons if they have no map.
 - `height`: Height H of the map. Default: 1.
 - `width`: Width W of the map. Default: 1.
 - `scope`: Who shares a weight and a bias: one of `:neuron`, `:channel`, `:layer`. Default: nobody.

@@ -116,7 +116,7 @@ end
         @test says(failure(() -> set_data!(network, :training, zeros(Float32, 6, 2), [0, 1])), wrong, "SYN-BUFFER-SHAPE")
         @test_throws DimensionMismatch set_data!(network, :training, zeros(Float32, 11), [0, 1])
         @test_throws DimensionMismatch set_data!(network, :training, zeros(Float32, 5, 3), [0, 1])
-        # Labels that are no class, and those that count from 1.
+        # Labels that are not classes, and those that count from 1.
         rates = zeros(Float32, 5, 2)
         @test says(failure(() -> set_data!(network, :training, rates, [0, 2])), wrong, "row 1")
         @test_throws ArgumentError set_data!(network, :training, rates, [1, 2])

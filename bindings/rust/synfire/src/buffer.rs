@@ -205,7 +205,7 @@ impl<T: Element> BufferBuilder<T> {
             error
         })
     }
-    // An error means that the library has not got the memory.
+    // An error means that the library could not allocate the memory.
     unsafe fn over(
         self,
         context: &Context,

@@ -75,7 +75,7 @@ impl NetworkFile {
         self.inference = inference;
         self
     }
-    /// The input has the value `"replace_nonfinite"`, also if that of the file has not.
+    /// The input has the value `"replace_nonfinite"`, even if the input of the file does not have it.
     pub fn replace_nonfinite(mut self, replace_nonfinite: bool) -> Self {
         self.replace_nonfinite = replace_nonfinite;
         self

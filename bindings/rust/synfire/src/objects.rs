@@ -432,7 +432,7 @@ impl OneToOneBuilder {
 impl Synapse {
     /// Options, with what it needs; everything else has its default.
     ///
-    /// - `channels`: Channels C, at least 1: the number of neurons where they are no map.
+    /// - `channels`: Channels C, at least 1: the number of neurons if they have no map.
     pub fn one_to_one(channels: i64) -> OneToOneBuilder {
         OneToOneBuilder {
             input_kind: Input::Spikes,
