@@ -215,18 +215,35 @@ class Suite:
         measuring = [test for test in tests if self.measures(test[1])]
         tests = [test for test in tests if test not in measuring]
 
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            results = list(pool.map(self.run_test, tests))
-        results += [self.run_test(test) for test in measuring]
-        for (program, name), (status, output) in zip(tests + measuring, results):
+        seconds = []
+
+        def run_and_time(test):
+            begin = time.monotonic()
+            result = self.run_test(test)
+            seconds.append((time.monotonic() - begin, test[1]))
+            return result
+
+        def count(test, status, output):
+            program, name = test
             counts = record["programs"].setdefault(program.name, {"passed": 0, "failed": 0, "skipped": []})
             self.note_times(record, name, output)
             if status == 0 and "[  SKIPPED ]" in output:
                 counts["skipped"].append(name)
-                continue
+                return
             good = has_passed(status, output)
             counts["passed" if good else "failed"] += 1
             self.count(good, f"{program.name} {name}", output)
+
+        # Failures are printed as they happen, so that a run that is stopped has told what it found.
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            running = {pool.submit(run_and_time, test): test for test in tests}
+            for n_done, future in enumerate(concurrent.futures.as_completed(running), 1):
+                count(running[future], *future.result())
+                if n_done % 250 == 0:
+                    print(f"    {n_done} of {len(tests)} tests")
+        for test in measuring:
+            count(test, *run_and_time(test))
+        print("    the longest: " + ", ".join(f"{name} {taken:.0f} s" for taken, name in sorted(seconds, reverse=True)[:8]))
         for name, counts in sorted(record["programs"].items()):
             print(f"    {name}: {counts['passed']} passed, {counts['failed']} failed, {len(counts['skipped'])} skipped")
 

@@ -45,6 +45,7 @@ class NumberDevice final : public core::Device {
   void synchronize() override {}
   void check() override {}
   std::unique_ptr<core::Replay> instantiate(core::ReplayPlan) override { return nullptr; }
+  core::ReplayBytes replay_bytes(const core::ReplayPlan&) const override { return {}; }
 
  private:
   std::map<const void*, uint64_t>& allocated_;
