@@ -149,7 +149,7 @@ TEST_F(Errors, BufferDescriptions) {
     synfire_buffer_destroy(handle);
     return status;
   };
-  for (const int32_t bad : {-1, 3, std::numeric_limits<int32_t>::max()})
+  for (const int32_t bad : {-1, 4, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("memory"), create([&](auto& desc) { desc.memory = bad; }));
   for (const int32_t bad : {-1, 9, std::numeric_limits<int32_t>::max()})
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("dtype"), create([&](auto& desc) { desc.dtype = bad; }));
