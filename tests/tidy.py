@@ -65,6 +65,7 @@ PLAIN = {
     "tests/capi/errors/": "use a nan that is found before that of <cmath> only in its namespace",
     "tests/fault/own_kind_test.cpp": "specialise a template of the library",
     "tests/hpp/allocation_test.cpp": "replace operator new",
+    "tests/order/plan_test.cpp": "specialise a template of the library",
     "tests/hpp/header_alone.cpp": "instantiate templates of synfire.hpp",
     "tests/model/exact_fma_test.cpp": "include a header that has an is_finite, as another has",
 }

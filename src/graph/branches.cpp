@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace synfire::core {
 
 namespace {
 
-constexpr uint32_t nobody = UINT32_MAX;
+constexpr uint32_t no_number = UINT32_MAX;
 
 // Who has used ranges of memory so far: the last writer of each, and its readers since.
 class UsedMemory {
@@ -23,10 +24,10 @@ class UsedMemory {
     for (auto range = ranges_.lower_bound(begin); at < end;) {
       if (range == ranges_.end() || range->first > at) {
         const uintptr_t until = range == ranges_.end() ? end : std::min(end, range->first);
-        range = ranges_.emplace_hint(range, at, Range{until, nobody, {}});
+        range = ranges_.emplace_hint(range, at, Range{until, no_number, {}});
       }
       Range& one = range->second;
-      if (one.writer != nobody && one.writer != entry) visit(one.writer);
+      if (one.writer != no_number && one.writer != entry) visit(one.writer);
       if (writes) {
         for (const uint32_t reader : one.readers)
           if (reader != entry) visit(reader);
@@ -65,12 +66,12 @@ class UsedMemory {
 EarlierEntries dependencies(std::span<const Operation> entries) {
   EarlierEntries after(entries.size());
   UsedMemory memory;
-  uint32_t barrier = nobody;
+  uint32_t barrier = no_number;
   for (uint32_t entry = 0; entry < entries.size(); ++entry) {
     std::vector<uint32_t>& own = after[entry];
-    if (barrier != nobody) own.push_back(barrier);
+    if (barrier != no_number) own.push_back(barrier);
     if (entries[entry].kind().calls_back) {
-      for (uint32_t before = barrier == nobody ? 0 : barrier + 1; before < entry; ++before) own.push_back(before);
+      for (uint32_t before = barrier == no_number ? 0 : barrier + 1; before < entry; ++before) own.push_back(before);
       barrier = entry;
     }
     for_each_operand(entries[entry], [&](const Operand<const View>& operand) {
@@ -105,18 +106,18 @@ class Rows {
 
 EarlierEntries reduced(EarlierEntries after, std::span<const uint32_t> of, uint32_t count) {
   Rows ended(after.size(), count);  // how many entries of each branch have ended when this entry has
-  std::vector<uint32_t> place(after.size()), length(count), last(count, nobody);
+  std::vector<uint32_t> place(after.size()), length(count), last(count, no_number);
   for (uint32_t entry = 0; entry < after.size(); ++entry) {
     const uint32_t branch = of[entry];
     std::vector<uint32_t>& own = after[entry];
-    if (last[branch] != nobody) own.push_back(last[branch]);
+    if (last[branch] != no_number) own.push_back(last[branch]);
     std::sort(own.begin(), own.end());
     // The latest first: what it waits for is known then.
     std::vector<uint32_t> kept;
-    for (auto before = own.rbegin(); before != own.rend(); ++before) {
-      if (ended[entry][of[*before]] > place[*before]) continue;
-      kept.push_back(*before);
-      ended.raise(entry, *before);
+    for (const uint32_t before : std::ranges::reverse_view(own)) {
+      if (ended[entry][of[before]] > place[before]) continue;
+      kept.push_back(before);
+      ended.raise(entry, before);
     }
     own.assign(kept.rbegin(), kept.rend());
     place[entry] = length[branch]++;
@@ -126,11 +127,11 @@ EarlierEntries reduced(EarlierEntries after, std::span<const uint32_t> of, uint3
   return after;
 }
 
-// The branches of the entries that leave room; `nobody` for others.
+// The branches of the entries that leave room; `no_number` for others.
 class Division {
  public:
   Division(const EarlierEntries& after, std::span<const uint8_t> leaves_room)
-      : of(after.size(), nobody), before_(after.size(), most_branches) {
+      : of(after.size(), no_number), before_(after.size(), most_branches) {
     for (uint32_t entry = 0; entry < after.size(); ++entry) {
       for (const uint32_t earlier : after[entry]) before_.raise(entry, earlier);
       if (leaves_room[entry]) add(entry);
@@ -169,18 +170,18 @@ Branches find_branches(std::span<const Operation> entries, std::span<const uint8
   Division division(after, leaves_room);
   if (division.count < 2) return {};
   // The first entry that leaves room and needs this one, and the last one that it needs.
-  std::vector<uint32_t> first(entries.size(), nobody), last(entries.size(), nobody);
+  std::vector<uint32_t> first(entries.size(), no_number), last(entries.size(), no_number);
   for (size_t entry = entries.size(); entry-- > 0;)
     for (const uint32_t earlier : after[entry])
       first[earlier] = std::min(first[earlier], leaves_room[entry] ? static_cast<uint32_t>(entry) : first[entry]);
   for (size_t entry = 0; entry < entries.size(); ++entry) {
     for (const uint32_t earlier : after[entry]) {
       const uint32_t one = leaves_room[earlier] ? earlier : last[earlier];
-      if (one != nobody && (last[entry] == nobody || one > last[entry])) last[entry] = one;
+      if (one != no_number && (last[entry] == no_number || one > last[entry])) last[entry] = one;
     }
     if (leaves_room[entry]) continue;
-    const uint32_t with = first[entry] != nobody ? first[entry] : last[entry];
-    division.of[entry] = with == nobody ? 0 : division.of[with];
+    const uint32_t with = first[entry] != no_number ? first[entry] : last[entry];
+    division.of[entry] = with == no_number ? 0 : division.of[with];
   }
   Branches branches = {division.count, std::move(division.of), {}};
   branches.after = reduced(std::move(after), branches.of, branches.count);

@@ -4,9 +4,11 @@
 
 #include "address_index.hpp"
 #include "graph_statistics.hpp"
+#include "graph_use.hpp"
 #include "graph_values.hpp"
 #include "passed_on.hpp"
 #include "recorded_writes.hpp"
+#include "recorder.hpp"
 #include "replay.hpp"
 #include "slots.hpp"
 #include "tape_keeper.hpp"
@@ -19,32 +21,6 @@
 #include <memory>
 
 namespace synfire::core {
-
-class Graph;
-
-// The use of a graph: a launch on a stream, which objects compare to check the order of launches, or something else;
-// null if there is none.
-using GraphUse = const void*;
-inline constexpr int any_other_use = 0;
-
-// Held by one thread at a time; a second one gets BUSY and does not wait.
-class Exclusive {
- public:
-  explicit Exclusive(std::atomic<GraphUse>& use, GraphUse what = &any_other_use) : use_(use) {
-    GraphUse none = nullptr;
-    // Sequentially consistent with the streams of objects: Replayed::order_on().
-    if (!use_.compare_exchange_strong(none, what, std::memory_order_seq_cst, std::memory_order_relaxed)) [[unlikely]]
-      fail_busy();
-  }
-  ~Exclusive() { use_.store(nullptr, std::memory_order_release); }
-  Exclusive(const Exclusive&) = delete;
-  Exclusive& operator=(const Exclusive&) = delete;
-
- private:
-  [[noreturn]] static void fail_busy();
-
-  std::atomic<GraphUse>& use_;
-};
 
 struct UsedObject {
   Ref<SharedObject> object;
@@ -63,47 +39,6 @@ struct Launched {
 struct SlotMemory {
   void* data;
   uint64_t bytes;
-};
-
-// The interface between a graph and the code that makes an operation.
-class Recorder {
- public:
-  uint32_t number() const noexcept { return number_; }
-
-  // A number that the operation reads from device memory and that can be changed between replays by this name: the bits
-  // of an element of `dtype` (fill), or a double (number).
-  const uint64_t* value(const char* name, GraphValues::Kind kind, int32_t dtype, double value);
-  const double* number(const char* name, double value) {
-    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::number, SYNFIRE_DTYPE_F64, value));
-  }
-  const double* magnitude(const char* name, double value) {  // at least 0
-    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::magnitude, SYNFIRE_DTYPE_F64, value));
-  }
-  const double* fraction(const char* name, double value) {  // from 0 to 1
-    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::fraction, SYNFIRE_DTYPE_F64, value));
-  }
-  const double* probability(const char* name, double value) {  // from 0 to less than 1
-    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::probability, SYNFIRE_DTYPE_F64, value));
-  }
-  // An integer, and one that every replay advances.
-  const uint64_t* whole(const char* name, uint64_t value);
-  CountedValue counted(const char* name, uint64_t value);
-  // Keeps an object alive that is not an operand.
-  void keep(Buffer& buffer) { buffers_.emplace_back(&buffer); }
-  void keep(SharedObject& object) { objects_.emplace_back(&object); }
-  // The graph's keeper of this type, made as Keeper(const Graph&) if it has none yet.
-  template <class Keeper>
-  Keeper& keeper();
-
- private:
-  friend class Graph;
-  explicit Recorder(Graph& graph) noexcept;
-
-  Graph& graph_;
-  const uint32_t number_;
-  std::vector<Ref<Buffer>> buffers_;
-  std::vector<Ref<SharedObject>> objects_;
-  const size_t n_transients_;  // before the operation
 };
 
 class Graph final : public Child, private Replayer, private ReplayObserver {

@@ -87,7 +87,7 @@ TEST_P(Branches, GiveTheBitsOfOneAfterTheOther) {
   Fan reference(make_context_on(SYNFIRE_BACKEND_HOST), GetParam(), SYNFIRE_MEMORY_DEVICE);
   Fan with_memory(make_context(), GetParam(), SYNFIRE_MEMORY_DEVICE);
   Fan transient(make_context(), GetParam(), SYNFIRE_MEMORY_TRANSIENT);
-  Random random(GetParam());
+  Random random(static_cast<uint64_t>(GetParam()));
   std::vector<bool> enabled(reference.n_switches(), true);
   for (uint64_t replay = 0; replay < 12; ++replay) {
     SCOPED_TRACE(replay);

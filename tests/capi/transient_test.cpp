@@ -18,13 +18,13 @@ class Transients : public testing::Test {
 
 // Each link of the chain doubles what it reads, so that a link that another one has overwritten shows.
 TEST_F(Transients, PassNumbersFromOperationToOperation) {
-  constexpr int n_links = 12;
+  constexpr size_t n_links = 12;
   const Buffer source = make_frame(context_, n), destination = make_frame(context_, n);
   std::vector<Buffer> links;
-  for (int i = 0; i < n_links; ++i) links.push_back(transient());
+  for (size_t i = 0; i < n_links; ++i) links.push_back(transient());
   const Graph graph = make_slotted_graph(context_, 2);
   record_copy(graph, source, links[0]);
-  for (int i = 1; i < n_links; ++i) {
+  for (size_t i = 1; i < n_links; ++i) {
     record_fill(graph, links[i], 0);
     record_scale_add(graph, links[i - 1], links[i], 2, 1);
   }

@@ -43,7 +43,7 @@ class Branches : public WithStream {
       pair.vs.push_back(make_frame(context, n, memory));
     }
     record_fill(pair.graph, pair.sum, 0);
-    for (int i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < 2; ++i) {
       record_copy(pair.graph, pair.source, pair.xs[i]);
       record_pass(pair.graph, pair.layers[i], pair.xs[i], pair.vs[i]);
     }
