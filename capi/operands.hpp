@@ -172,7 +172,8 @@ struct Operands<synfire_loss_desc> {
         n_correct(optional(desc.n_correct, "desc.n_correct", context)),
         n_counted(optional(desc.n_counted, "desc.n_counted", context)),
         predictions(optional(desc.predictions, "desc.predictions", context)),
-        gradient(optional(desc.gradient, "desc.gradient", context)) {
+        gradient(optional(desc.gradient, "desc.gradient", context)),
+        divisor(optional(desc.divisor, "desc.divisor", context)) {
     check_flag(desc.targets_per_step, "SYN-LOSS-FLAG", "desc.targets_per_step");
     check_flag(desc.ignores_label, "SYN-LOSS-FLAG", "desc.ignores_label");
     check_flag(desc.sum, "SYN-LOSS-FLAG", "desc.sum");
@@ -182,7 +183,7 @@ struct Operands<synfire_loss_desc> {
 
   const synfire_loss_desc desc;
   const PinnedBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
-      n_counted, predictions, gradient;
+      n_counted, predictions, gradient, divisor;
 };
 
 template <>

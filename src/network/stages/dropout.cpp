@@ -52,7 +52,8 @@ class DropoutKind final : public StageKind {
                    .noun = "a dropout",
                    .values = dropout_values,
                    .reads = signal::input | signal::spikes,
-                   .makes = signal::masked}) {}
+                   .makes = signal::masked,
+                   .draws_for = purpose::dropout}) {}
 
   // ---- the design
   Flow shape(const StageView& view) const override { return view.flow(); }
@@ -68,7 +69,7 @@ class DropoutKind final : public StageKind {
   }
 
   // ---- files
-  void write(const Stage&, StageWords& words) const override { write_choice(words, 0); }
+  void write(const StageView&, StageWords& words) const override { write_choice(words, 0); }
   void read(Stage&, WordReader& words, const Context&) const override { take_choice(words); }
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<DropoutParts>(maker); }

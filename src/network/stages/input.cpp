@@ -110,7 +110,11 @@ class InputParts final : public StageParts {
 class InputKind final : public StageKind {
  public:
   constexpr InputKind()
-      : StageKind({.name = "input", .noun = "an input", .values = input_values, .makes = signal::input}) {}
+      : StageKind({.name = "input",
+                   .noun = "an input",
+                   .values = input_values,
+                   .makes = signal::input,
+                   .draws_for = purpose::rates}) {}
 
   // ---- the design
   void begin(const NetworkRules& rules, Stage& stage) const override {
@@ -205,7 +209,9 @@ class InputKind final : public StageKind {
   }
 
   // ---- files
-  void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_input(stage)); }
+  void write(const StageView& view, StageWords& words) const override {
+    write_choice(words, kind_of_input(view.stage()));
+  }
   void read(Stage& stage, WordReader& words, const Context&) const override {
     stage.settings = std::make_unique<InputSettings>(take_choice(words), stage.width());
   }

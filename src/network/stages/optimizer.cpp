@@ -158,7 +158,9 @@ class OptimizerKind final : public StageKind {
   }
 
   // ---- files
-  void write(const Stage& stage, StageWords& words) const override { write_choice(words, kind_of_optimizer(stage)); }
+  void write(const StageView& view, StageWords& words) const override {
+    write_choice(words, kind_of_optimizer(view.stage()));
+  }
   void read(Stage& stage, WordReader& words, const Context&) const override {
     stage.settings = std::make_unique<OptimizerSettings>(take_choice(words));
   }

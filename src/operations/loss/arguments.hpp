@@ -46,8 +46,8 @@ struct LossArguments {
   int64_t losses_pitch;
   uint32_t* predictions;
   int64_t predictions_pitch;
-  void* loss;
-  bool loss_is_f64;
+  void *loss, *divisor;
+  bool loss_is_f64, divisor_is_f64;
   uint32_t *n_correct, *n_counted;
   double label_smoothing, gradient_scale;
   const double *label_smoothing_value, *gradient_scale_value;  // null: the numbers above

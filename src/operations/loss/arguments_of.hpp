@@ -42,6 +42,8 @@ inline LossArguments arguments_of(const Loss& op) {
   a.predictions_pitch = op.predictions.pitch;
   a.loss = op.loss.data;
   a.loss_is_f64 = op.loss.dtype == SYNFIRE_DTYPE_F64;
+  a.divisor = op.divisor.data;
+  a.divisor_is_f64 = op.divisor.dtype == SYNFIRE_DTYPE_F64;
   a.n_correct = static_cast<uint32_t*>(op.n_correct.data);
   a.n_counted = static_cast<uint32_t*>(op.n_counted.data);
   a.label_smoothing = op.label_smoothing;

@@ -172,9 +172,21 @@ SYNFIRE_MODEL_FN double factor_of(const LossArguments& a, double divisor) {
   return divisor == 0 ? 0 : scale / divisor;
 }
 
-SYNFIRE_MODEL_FN double mean_or_sum(const LossArguments& a, double sum, double divisor) {
-  if (a.sum || sum != sum) return sum;
+// A network takes it of the sums over several batches.
+SYNFIRE_MODEL_FN double mean_of(double sum, double divisor) {
+  if (sum != sum) return sum;
   return divisor == 0 ? 0 : sum / divisor;
+}
+
+SYNFIRE_MODEL_FN void write_number(void* to, bool is_f64, double number, bool accumulate) {
+  if (!to) return;
+  if (is_f64) {
+    auto* const wide = static_cast<double*>(to);
+    *wide = accumulate ? *wide + number : number;
+  } else {
+    auto* const narrow = static_cast<float*>(to);
+    *narrow = static_cast<float>(accumulate ? static_cast<double>(*narrow) + number : number);
+  }
 }
 
 SYNFIRE_MODEL_FN void write_count(uint32_t* to, uint64_t count, bool accumulate) {
@@ -185,14 +197,8 @@ SYNFIRE_MODEL_FN void write_count(uint32_t* to, uint64_t count, bool accumulate)
 
 SYNFIRE_MODEL_FN void write_results(const LossArguments& a, double sum, double divisor, uint64_t n_correct,
                                     uint64_t n_counted) {
-  const double loss = mean_or_sum(a, sum, divisor);
-  if (a.loss && a.loss_is_f64) {
-    auto* const to = static_cast<double*>(a.loss);
-    *to = a.accumulate ? *to + loss : loss;
-  } else if (a.loss) {
-    auto* const to = static_cast<float*>(a.loss);
-    *to = static_cast<float>(a.accumulate ? static_cast<double>(*to) + loss : loss);
-  }
+  write_number(a.loss, a.loss_is_f64, a.sum ? sum : mean_of(sum, divisor), a.accumulate);
+  write_number(a.divisor, a.divisor_is_f64, divisor, a.accumulate);
   write_count(a.n_correct, n_correct, a.accumulate);
   write_count(a.n_counted, n_counted, a.accumulate);
 }

@@ -21,7 +21,7 @@ struct LossRules {
   bool ignores_label;
   uint32_t ignored_label;
   bool sum;           // instead of the mean
-  bool accumulate;    // to the loss and the numbers of samples
+  bool accumulate;    // to the loss, its divisor and the numbers of samples
   bool add_gradient;  // to what the gradient's buffer holds
 };
 
@@ -41,6 +41,7 @@ struct Loss {
   View n_counted;       // u32 [1]
   View predictions;     // u32 [T, B]
   View gradient;        // [T, B, C], in the type of the arithmetic
+  View divisor;         // f32 or f64 [1]: of the mean
   View scratch;         // LossScratch; has no bytes if one block does everything
   double label_smoothing;
   double gradient_scale;
@@ -64,6 +65,7 @@ struct LossRequest {
   core::Buffer *loss, *losses, *n_correct, *n_counted, *predictions, *gradient;
   double label_smoothing;
   double gradient_scale;  // 0 means 1
+  core::Buffer* divisor;
 };
 // Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "gradient_scale" of a graph and
 // "label_smoothing" of its cross-entropy may change between replays.

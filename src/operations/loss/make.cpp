@@ -26,6 +26,7 @@ void Loss::operands(Loss& op, OperandVisitor visit) {
   visit({"desc.n_counted", op.n_counted, total});
   visit({"desc.predictions", op.predictions, Access::write});
   visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
+  visit({"desc.divisor", op.divisor, total});
   visit({"desc.scratch", op.scratch, Access::scratch});
 }
 
@@ -71,10 +72,10 @@ void check_buffers(const LossRequest& request) {
   if (!request.labels && request.rules.ignores_label)
     fail_argument("SYN-LOSS-LABELS", "desc.ignores_label is 1 with desc.targets; it needs desc.labels");
   if (!request.loss && !request.losses && !request.n_correct && !request.n_counted && !request.predictions &&
-      !request.gradient)
+      !request.gradient && !request.divisor)
     fail_argument("SYN-LOSS-OUTPUT",
-                  "all outputs are null; at least one of desc.loss, losses, n_correct, n_counted, predictions and "
-                  "gradient is needed");
+                  "all outputs are null; at least one of desc.loss, losses, n_correct, n_counted, predictions, "
+                  "gradient and divisor is needed");
 }
 
 void check_numbers(const LossRequest& request) {
@@ -102,10 +103,10 @@ class Views {
     check_type(*buffer, name, {dtype});
     return view(*buffer, name, lengths);
   }
-  View loss(const Buffer* buffer) const {
+  View total(const Buffer* buffer, const char* name) const {
     if (!buffer) return {};
-    check_type(*buffer, "desc.loss", {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
-    return view(*buffer, "desc.loss", {1});
+    check_type(*buffer, name, {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64});
+    return view(*buffer, name, {1});
   }
 
  private:
@@ -138,12 +139,13 @@ OperationList loss(const LossRequest& request, bool on_host) {
   op.n_active = views.optional(request.n_active, "desc.n_active", u32, {1});
   op.sample_weights = views.optional(request.sample_weights, "desc.sample_weights", f32, {1, e.batch});
   op.class_weights = views.optional(request.class_weights, "desc.class_weights", f32, {1, e.n_neurons});
-  op.loss = views.loss(request.loss);
+  op.loss = views.total(request.loss, "desc.loss");
   op.losses = views.optional(request.losses, "desc.losses", number, {e.n_steps, e.batch});
   op.n_correct = views.optional(request.n_correct, "desc.n_correct", u32, {1});
   op.n_counted = views.optional(request.n_counted, "desc.n_counted", u32, {1});
   op.predictions = views.optional(request.predictions, "desc.predictions", u32, {e.n_steps, e.batch});
   op.gradient = views.optional(request.gradient, "desc.gradient", number, {e.n_steps, e.batch, e.n_neurons});
+  op.divisor = views.total(request.divisor, "desc.divisor");
   op.label_smoothing = request.label_smoothing;
   op.gradient_scale = request.gradient_scale == 0 ? 1 : request.gradient_scale;
   const int64_t n_samples = e.n_steps * e.batch;

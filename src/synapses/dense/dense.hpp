@@ -52,6 +52,9 @@ class DenseSynapse final : public core::Synapse {
   void *table_planes_ = nullptr, *rows_planes_ = nullptr;
 };
 
+// SynapseKind::rounding.
+std::optional<core::Rounding> rounding_of(core::Synapse& synapse, int64_t first, int64_t count);
+
 // Creates a synapse with its initial weights; the caller takes the reference.
 DenseSynapse* make_dense(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
 

@@ -9,6 +9,11 @@ namespace synfire::operations {
 
 enum class InputKind : int32_t { spikes = SYNFIRE_INPUT_SPIKES, values = SYNFIRE_INPUT_VALUES };
 
+// The bits of the grid of dL/dy in gradients of weights and bias, where the caller does not choose.
+constexpr int default_gradient_bits(InputKind input) {
+  return input == InputKind::spikes ? 24 : 32;
+}
+
 enum class Initialization : int32_t {
   uniform = SYNFIRE_INITIALIZATION_UNIFORM,
   normal = SYNFIRE_INITIALIZATION_NORMAL,

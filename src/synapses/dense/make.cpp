@@ -221,6 +221,6 @@ OperationList derive(Synapse& synapse) {
 
 const SynapseKind dense_kind = {"dense",           array_names,     true,       true,
                                 row_operations,    check_gradients, product_of, gradients_of,
-                                input_gradient_of, derive};
+                                input_gradient_of, derive,          rounding_of};
 
 }  // namespace synfire::operations

@@ -60,7 +60,7 @@ Scope scope_of(int32_t scope) {
 
 }  // namespace
 
-OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_map(desc), {}, desc.dtype, false} {
+OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_map(desc), {}, desc.dtype, false, 0} {
   if (desc.input_kind != SYNFIRE_INPUT_SPIKES && desc.input_kind != SYNFIRE_INPUT_VALUES)
     fail_argument("SYN-SYNAPSE-INPUT-KIND",
                   "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0) and SYNFIRE_INPUT_VALUES (1)",
@@ -70,7 +70,7 @@ OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_
     fail_argument("SYN-SYNAPSE-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
                   desc.dtype);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
-    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24",
+    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 32",
                   desc.gradient_bits);
   check_flag_of_synapse(desc.bias, "bias");
   check_flag_of_synapse(desc.frozen, "frozen");
@@ -84,7 +84,8 @@ OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_
   shape.input.elements = desc.input_kind == SYNFIRE_INPUT_SPIKES ? Elements::spikes : Elements::values;
   shape.frozen = desc.frozen == 1;
   has_bias = desc.bias == 1;
-  gradient_bits = desc.gradient_bits == 0 ? 24 : desc.gradient_bits;
+  gradient_bits = desc.gradient_bits == 0 ? 32 : desc.gradient_bits;
+  shape.gradient_bits = gradient_bits;
 }
 
 uint64_t OneToOneSpec::array_bytes() const {
@@ -197,8 +198,8 @@ std::string label_text(const Extents& e) {
 
 }  // namespace
 
-const SynapseKind one_to_one_kind = {"one_to_one",    array_names, false,     false,          row_operations,
-                                     check_gradients, product,     gradients, input_gradient, derive};
+const SynapseKind one_to_one_kind = {"one_to_one", array_names, false,          false,  row_operations, check_gradients,
+                                     product,      gradients,   input_gradient, derive, nullptr};
 
 OperationLabel label(const OneToOneProduct& op) {
   return {nullptr, label_text(op.extents)};

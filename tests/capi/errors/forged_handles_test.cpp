@@ -807,11 +807,13 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   const uint64_t size = weights.size() * sizeof(float);
   synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
   synfire_synapse_array_info array_info = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+  synfire_synapse_rounding rounding = SYNFIRE_SYNAPSE_ROUNDING_INIT;
   const Calls<synfire_synapse> calls = {
       {"read", [&](auto bad) { return synfire_synapse_read(bad, "weight", weights.data(), size); }},
       {"write", [&](auto bad) { return synfire_synapse_write(bad, "weight", weights.data(), size); }},
       {"get info", [&](auto bad) { return synfire_synapse_get_info(bad, &info); }},
       {"get array info", [&](auto bad) { return synfire_synapse_get_array_info(bad, 0, &array_info); }},
+      {"get rounding", [&](auto bad) { return synfire_synapse_get_rounding(bad, -1, &rounding); }},
       {"forward", [&](auto bad) { return synfire_synapse_forward(bad, &product, nullptr); }},
       {"backward", [&](auto bad) { return synfire_synapse_backward(bad, &gradients, nullptr); }},
       {"record forward", [&](auto bad) { return synfire_graph_record_synapse_forward(recording, bad, &product); }},
