@@ -22,7 +22,7 @@ inline uint64_t random_seed(uint64_t seed, const std::string& name, const std::s
   return h >> 11;
 }
 
-// That of a stage in one of its graphs.
+// The seed of a stage in one of its graphs.
 inline uint64_t stage_seed(uint64_t network, const std::string& stage, const std::string& purpose, bool training) {
   const uint64_t own = random_seed(network, stage, purpose);
   return training ? own : random_seed(own, stage, "evaluation");

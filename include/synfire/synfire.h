@@ -4354,7 +4354,7 @@ typedef struct synfire_network_result {
   /** The loss that training minimises: the mean over all samples of the call that count, as ::synfire_loss_desc defines
    *  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
    *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-   *  `"gradient_scale"` and weight decay are no part of it. In training, each batch is computed with the weights before
+   *  `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
    *  its step. */
   double loss;
   /** How many samples counted, as synfire_loss_desc::n_counted. */

@@ -190,7 +190,7 @@ std::vector<LossPlan> every_plan() {
     plan.per_step = chosen(2);
     plan.class_weights = chosen(3);
     plan.sample_weights = chosen(4);
-    plan.lengths = chosen(5) && plan.per_step;  // a readout of fewer steps is no matter of the loss
+    plan.lengths = chosen(5) && plan.per_step;  // a readout of fewer steps does not concern the loss
     plan.ignores = chosen(6) && !plan.targets;
     if (chosen(7) && !plan.squared) plan.smoothing = 0.2;
     if (chosen(5) == plan.lengths && chosen(6) == plan.ignores && chosen(7) == (plan.smoothing != 0))
@@ -253,7 +253,7 @@ TEST_F(NetworkLoss, IsTheOneWhoseGradientAStepTakes) {
   }
 }
 
-// The factor of the gradient is no part of the loss.
+// The factor of the gradient does not change the loss.
 TEST_F(NetworkLoss, IsNotScaled) {
   LossPlan plan;
   plan.class_weights = true;

@@ -173,7 +173,7 @@ TYPED_TEST(StepBounds, TheLargestGradientIsTaken) {
   }
 }
 
-// What counts is the norm after clipping.
+// The norm after clipping counts.
 TYPED_TEST(StepBounds, AGradientThatIsClippedIsTaken) {
   using R = TypeParam;
   const R huge = sizeof(R) == 4 ? R(1e25) : R(1e153);
@@ -237,8 +237,8 @@ TYPED_TEST(StepBounds, NoStepOfAdamIsLongerThanItsBound) {
       }
 }
 
-// What version 0.2 left after g = 1e25: a second moment that was cut at the largest number, from which one step moved a
-// weight by 17.
+// Version 0.2 left such moments after g = 1e25: the second one was cut at the largest number, and one step from them
+// moved a weight by 17.
 TEST(StepBounds, MomentsOfAnOverflowDoNotMoveFar) {
   const Context context = make_context();
   for (const int32_t kind : {SYNFIRE_OPTIMIZER_KIND_ADAM, SYNFIRE_OPTIMIZER_KIND_ADAMW}) {

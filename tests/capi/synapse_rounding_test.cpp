@@ -1,4 +1,4 @@
-// What the grid of a synapse does to its weights: synfire_synapse_get_rounding(), and a network's summary, against
+// How the grid of a synapse rounds its weights: synfire_synapse_get_rounding(), and the summary of a network, against grids
 // grids and errors written out here; weights from subnormal to the largest.
 #include <algorithm>
 #include <cfloat>
@@ -84,7 +84,7 @@ class SynapseRounding : public testing::Test {
     EXPECT_EQ(got.largest_bias_error, expected.bias_error);
     EXPECT_EQ(got.output, expected.output);
   }
-  // Of all outputs and of each.
+  // Checks all outputs together and each alone.
   void check(size_t n_inputs, const std::vector<float>& weights, const std::vector<float>& biases) const {
     const size_t n_outputs = weights.size() / n_inputs;
     const Synapse synapse = make(n_outputs, n_inputs, weights, biases);

@@ -2462,8 +2462,8 @@ namespace Synfire.Raw
         /// The loss that training minimises: the mean over all samples of the call that count, as
         /// synfire_loss_desc defines it with class weights, sample weights and label smoothing, that is the sum
         /// of their losses divided by the sum of the divisors of all batches; and <c>rate_loss</c>. With one
-        /// batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay are no
-        /// part of it. In training, each batch is computed with the weights before its step.
+        /// batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay do not
+        /// count in it. In training, each batch is computed with the weights before its step.
         /// </summary>
         public double loss;
         /// <summary>How many samples counted, as synfire_loss_desc.n_counted.</summary>

@@ -1052,7 +1052,7 @@ namespace Synfire
         /// <see cref="LossArguments"/> defines it with class weights, sample weights and label smoothing, that is
         /// the sum of their losses divided by the sum of the divisors of all batches; and <see cref="RateLoss"/>.
         /// With one batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay
-        /// are no part of it. In training, each batch is computed with the weights before its step.
+        /// do not count in it. In training, each batch is computed with the weights before its step.
         /// </summary>
         public double Loss { get; }
 

@@ -2026,7 +2026,7 @@ Trains: launches the training graph once for each batch, and waits at the end. E
 - `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
   it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
   divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-  `:gradient_scale` and weight decay are no part of it. In training, each batch is computed with the weights before its
+  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
   step.
 - `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.
@@ -2059,7 +2059,7 @@ same random numbers in every call. Afterwards the state of the neurons is reset.
 - `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
   it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
   divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-  `:gradient_scale` and weight decay are no part of it. In training, each batch is computed with the weights before its
+  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
   step.
 - `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.

@@ -1353,7 +1353,7 @@ pub struct NetworkResult {
     /// The loss that training minimises: the mean over all samples of the call that count, as
     /// [`Loss`](crate::operations::Loss) defines it with class weights, sample weights and label smoothing, that is the
     /// sum of their losses divided by the sum of the divisors of all batches; and `rate_loss`. With one batch it is the
-    /// loss whose gradient the step takes. `"gradient_scale"` and weight decay are no part of it. In training, each
+    /// loss whose gradient the step takes. `"gradient_scale"` and weight decay do not count in it. In training, each
     /// batch is computed with the weights before its step.
     pub loss: f64,
     /// How many samples counted, as [`Loss::n_counted`](crate::operations::Loss::n_counted).
