@@ -1,4 +1,4 @@
-// How the grid of a synapse rounds its weights: synfire_synapse_get_rounding(), and the summary of a network, against grids
+// How the grid of a synapse rounds its weights: synfire_synapse_get_rounding(), and the summary of a network, against
 // grids and errors written out here; weights from subnormal to the largest.
 #include <algorithm>
 #include <cfloat>
