@@ -214,7 +214,7 @@ bool over_steps(Reduction reduction, Axis axis) {
   const auto* const loss = at + 1 < entries.size() ? entries[at + 1].as<Loss>() : nullptr;
   if (!reduce || !loss || !over_steps(reduce->reduction, reduce->axis) || reduce->partials.bytes > 0 ||
       reduce->source.dtype != SYNFIRE_DTYPE_BITS || reduce->destination.dtype != SYNFIRE_DTYPE_F32 ||
-      reduce->extents.n_steps * reduce->extents.row() > most_readout_spikes || loss->scratch.bytes > 0 ||
+      reduce->extents.n_steps * reduce->extents.row() > most_readout_spikes || loss->scratch.bytes > 0 || loss->entry != LossEntry::all ||
       loss->source.dtype != SYNFIRE_DTYPE_F32)
     return std::nullopt;
   Readout readout = {{*reduce, *loss}};
