@@ -3553,12 +3553,12 @@ typedef struct synfire_synapse_forward_desc {
 
 /** The gradients of a product, from dL/dy.
  *
- * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. Spikes in f32: dL/dy of each output is
- * rounded to a grid for its largest magnitude over all steps and active rows, and added as integers; a gradient of which
- * one term is not finite is NaN for the whole output. Otherwise the terms are added in the order of
- * ::synfire_synapse_forward_desc, step by step and row by row.
+ * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. In f32, dL/dy of each output is rounded
+ * to a grid for its largest magnitude over all steps and active rows, values to one of 24 bits for the largest of their
+ * input, and the terms, or their products, are added as integers; an output with a dL/dy, or an input with a value, that
+ * is not finite has NaN. In f64, terms are added in the order of ::synfire_synapse_forward_desc, step by step, row by row.
  *
- * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
+ * dL/dx is the product of dL/dy with the weights on their grid, also for values. In f32, dL/dy[n] * 2^s[n] of
  * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
  * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order.
  *
