@@ -2283,10 +2283,10 @@ enum {
  * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
  * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
  * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
- * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
- * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
- * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
- * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * rounded once. Sums over classes have one order: value i is added to running sum i mod 128 of chunk i / 1024, from +0;
+ * the sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on), those of several
+ * chunks likewise. In f32, the losses of the samples and their shares s (or s * w) in the divisor, one f32 each, are added
+ * as integers on a grid of 32 bits for the largest of them; in f64, in the order of classes. The bits are the same on every
  * backend, for any number of threads. */
 typedef struct synfire_loss_desc {
   /** `sizeof(synfire_loss_desc)`. */
@@ -3353,9 +3353,9 @@ typedef struct synfire_synapse_desc {
   int32_t bias SYNFIRE_FLAG;
   /** 1: without gradients of weights and bias. Default 0: with. */
   int32_t frozen SYNFIRE_FLAG;
-  /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24 (default) or
-   *  32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest gets exactly
-   *  0. Ignored in other synapses. */
+  /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24 or 32. Default: 24 for
+   *  spikes, 32 for values. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's
+   *  largest gets exactly 0. Ignored in f64. */
   int32_t gradient_bits;
   /** One of `SYNFIRE_INITIALIZATION_*`. Default: uniform. */
   int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
@@ -3517,7 +3517,7 @@ typedef struct synfire_synapse_array_info {
  *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. In f32, weights of values are rounded to the grid of their largest weight.
+ * rounded once. Weights of values are taken as they are, in f32 too.
  *
  * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
  * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
@@ -3679,9 +3679,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(
  *
  * dL/dw[e] and dL/db[e] are sums over the steps, the active rows and the elements i of entry e: of dL/dy[i] * x[i], and
  * of dL/dy[i]. Spikes in f32: dL/dy is rounded to a grid for the largest magnitude of the entry and added as integers, as
- * in ::synfire_synapse_backward_desc; the gradients of an entry of which one term is not finite are NaN. Otherwise they
- * are added in the order of ::synfire_synapse_backward_desc, where the elements of an entry follow one another within
- * their row, in ascending order.
+ * in ::synfire_synapse_backward_desc. Values in f32: the sum over the steps of each element, from the last step back in
+ * f64, is rounded to f32, and these are added as integers on a grid of 32 bits. An entry with a term that is not finite
+ * is NaN. In f64, terms are added in the order of ::synfire_synapse_backward_desc, the elements of a row ascending.
  *
  * @param context      The context it belongs to.
  * @param desc         What to create.

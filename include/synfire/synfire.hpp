@@ -1550,9 +1550,9 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
  *                       `SYNFIRE_DTYPE_F64`.
  * @param initialization One of `SYNFIRE_INITIALIZATION_*`. Default: uniform.
- * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in
- *                       f32: 24 (default) or 32. With 24, a weight whose input fires only where the gradient is below
- *                       2^-24 of its output's largest gets exactly 0. Ignored in other synapses.
+ * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24 or
+ *                       32. Default: 24 for spikes, 32 for values. With 24, a weight whose input fires only where the
+ *                       gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
  * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed           Any number. Different seeds give independent weights.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.

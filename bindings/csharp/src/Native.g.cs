@@ -810,8 +810,9 @@ namespace Synfire.Raw
         /// <summary>
         /// dL/dp, replaced or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
         /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N elements,
-        /// the sum over batch rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that
-        /// every run and every machine gives the same bits.
+        /// the sum over batch rows and steps for each neuron. In f32, the sums over the steps are rounded to f32
+        /// and added as integers, on a grid of 32 bits for their largest; in f64 they are added in a fixed order.
+        /// Both give the same bits everywhere.
         /// </summary>
         public synfire_buffer gradient;
     }
@@ -1869,9 +1870,9 @@ namespace Synfire.Raw
         /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
         public int frozen;
         /// <summary>
-        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
-        /// (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its
-        /// output's largest gets exactly 0. Ignored in other synapses.
+        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24 or 32.
+        /// Default: 24 for spikes, 32 for values. With 24, a weight whose input fires only where the gradient is
+        /// below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
         /// </summary>
         public int gradient_bits;
         /// <summary>One of <c>SYNFIRE_INITIALIZATION_*</c>. Default: uniform.</summary>

@@ -46,8 +46,8 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
     fail_argument("SYN-SYNAPSE-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
                   desc.dtype);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
-    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24",
-                  desc.gradient_bits);
+    fail_argument("SYN-SYNAPSE-GRADIENT-BITS",
+                  "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24 (32 with values)", desc.gradient_bits);
   if (desc.initialization < SYNFIRE_INITIALIZATION_UNIFORM || desc.initialization > SYNFIRE_INITIALIZATION_ZERO)
     fail_argument(
         "SYN-SYNAPSE-INITIALIZATION",
@@ -68,7 +68,7 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
   has_bias = desc.bias == 1;
   frozen = desc.frozen == 1;
   masked = desc.mask != nullptr;
-  gradient_bits = desc.gradient_bits == 0 ? 24 : desc.gradient_bits;
+  gradient_bits = desc.gradient_bits != 0 ? desc.gradient_bits : input == InputKind::values ? 32 : 24;
   initialization = static_cast<Initialization>(desc.initialization);
   gain = desc.gain == 0 ? 1.0 : desc.gain;
 }

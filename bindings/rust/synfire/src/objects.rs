@@ -161,9 +161,9 @@ impl<'a> SynapseBuilder<'a> {
         self.frozen = frozen;
         self
     }
-    /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24 (default)
-    /// or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest gets
-    /// exactly 0. Ignored in other synapses.
+    /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24 or 32. Default: 24
+    /// for spikes, 32 for values. With 24, a weight whose input fires only where the gradient is below 2^-24 of its
+    /// output's largest gets exactly 0. Ignored in f64.
     pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
         self.gradient_bits = gradient_bits;
         self
