@@ -1,5 +1,5 @@
 // The functions of synfire.h for buffers.
-#include "pins.hpp"
+#include "held.hpp"
 
 #include <operations/elementwise/fill.hpp>
 
@@ -16,7 +16,7 @@ synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const
     check_pointer(buffer, "buffer");
     *buffer = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_buffer_desc checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
     auto* const made = new core::Buffer(*owner, checked);
@@ -39,7 +39,7 @@ void SYNFIRE_CALL synfire_buffer_destroy(synfire_buffer buffer) noexcept {
 
 synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void** data, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(buffer);
+    const auto found = held(buffer);
     if (data) *data = found->view().data;
     if (bytes) *bytes = found->view().bytes;
     return SYNFIRE_OK;
@@ -48,7 +48,7 @@ synfire_status SYNFIRE_CALL synfire_buffer_get_data(synfire_buffer buffer, void*
 
 synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfire_buffer_desc* desc) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(buffer);
+    const auto found = held(buffer);
     const Answer out(desc, "desc");
     synfire_buffer_desc answer = SYNFIRE_BUFFER_DESC_INIT;
     answer.memory = found->view().memory;
@@ -66,7 +66,7 @@ synfire_status SYNFIRE_CALL synfire_buffer_get_desc(synfire_buffer buffer, synfi
 synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_t offset, const void* source,
                                                   uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    pinned(buffer)->upload(offset, source, bytes);
+    held(buffer)->upload(offset, source, bytes);
     return SYNFIRE_OK;
   });
 }
@@ -74,21 +74,21 @@ synfire_status SYNFIRE_CALL synfire_buffer_upload(synfire_buffer buffer, uint64_
 synfire_status SYNFIRE_CALL synfire_buffer_download(synfire_buffer buffer, uint64_t offset, void* destination,
                                                     uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    pinned(buffer)->download(offset, destination, bytes);
+    held(buffer)->download(offset, destination, bytes);
     return SYNFIRE_OK;
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffer, double value) noexcept {
   return guarded(__func__, [&] {
-    operations::fill_now(*pinned(buffer), value);
+    operations::fill_now(*held(buffer), value);
     return SYNFIRE_OK;
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) noexcept {
   return guarded(__func__, [&] {
-    pinned(buffer)->mark_written();
+    held(buffer)->mark_written();
     return SYNFIRE_OK;
   });
 }

@@ -1,5 +1,5 @@
 // The functions of synfire.h for batches of a data set.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/gather_rows/gather_rows.hpp>
 #include <operations/shuffle/shuffle.hpp>
@@ -25,42 +25,25 @@ extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_gather_rows(synfire_context context, const synfire_gather_rows_desc* desc,
                                                 synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_gather_rows_desc> gather(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::gather_rows(request_of(gather), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::gather_rows(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_shuffle(synfire_context context, const synfire_shuffle_desc* desc,
                                             synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_shuffle_desc> shuffle(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::shuffle(request_of(shuffle), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::shuffle(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_gather_rows(synfire_graph graph,
                                                              const synfire_gather_rows_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_gather_rows_desc> gather(desc, *target->context());
-    target->record(
-        [&](core::Recorder& recorder) { return operations::gather_rows(request_of(gather), recorder.on_host()); });
-    return SYNFIRE_OK;
-  });
+  return record(__func__, graph, desc, [](const auto& given) { return operations::gather_rows(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_shuffle(synfire_graph graph,
                                                          const synfire_shuffle_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_shuffle_desc> shuffle(desc, *target->context());
-    operations::record_shuffle(*target, request_of(shuffle));
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_shuffle(target, request_of(given));
   });
 }
 

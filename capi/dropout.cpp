@@ -1,5 +1,5 @@
 // The functions of synfire.h for masks of dropout.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/dropout/dropout.hpp>
 
@@ -19,21 +19,14 @@ extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_dropout(synfire_context context, const synfire_dropout_desc* desc,
                                             synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_dropout_desc> drawn(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::dropout(request_of(drawn), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::dropout(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_graph graph,
                                                          const synfire_dropout_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_dropout_desc> drawn(desc, *target->context());
-    operations::record_dropout(*target, request_of(drawn));
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_dropout(target, request_of(given));
   });
 }
 

@@ -1,5 +1,5 @@
 // The functions of synfire.h for elementwise operations: copies, fills, scale-and-add.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/fill.hpp>
@@ -23,40 +23,25 @@ operations::ScaleAddRequest request_of(const Operands<synfire_scale_add_desc>& g
 extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_graph_record_copy(synfire_graph graph, const synfire_copy_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_copy_desc> given(desc, *target->context());
-    target->record([&](core::Recorder& recorder) { return operations::copy(request_of(given), recorder.on_host()); });
-    return SYNFIRE_OK;
-  });
+  return record(__func__, graph, desc, [](const auto& given) { return operations::copy(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph graph, const synfire_fill_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_fill_desc> given(desc, *target->context());
-    operations::record_fill(*target, *given.buffer, given.desc.value);
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_fill(target, *given.buffer, given.desc.value);
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_scale_add(synfire_context context, const synfire_scale_add_desc* desc,
                                               synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_scale_add_desc> given(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::scale_add(request_of(given), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::scale_add(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
                                                            const synfire_scale_add_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_scale_add_desc> given(desc, *target->context());
-    operations::record_scale_add(*target, request_of(given));
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_scale_add(target, request_of(given));
   });
 }
 

@@ -1,5 +1,5 @@
 // The functions of synfire.h for encodings of rates as spikes.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/encode/encode_bernoulli.hpp>
 
@@ -23,21 +23,14 @@ extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context context, const synfire_encode_bernoulli_desc* desc,
                                                      synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_encode_bernoulli_desc> encoding(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::encode_bernoulli(request_of(encoding), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::encode_bernoulli(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(synfire_graph graph,
                                                                   const synfire_encode_bernoulli_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_encode_bernoulli_desc> encoding(desc, *target->context());
-    operations::record_encode_bernoulli(*target, request_of(encoding));
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_encode_bernoulli(target, request_of(given));
   });
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes capi/operands.hpp from the model of the header (bindings/api/model.py): generate.py [--check] [HEADER [FILE]]
 
-For the descriptor of each operation: a copy of it, of any version that the caller may have; each object that it names, held
-for the call, of the context of the call; and the checks that follow from the marks: objects that may not be null, flags,
-and reserved fields. Choices of constants are checked where the operation is, because their texts differ.
+For the descriptor of each operation: a copy of it, of any version that the caller may have; each object and each list that
+it names, held for the call, of the context of the call; and the checks that follow from the marks: objects, texts and
+functions that may not be null, flags, choices of constants, and reserved fields.
 
-A descriptor that several operations share, or with a list of objects, is read by hand: native nodes, forward and backward
-passes, and rows of the state.
+The rule of a check is named after the first word of the descriptor: SYN-LOSS-FLAG for all its flags, SYN-LOSS-KIND for the
+choice `kind`. RULES has those that are older than this. Where one of two fields of the same kind is needed, the operation
+checks them, because only it can name both. Operations that share a descriptor check what not all of them need.
 
 With --check nothing is written, and a stale file is an error, with the difference shown.
 
@@ -22,10 +23,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bindings/api"))
 import model  # noqa: E402
 
-# Flags whose rule or text is older than the common one: the rule, and the two values in words.
-FLAGS = {("synfire_encode_bernoulli_desc", "rates_per_step"): ("SYN-ENCODE-RATES", "0 (rates [B, N]) and 1 (rates [T, B, N])"),
-         ("synfire_reduce_backward_desc", "accumulate"): ("SYN-REDUCE-ACCUMULATE", "0 (write) and 1 (add)")}
-PINS = {"buffer": "PinnedBuffer", "layer": "PinnedLayer", "synapse": "PinnedSynapse"}
+# Programs compare ids of rules, so these stay as they are: by descriptor and field, or by the field alone.
+RULES = {"encode_bernoulli.rates_per_step": "SYN-ENCODE-RATES", "reduce_backward.accumulate": "SYN-REDUCE-ACCUMULATE",
+         "reduction": "SYN-REDUCE-KIND", "in_place": "SYN-IN-PLACE", "add_parameter_gradients": "SYN-GRADIENT-ADD",
+         "backward.add_synapse_gradients": "SYN-SYNAPSE-FLAG", "backward.add_input_gradient": "SYN-SYNAPSE-FLAG",
+         "backward.skip_synapse_gradients": "SYN-SYNAPSE-FLAG"}
 HEAD = """\
 // The descriptor of each operation as its functions receive it: read, with the objects that it names held for the call.
 //
@@ -34,7 +36,7 @@ HEAD = """\
 #ifndef SYNFIRE_CAPI_OPERANDS_HPP
 #define SYNFIRE_CAPI_OPERANDS_HPP
 
-#include "pins.hpp"
+#include "held.hpp"
 
 namespace synfire::capi {
 
@@ -48,45 +50,91 @@ TAIL = """
 """
 
 
-def rule(desc):
-    """Returns the id of the rule for the flags of a descriptor, after its first word: SYN-LOSS-FLAG."""
-    return f"SYN-{desc[len('synfire_'):].split('_')[0].upper()}-FLAG"
+def rule(desc, field):
+    name = desc[len("synfire_"):-len("_desc")]
+    what = "flag" if field.flag else field.name
+    default = f"SYN-{name.split('_')[0]}-{what}".upper().replace("_", "-")
+    return RULES.get(f"{name}.{field.name}", RULES.get(field.name, default))
 
 
-def operands(struct, fields):
-    desc, checks = struct.name, []
-    objects = [field for field in fields if field.role == "object"]
-    held = [f"{field.name}({'optional' if field.nullable else 'required'}(desc.{field.name}, \"desc.{field.name}\", context))"
-            for field in objects]
-    checks += [f'check_pointer(desc.{field.name}, "desc.{field.name}");' for field in fields
-               if field.role == "text" and field.is_needed]
-    if "reserved" in struct.fields.of:
-        checks.append('check_reserved(desc.reserved, "desc.reserved");')
+def choices(constants, prefix):
+    """Returns "SYNFIRE_AXIS_STEPS (0), _BATCH (1) and _ALL (2)"."""
+    names = [f"{'_' if i else prefix}{constant.symbol} ({constant.value})" for i, constant in enumerate(constants)]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def check_constants(api, desc, field):
+    group = api.groups[field.one_of or field.any_of]
+    given = f'desc.{field.name}, "{rule(desc, field)}", "desc.{field.name}"'
+    if field.any_of:
+        constants = [constant for constant in group.constants if constant.value != 0]
+        known = " | ".join(constant.name for constant in constants)
+        return f'check_sum({given}, {known},\n              "{choices(constants, group.prefix)}, or their sum");'
+    values = sorted(constant.value for constant in group.constants)
+    if values != list(range(values[0], values[-1] + 1)):
+        sys.exit(f"generate.py: {desc}.{field.name}: the values of {group.prefix} have gaps")
+    first, last = group.constants[0].name, group.constants[-1].name
+    return f'check_choice({given}, {first}, {last},\n                 "{choices(group.constants, group.prefix)}");'
+
+
+
+def held(field):
+    """How an object is held: C++ text."""
+    arguments = f'(desc.{field.name}, "desc.{field.name}", context)'
+    if field.given_unless and field.other.object != field.object:
+        return f"desc.{field.other.name} ? optional{arguments} : required{arguments}"
+    return ("optional" if field.nullable else "required") + arguments
+
+
+def members(fields):
+    """The objects and lists, in the order of the header: type, name, initialiser."""
+    for field in fields:
+        if field.role == "object":
+            yield f"Held{field.object.capitalize()}", field.name, held(field)
+        elif field.role == "list" and (field.object or field.struct):
+            entry = field.target
+            yield (f"HeldList<{entry}>", field.name,
+                   f'desc.{field.name}, desc.{field.length.name}, "desc.{field.name}", "desc.{field.length.name}", context')
+
+
+def checks(api, desc, fields, has_reserved):
+    for field in fields:
+        if field.role in ("text", "callback") and field.is_needed:
+            yield f'check_pointer(desc.{field.name}, "desc.{field.name}");'
+    if has_reserved:
+        yield 'check_reserved(desc.reserved, "desc.reserved");'
     for field in fields:
         if field.flag:
-            own = FLAGS.get((desc, field.name), (rule(desc), None))
-            words = f', "{own[1]}"' if own[1] else ""
-            checks.append(f'check_flag(desc.{field.name}, "{own[0]}", "desc.{field.name}"{words});')
+            yield f'check_flag(desc.{field.name}, "{rule(desc, field)}", "desc.{field.name}");'
+        elif field.one_of or field.any_of:
+            yield check_constants(api, desc, field)
+
+
+def operands(api, struct, fields):
+    desc, held_members = struct.name, list(members(fields))
     lines = ["", "template <>", f"struct Operands<{desc}> {{"]
-    lines.append(f"  Operands(const {desc}* descriptor, const core::Context& context)")
-    members = ['desc(read_descriptor(descriptor, "desc"))', *held]
-    lines.append("      : " + ",\n        ".join(members) + (" {" if checks else " {}"))
-    if checks:
-        lines += [f"    {check}" for check in checks] + ["  }"]
+    first = f"  Operands(const {desc}* descriptor, const core::Context&{' context' if held_members else ''})"
+    lines.append(first)
+    initialisers = ['desc(read_descriptor(descriptor, "desc"))', *(f"{name}({text})" for _, name, text in held_members)]
+    body = list(checks(api, desc, fields, "reserved" in struct.fields.of))
+    lines.append("      : " + ",\n        ".join(initialisers) + (" {" if body else " {}"))
+    if body:
+        lines += [f"    {check}" for check in body] + ["  }"]
     lines += ["", f"  const {desc} desc;"]
-    for name, same in itertools.groupby(objects, key=lambda field: field.object):  # in the order of the header
-        names = ", ".join(field.name for field in same)
-        lines += textwrap.wrap(f"const {PINS[name]} {names};", 120, initial_indent="  ", subsequent_indent="      ")
+    for kind, same in itertools.groupby(held_members, key=lambda member: member[0]):  # in the order of the header
+        names = ", ".join(name for _, name, _ in same)
+        lines += textwrap.wrap(f"const {kind} {names};", 120, initial_indent="  ", subsequent_indent="      ")
     return "\n".join(lines + ["};", ""])
 
 
 def generated(api):
     text = HEAD
     for operation in api.operations:
-        lists = any(field.role == "list" and (field.object or field.struct) for field in operation.fields)
-        objects = any(field.role == "object" for field in operation.fields)
-        if len(operation.sharing) == 1 and objects and not lists:
-            text += operands(api.struct[operation.desc], operation.fields)
+        if operation is not operation.sharing[0]:
+            continue
+        struct = api.struct[operation.desc]
+        # With the marks of the operation or, where several share the descriptor, those of the descriptor itself.
+        text += operands(api, struct, struct.given if len(operation.sharing) > 1 else operation.fields)
     return text + TAIL
 
 

@@ -1,5 +1,5 @@
 // The functions of synfire.h for graphs. Functions that record an operation are in the file of its kind.
-#include "pins.hpp"
+#include "held.hpp"
 
 #include <cstring>
 #include <string>
@@ -15,7 +15,7 @@ synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const 
     check_pointer(graph, "graph");
     *graph = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     synfire_graph_desc checked = SYNFIRE_GRAPH_DESC_INIT;
     if (desc) checked = read_descriptor(desc, "desc");
     if (checked.n_slots > core::Graph::most_slots && checked.n_slots != core::Graph::shared_slots)
@@ -33,7 +33,7 @@ void SYNFIRE_CALL synfire_graph_destroy(synfire_graph graph) noexcept {
 
 synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph, int32_t* operation) noexcept {
   return guarded(__func__, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     check_pointer(operation, "operation");
     *operation = target->last_operation();
     return SYNFIRE_OK;
@@ -42,7 +42,7 @@ synfire_status SYNFIRE_CALL synfire_graph_get_last_operation(synfire_graph graph
 
 synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexcept {
   return guarded(__func__, [&] {
-    pinned(graph)->instantiate();
+    held(graph)->instantiate();
     return SYNFIRE_OK;
   });
 }
@@ -50,7 +50,7 @@ synfire_status SYNFIRE_CALL synfire_graph_instantiate(synfire_graph graph) noexc
 synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32_t operation,
                                                       int32_t enabled) noexcept {
   return guarded(__func__, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     check_flag(enabled, "SYN-GRAPH-ENABLED", "enabled");
     target->set_enabled(operation, enabled == 1);
     return SYNFIRE_OK;
@@ -60,7 +60,7 @@ synfire_status SYNFIRE_CALL synfire_graph_set_enabled(synfire_graph graph, int32
 synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t operation, const char* name,
                                                     double value) noexcept {
   return guarded(__func__, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     check_pointer(name, "name");
     target->set_value(operation, name, value);
     return SYNFIRE_OK;
@@ -70,7 +70,7 @@ synfire_status SYNFIRE_CALL synfire_graph_set_value(synfire_graph graph, int32_t
 synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_buffer old_buffer,
                                                  synfire_buffer new_buffer) noexcept {
   return guarded(__func__, [&] {
-    const auto target = pinned(graph);
+    const auto target = held(graph);
     const auto before = required(old_buffer, "old_buffer", *target->context());
     const auto now = required(new_buffer, "new_buffer", *target->context());
     target->rebind(*before, *now);
@@ -83,7 +83,7 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
   return guarded(__func__, [&] {
     core::Launched launched;
     {
-      PinnedGraph target = pinned(graph);
+      HeldGraph target = held(graph);
       const core::Graph::Launch launch(*target, stream);
       // The launch keeps the graph alive. Letting go is a locked instruction, which after the driver's call would wait
       // until the driver's writes have reached the device (docs/pages/tuning.md, "The path of a launch").
@@ -98,7 +98,7 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
 synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
                                                int64_t timeout_ns) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(graph);
+    const auto found = held(graph);
     if (policy < SYNFIRE_WAIT_SPIN || policy > SYNFIRE_WAIT_BLOCK)
       core::fail_argument("SYN-WAIT-POLICY",
                           "policy is %d; allowed are SYNFIRE_WAIT_SPIN (0), _YIELD (1) and _BLOCK (2)", policy);
@@ -110,14 +110,14 @@ synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t tic
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) noexcept {
-  return guarded(__func__, [&] { return pinned(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
+  return guarded(__func__, [&] { return held(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
                                                    void** data, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(data, "data");
-    const auto found = pinned(graph);
+    const auto found = held(graph);
     const auto memory = required(buffer, "buffer", *found->context());
     const core::SlotMemory slot = found->slot_memory(ticket, *memory);
     *data = slot.data;
@@ -129,7 +129,7 @@ synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t
 synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* text, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
-    const std::string dot = pinned(graph)->dot();
+    const std::string dot = held(graph)->dot();
     const uint64_t needed = dot.size() + 1;
     if (text && *bytes < needed)
       core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",
@@ -143,7 +143,7 @@ synfire_status SYNFIRE_CALL synfire_graph_write_dot(synfire_graph graph, char* t
 synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
                                                          synfire_graph_statistics* statistics) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(graph);
+    const auto found = held(graph);
     const Answer out(statistics, "statistics");
     synfire_graph_statistics answer = SYNFIRE_GRAPH_STATISTICS_INIT;
     found->read_statistics(answer);
@@ -154,7 +154,7 @@ synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_graph graph,
 
 synfire_status SYNFIRE_CALL synfire_graph_reset_statistics(synfire_graph graph) noexcept {
   return guarded(__func__, [&] {
-    pinned(graph)->reset_statistics();
+    held(graph)->reset_statistics();
     return SYNFIRE_OK;
   });
 }

@@ -119,8 +119,12 @@ void check_reserved(uint32_t reserved, const char* name) {
   if (reserved != 0) core::fail_argument("SYN-RESERVED", "%s is %u; it must be 0", name, reserved);
 }
 
-void check_flag(int32_t value, const char* rule, const char* name, const char* allowed) {
-  if (value != 0 && value != 1) core::fail_argument(rule, "%s is %d; allowed are %s", name, value, allowed);
+void check_choice(int32_t value, const char* rule, const char* name, int32_t first, int32_t last, const char* allowed) {
+  if (value < first || value > last) core::fail_argument(rule, "%s is %d; allowed are %s", name, value, allowed);
+}
+
+void check_sum(uint32_t value, const char* rule, const char* name, uint32_t known, const char* allowed) {
+  if ((value & ~known) != 0) core::fail_argument(rule, "%s is %u; allowed are %s", name, value, allowed);
 }
 
 }  // namespace synfire::capi

@@ -1,5 +1,4 @@
-// The guard around every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, descriptors
-// and handles are checked.
+// Guards every function of the ABI: exceptions become a status and a text, arithmetic is IEEE, arguments are checked.
 #ifndef SYNFIRE_CAPI_GUARD_HPP
 #define SYNFIRE_CAPI_GUARD_HPP
 
@@ -8,7 +7,7 @@
 
 #include <base/context.hpp>
 #include <base/error.hpp>
-#include <base/float_environment.hpp>
+#include <platform/float_environment.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -34,29 +33,29 @@ synfire_status guarded(const char* function, Body body) noexcept {
 [[noreturn]] void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type);
 
 template <class T>
-class Pinned {
+class Held {
  public:
-  Pinned() = default;
-  Pinned(uint64_t handle, const char* name, core::ObjectType type) : pin_(pin(handle, type)) {
-    if (!pin_.object) [[unlikely]]
+  Held() = default;
+  Held(uint64_t handle, const char* name, core::ObjectType type) : hold_(hold(handle, type)) {
+    if (!hold_.object) [[unlikely]]
       fail_invalid_handle(handle, name, type);
   }
-  Pinned(Pinned&& other) noexcept : pin_(std::exchange(other.pin_, {})) {}
-  Pinned& operator=(Pinned&&) = delete;
-  ~Pinned() { let_go(); }
+  Held(Held&& other) noexcept : hold_(std::exchange(other.hold_, {})) {}
+  Held& operator=(Held&&) = delete;
+  ~Held() { let_go(); }
 
-  // Ends the pin early. Nothing may be called on the object afterwards.
+  // Ends the hold early. Nothing may be called on the object afterwards.
   void let_go() noexcept {
-    if (pin_.object) unpin(*pin_.slot);
-    pin_ = {};
+    if (hold_.object) end_hold(*hold_.slot);
+    hold_ = {};
   }
 
-  T* get() const noexcept { return static_cast<T*>(pin_.object); }
+  T* get() const noexcept { return static_cast<T*>(hold_.object); }
   T* operator->() const noexcept { return get(); }
   T& operator*() const noexcept { return *get(); }
 
  private:
-  Pin pin_;
+  Hold hold_;
 };
 
 template <class Handle>
@@ -108,8 +107,11 @@ class Answer {
 
 void check_reserved(uint32_t reserved, const char* name);
 
-// Throws INVALID_ARGUMENT with this rule unless the value is 0 or 1.
-void check_flag(int32_t value, const char* rule, const char* name, const char* allowed = "0 and 1");
+using core::check_flag;
+// Throws INVALID_ARGUMENT with this rule unless the value is from first to last, or a sum of the constants in `known`;
+// `allowed` has their names.
+void check_choice(int32_t value, const char* rule, const char* name, int32_t first, int32_t last, const char* allowed);
+void check_sum(uint32_t value, const char* rule, const char* name, uint32_t known, const char* allowed);
 
 }  // namespace synfire::capi
 

@@ -24,8 +24,8 @@ constexpr uint64_t tag_base = 0x50;
 constexpr uint32_t slots_per_chunk = 4096;
 constexpr uint32_t n_chunks = 4096;
 
-// Slot state: bits 63..32 generation, bit 31 alive, bits 30..27 the object's type, bits 26..0 pins. In one word, so
-// that a lookup is atomic: a handle with another type's tag pins nothing.
+// Slot state: bits 63..32 generation, bit 31 alive, bits 30..27 the object's type, bits 26..0 holds. In one word, so
+// that a lookup is atomic: a handle with another type's tag holds nothing.
 constexpr uint64_t alive_bit = uint64_t{1} << 31;
 constexpr int type_shift = 27;
 constexpr uint64_t pin_mask = (uint64_t{1} << type_shift) - 1;
@@ -84,7 +84,7 @@ Slot* locate(uint64_t handle, core::ObjectType type) noexcept {
   return chunk ? &chunk->slots[index % slots_per_chunk] : nullptr;
 }
 
-// The state, without pins, of a slot that holds this object. Bits of a handle above the generation do not matter.
+// The state, without holds, of a slot that holds this object. Bits of a handle above the generation do not matter.
 uint64_t live_state(uint64_t generation, core::ObjectType type) noexcept {
   return generation << 32 | alive_bit | static_cast<uint64_t>(type) << type_shift;
 }
@@ -105,7 +105,7 @@ uint64_t register_object(core::Object* object) {
   return (tag_base + static_cast<uint64_t>(object->type())) << 56 | uint64_t{index} << 32 | generation;
 }
 
-[[gnu::hot]] Pin pin(uint64_t handle, core::ObjectType type) noexcept {
+[[gnu::hot]] Hold hold(uint64_t handle, core::ObjectType type) noexcept {
   Slot* const slot = locate(handle, type);
   if (!slot) [[unlikely]]
     return {};
@@ -116,7 +116,7 @@ uint64_t register_object(core::Object* object) {
   return {};
 }
 
-[[gnu::hot]] void unpin(Slot& slot) noexcept {
+[[gnu::hot]] void end_hold(Slot& slot) noexcept {
   const uint64_t before = slot.state.fetch_sub(1, std::memory_order_acq_rel);
   if (!(before & alive_bit) && (before & pin_mask) == 1) [[unlikely]]
     retire(slot, before >> 32);
@@ -130,7 +130,7 @@ bool remove(uint64_t handle, core::ObjectType type) noexcept {
     if (!names(state, handle, type)) return false;
   } while (!slot->state.compare_exchange_weak(state, (state & ~alive_bit) + 1, std::memory_order_acq_rel));
   slot->object->abandon();
-  unpin(*slot);
+  end_hold(*slot);
   return true;
 }
 

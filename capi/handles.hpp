@@ -1,6 +1,6 @@
 // The handle table: turns a handle's value (type tag, slot, generation) into an object, or into nothing. A lookup is
-// lock-free and pins the object for one call. Destroying removes the handle at once, and drops the table's reference
-// with the last pin. There is one table per process; nothing in it runs at process exit.
+// lock-free and holds the object for one call. Destroying removes the handle at once, and drops the table's reference
+// with the last hold. There is one table per process; nothing in it runs at process exit.
 #ifndef SYNFIRE_CAPI_HANDLES_HPP
 #define SYNFIRE_CAPI_HANDLES_HPP
 
@@ -14,13 +14,13 @@ namespace synfire::capi {
 uint64_t register_object(core::Object* object);
 
 struct Slot;
-struct Pin {
+struct Hold {
   core::Object* object = nullptr;
   Slot* slot = nullptr;
 };
 // Returns no object if the handle is null, stale or of another type.
-Pin pin(uint64_t handle, core::ObjectType type) noexcept;
-void unpin(Slot& slot) noexcept;
+Hold hold(uint64_t handle, core::ObjectType type) noexcept;
+void end_hold(Slot& slot) noexcept;
 
 // Returns false if the handle is null, stale or of another type.
 bool remove(uint64_t handle, core::ObjectType type) noexcept;

@@ -1,7 +1,7 @@
 // The functions of synfire.h for layers as objects. Operations on layers are in the files of their kinds.
-#include "pins.hpp"
+#include "held.hpp"
 
-#include <operations/state/state.hpp>
+#include <neurons/state/make_layer.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;
@@ -64,7 +64,7 @@ synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const 
     check_pointer(layer, "layer");
     *layer = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
     const core::LayerSpec spec(checked);
     spec.check_context(*owner);
@@ -79,7 +79,7 @@ void SYNFIRE_CALL synfire_layer_destroy(synfire_layer layer) noexcept {
 
 synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc* desc) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Answer out(desc, "desc");
     const core::LayerSpec& spec = found->spec();
     synfire_layer_desc answer = SYNFIRE_LAYER_DESC_INIT;

@@ -1,8 +1,8 @@
 // The functions of synfire.h for models and surrogates that are loaded at run time, and for a layer's kernels as text.
-#include "pins.hpp"
+#include "held.hpp"
 
 #include <jit/layer_source.hpp>
-#include <jit/load.hpp>
+#include <jit/load_model.hpp>
 
 #include <cstdio>
 
@@ -11,13 +11,13 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-using PinnedModel = Pinned<jit::Model>;
-using PinnedSurrogate = Pinned<jit::Surrogate>;
+using HeldModel = Held<jit::Model>;
+using HeldSurrogate = Held<jit::Surrogate>;
 
-PinnedModel pinned_model(synfire_model handle) {
+HeldModel held_model(synfire_model handle) {
   return {value_of(handle), "model", core::ObjectType::model};
 }
-PinnedSurrogate pinned_surrogate(synfire_surrogate handle) {
+HeldSurrogate held_surrogate(synfire_surrogate handle) {
   return {value_of(handle), "surrogate", core::ObjectType::surrogate};
 }
 
@@ -62,23 +62,23 @@ synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const sy
     check_pointer(model, "model");
     *model = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     *model = registered<synfire_model>(jit::load_model(*owner, checked_desc(desc)));
     return SYNFIRE_OK;
   });
 }
 
 void SYNFIRE_CALL synfire_model_destroy(synfire_model model) noexcept {
-  if (const Pin found = pin(value_of(model), core::ObjectType::model); found.object) {
+  if (const Hold found = hold(value_of(model), core::ObjectType::model); found.object) {
     core::free_name(*static_cast<core::LoadedModel*>(found.object));
-    unpin(*found.slot);
+    end_hold(*found.slot);
   }
   capi::remove(value_of(model), core::ObjectType::model);
 }
 
 synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model model, synfire_load_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_model(model);
+    const auto found = held_model(model);
     const Answer out(info, "info");
     out.write(info_of(*found, found->row().n_states));
     return SYNFIRE_OK;
@@ -88,7 +88,7 @@ synfire_status SYNFIRE_CALL synfire_model_get_info(synfire_model model, synfire_
 synfire_status SYNFIRE_CALL synfire_model_check(synfire_model model, uint64_t seed, uint64_t n_samples,
                                                 synfire_check_report* report) noexcept {
   return guarded(__func__, [&] {
-    check(*pinned_model(model), seed, n_samples, report);
+    check(*held_model(model), seed, n_samples, report);
     return SYNFIRE_OK;
   });
 }
@@ -99,23 +99,23 @@ synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, cons
     check_pointer(surrogate, "surrogate");
     *surrogate = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     *surrogate = registered<synfire_surrogate>(jit::load_surrogate(*owner, checked_desc(desc)));
     return SYNFIRE_OK;
   });
 }
 
 void SYNFIRE_CALL synfire_surrogate_destroy(synfire_surrogate surrogate) noexcept {
-  if (const Pin found = pin(value_of(surrogate), core::ObjectType::surrogate); found.object) {
+  if (const Hold found = hold(value_of(surrogate), core::ObjectType::surrogate); found.object) {
     core::free_name(*static_cast<core::LoadedSurrogate*>(found.object));
-    unpin(*found.slot);
+    end_hold(*found.slot);
   }
   capi::remove(value_of(surrogate), core::ObjectType::surrogate);
 }
 
 synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surrogate surrogate, synfire_load_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_surrogate(surrogate);
+    const auto found = held_surrogate(surrogate);
     const Answer out(info, "info");
     out.write(info_of(*found, 0));
     return SYNFIRE_OK;
@@ -125,7 +125,7 @@ synfire_status SYNFIRE_CALL synfire_surrogate_get_info(synfire_surrogate surroga
 synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate, uint64_t seed, uint64_t n_samples,
                                                     synfire_check_report* report) noexcept {
   return guarded(__func__, [&] {
-    check(*pinned_surrogate(surrogate), seed, n_samples, report);
+    check(*held_surrogate(surrogate), seed, n_samples, report);
     return SYNFIRE_OK;
   });
 }
@@ -133,7 +133,7 @@ synfire_status SYNFIRE_CALL synfire_surrogate_check(synfire_surrogate surrogate,
 synfire_status SYNFIRE_CALL synfire_layer_source(synfire_layer layer, char* text, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
-    const std::string source = jit::layer_source(*pinned(layer));
+    const std::string source = jit::layer_source(*held(layer));
     const uint64_t needed = source.size() + 1;
     if (text && *bytes < needed)
       core::fail_argument("SYN-TEXT-SIZE", "bytes is %llu; the text needs %llu",

@@ -1,10 +1,10 @@
 // The functions of synfire.h for networks.
-#include "pins.hpp"
+#include "held.hpp"
 
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
 #include <network/network.hpp>
-#include <network/stages/kinds.hpp>
+#include <network/stages/stage_kinds.hpp>
 
 #include <cstring>
 #include <string>
@@ -14,9 +14,9 @@ namespace {
 using namespace synfire;
 using namespace synfire::capi;
 
-using PinnedNetwork = Pinned<network::Network>;
+using HeldNetwork = Held<network::Network>;
 
-PinnedNetwork pinned_network(synfire_network handle) {
+HeldNetwork held_network(synfire_network handle) {
   return {value_of(handle), "network", core::ObjectType::network};
 }
 
@@ -30,7 +30,7 @@ template <class Change>
 synfire_status change(const char* function, synfire_network network, const char* text, const char* argument,
                       Change body) noexcept {
   return guarded(function, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     check_pointer(text, argument);
     found->change([&](network::Design& design) { body(design); });
     return SYNFIRE_OK;
@@ -43,7 +43,7 @@ synfire_status get(const char* function, synfire_network network, const char* te
   return guarded(function, [&] {
     check_pointer(part, part_name);
     *part = nullptr;
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     check_pointer(text, argument);
     const auto object = find(*found);
     object->retain();
@@ -79,7 +79,7 @@ synfire_status create_from(const char* function, synfire_context context, const 
     check_pointer(network, "network");
     *network = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_network_file_desc checked =
         desc ? read_descriptor(desc, "desc") : synfire_network_file_desc SYNFIRE_NETWORK_FILE_DESC_INIT;
     const network::FileRules rules(checked);
@@ -98,7 +98,7 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     check_pointer(network, "network");
     *network = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
     *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
     return SYNFIRE_OK;
@@ -158,7 +158,7 @@ synfire_status SYNFIRE_CALL synfire_network_add_optimizer(synfire_network networ
 synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_network network, const char* stage, const char* name,
                                                       double value) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     check_pointer(stage, "stage");
     check_pointer(name, "name");
     found->set_value(stage, name, value);
@@ -169,7 +169,7 @@ synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_network network, c
 synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_network network, const char* stage, const char* name,
                                                       double* value) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     check_pointer(stage, "stage");
     check_pointer(name, "name");
     check_pointer(value, "value");
@@ -211,7 +211,7 @@ synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfire_network ne
 synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_network network,
                                                          synfire_network_memory* memory) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     const Answer out(memory, "memory");
     synfire_network_memory answer = SYNFIRE_NETWORK_MEMORY_INIT;
     found->query_memory(answer);
@@ -224,14 +224,14 @@ synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_network networ
                                                           uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
-    return write_text(pinned_network(network)->summary(), text, bytes);
+    return write_text(held_network(network)->summary(), text, bytes);
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_network network, char* text, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
-    return write_text(pinned_network(network)->dot(), text, bytes);
+    return write_text(held_network(network)->dot(), text, bytes);
   });
 }
 
@@ -240,7 +240,7 @@ synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_network network, c
 synfire_status SYNFIRE_CALL synfire_network_build(synfire_network network) noexcept {
   return guarded(__func__, [&] {
     core::drain();
-    pinned_network(network)->build();
+    held_network(network)->build();
     return SYNFIRE_OK;
   });
 }
@@ -251,12 +251,12 @@ synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, in
                                                      synfire_buffer sample_weights) noexcept {
   return guarded(__func__, [&] {
     core::drain();
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     const core::Context& context = *found->context();
-    const PinnedBuffer in = required(inputs, "inputs", context);
-    const PinnedBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
-    const PinnedBuffer length = optional(lengths, "lengths", context);
-    const PinnedBuffer weight = optional(sample_weights, "sample_weights", context);
+    const HeldBuffer in = required(inputs, "inputs", context);
+    const HeldBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
+    const HeldBuffer length = optional(lengths, "lengths", context);
+    const HeldBuffer weight = optional(sample_weights, "sample_weights", context);
     if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
       core::fail_argument("SYN-NETWORK-KIND",
                           "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
@@ -269,7 +269,7 @@ synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, in
 synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64_t n_batches,
                                                   synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     const Answer out(result, "result");
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->train(n_batches, answer);
@@ -280,7 +280,7 @@ synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64
 
 synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     const Answer out(result, "result");
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->evaluate(answer);
@@ -292,9 +292,9 @@ synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, sy
 synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs, int64_t n_rows,
                                                   synfire_buffer outputs) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
-    const PinnedBuffer from = required(inputs, "inputs", *found->context());
-    const PinnedBuffer to = required(outputs, "outputs", *found->context());
+    const auto found = held_network(network);
+    const HeldBuffer from = required(inputs, "inputs", *found->context());
+    const HeldBuffer to = required(outputs, "outputs", *found->context());
     found->infer(*from, n_rows, *to);
     return SYNFIRE_OK;
   });
@@ -302,7 +302,7 @@ synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfi
 
 synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) noexcept {
   return guarded(__func__, [&] {
-    pinned_network(network)->reset_state();
+    held_network(network)->reset_state();
     return SYNFIRE_OK;
   });
 }
@@ -311,7 +311,7 @@ synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network)
 
 synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char* path) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     check_pointer(path, "path");
     found->save([&](const files::SafetensorsWriter& writer) { writer.write_file(path); });
     return SYNFIRE_OK;
@@ -322,7 +322,7 @@ synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_network netwo
                                                            uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(bytes, "bytes");
-    pinned_network(network)->save([&](const files::SafetensorsWriter& writer) {
+    held_network(network)->save([&](const files::SafetensorsWriter& writer) {
       if (data) writer.write({static_cast<std::byte*>(data), *bytes});
       *bytes = writer.size();
     });
@@ -333,7 +333,7 @@ synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_network netwo
 synfire_status SYNFIRE_CALL synfire_network_load(synfire_network network, const char* path) noexcept {
   return guarded(__func__, [&] {
     core::drain();
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     found->load(file_at(path));
     return SYNFIRE_OK;
   });
@@ -343,7 +343,7 @@ synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire_network net
                                                              uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
     core::drain();
-    const auto found = pinned_network(network);
+    const auto found = held_network(network);
     found->load(file_of(data, bytes));
     return SYNFIRE_OK;
   });

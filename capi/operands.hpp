@@ -5,12 +5,77 @@
 #ifndef SYNFIRE_CAPI_OPERANDS_HPP
 #define SYNFIRE_CAPI_OPERANDS_HPP
 
-#include "pins.hpp"
+#include "held.hpp"
 
 namespace synfire::capi {
 
 template <class Desc>
 struct Operands;
+
+template <>
+struct Operands<synfire_forward_desc> {
+  Operands(const synfire_forward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        x(desc.synapse ? optional(desc.x, "desc.x", context) : required(desc.x, "desc.x", context)),
+        spikes(optional(desc.spikes, "desc.spikes", context)),
+        v_init(optional(desc.v_init, "desc.v_init", context)),
+        v_final(optional(desc.v_final, "desc.v_final", context)),
+        v_seq(optional(desc.v_seq, "desc.v_seq", context)),
+        h_seq(optional(desc.h_seq, "desc.h_seq", context)),
+        w_init(optional(desc.w_init, "desc.w_init", context)),
+        w_final(optional(desc.w_final, "desc.w_final", context)),
+        w_seq(optional(desc.w_seq, "desc.w_seq", context)),
+        synapse(optional(desc.synapse, "desc.synapse", context)),
+        synapse_input(optional(desc.synapse_input, "desc.synapse_input", context)),
+        n_active(optional(desc.n_active, "desc.n_active", context)),
+        state_init(desc.state_init, desc.n_state_init, "desc.state_init", "desc.n_state_init", context),
+        state_final(desc.state_final, desc.n_state_final, "desc.state_final", "desc.n_state_final", context),
+        state_seq(desc.state_seq, desc.n_state_seq, "desc.state_seq", "desc.n_state_seq", context) {
+    check_reserved(desc.reserved, "desc.reserved");
+    check_choice(desc.tape, "SYN-FORWARD-TAPE", "desc.tape", SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE_NARROW,
+                 "SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and _STORE_NARROW (3)");
+    check_flag(desc.in_place, "SYN-IN-PLACE", "desc.in_place");
+  }
+
+  const synfire_forward_desc desc;
+  const HeldBuffer x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq;
+  const HeldSynapse synapse;
+  const HeldBuffer synapse_input, n_active;
+  const HeldList<synfire_state_buffer> state_init, state_final, state_seq;
+};
+
+template <>
+struct Operands<synfire_backward_desc> {
+  Operands(const synfire_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_spike_seq(optional(desc.grad_spike_seq, "desc.grad_spike_seq", context)),
+        grad_v_seq(optional(desc.grad_v_seq, "desc.grad_v_seq", context)),
+        grad_v_final(optional(desc.grad_v_final, "desc.grad_v_final", context)),
+        grad_x_seq(optional(desc.grad_x_seq, "desc.grad_x_seq", context)),
+        grad_v_init(optional(desc.grad_v_init, "desc.grad_v_init", context)),
+        grad_w_seq(optional(desc.grad_w_seq, "desc.grad_w_seq", context)),
+        grad_w_final(optional(desc.grad_w_final, "desc.grad_w_final", context)),
+        grad_w_init(optional(desc.grad_w_init, "desc.grad_w_init", context)),
+        parameter_gradients(desc.parameter_gradients, desc.n_parameter_gradients, "desc.parameter_gradients", "desc.n_parameter_gradients", context),
+        grad_synapse_input(optional(desc.grad_synapse_input, "desc.grad_synapse_input", context)),
+        grad_state_seq(desc.grad_state_seq, desc.n_grad_state_seq, "desc.grad_state_seq", "desc.n_grad_state_seq", context),
+        grad_state_final(desc.grad_state_final, desc.n_grad_state_final, "desc.grad_state_final", "desc.n_grad_state_final", context),
+        grad_state_init(desc.grad_state_init, desc.n_grad_state_init, "desc.grad_state_init", "desc.n_grad_state_init", context) {
+    check_reserved(desc.reserved, "desc.reserved");
+    check_flag(desc.in_place, "SYN-IN-PLACE", "desc.in_place");
+    check_flag(desc.add_parameter_gradients, "SYN-GRADIENT-ADD", "desc.add_parameter_gradients");
+    check_flag(desc.add_synapse_gradients, "SYN-SYNAPSE-FLAG", "desc.add_synapse_gradients");
+    check_flag(desc.add_input_gradient, "SYN-SYNAPSE-FLAG", "desc.add_input_gradient");
+    check_flag(desc.skip_synapse_gradients, "SYN-SYNAPSE-FLAG", "desc.skip_synapse_gradients");
+  }
+
+  const synfire_backward_desc desc;
+  const HeldBuffer grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final,
+      grad_w_init;
+  const HeldList<synfire_parameter_gradient> parameter_gradients;
+  const HeldBuffer grad_synapse_input;
+  const HeldList<synfire_state_buffer> grad_state_seq, grad_state_final, grad_state_init;
+};
 
 template <>
 struct Operands<synfire_copy_desc> {
@@ -22,7 +87,7 @@ struct Operands<synfire_copy_desc> {
   }
 
   const synfire_copy_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -35,7 +100,7 @@ struct Operands<synfire_convert_spikes_desc> {
   }
 
   const synfire_convert_spikes_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -43,10 +108,13 @@ struct Operands<synfire_count_spikes_desc> {
   Operands(const synfire_count_spikes_desc* descriptor, const core::Context& context)
       : desc(read_descriptor(descriptor, "desc")),
         spikes(required(desc.spikes, "desc.spikes", context)),
-        counts(required(desc.counts, "desc.counts", context)) {}
+        counts(required(desc.counts, "desc.counts", context)) {
+    check_choice(desc.kind, "SYN-COUNT-KIND", "desc.kind", SYNFIRE_COUNT_PER_NEURON, SYNFIRE_COUNT_TOTAL,
+                 "SYNFIRE_COUNT_PER_NEURON (0), _PER_STEP (1) and _TOTAL (2)");
+  }
 
   const synfire_count_spikes_desc desc;
-  const PinnedBuffer spikes, counts;
+  const HeldBuffer spikes, counts;
 };
 
 template <>
@@ -55,11 +123,11 @@ struct Operands<synfire_encode_bernoulli_desc> {
       : desc(read_descriptor(descriptor, "desc")),
         rates(required(desc.rates, "desc.rates", context)),
         spikes(required(desc.spikes, "desc.spikes", context)) {
-    check_flag(desc.rates_per_step, "SYN-ENCODE-RATES", "desc.rates_per_step", "0 (rates [B, N]) and 1 (rates [T, B, N])");
+    check_flag(desc.rates_per_step, "SYN-ENCODE-RATES", "desc.rates_per_step");
   }
 
   const synfire_encode_bernoulli_desc desc;
-  const PinnedBuffer rates, spikes;
+  const HeldBuffer rates, spikes;
 };
 
 template <>
@@ -75,7 +143,7 @@ struct Operands<synfire_gather_rows_desc> {
   }
 
   const synfire_gather_rows_desc desc;
-  const PinnedBuffer source, indices, n_active, destination, lengths;
+  const HeldBuffer source, indices, n_active, destination, lengths;
 };
 
 template <>
@@ -90,7 +158,7 @@ struct Operands<synfire_shuffle_desc> {
   }
 
   const synfire_shuffle_desc desc;
-  const PinnedBuffer indices, n_active;
+  const HeldBuffer indices, n_active;
 };
 
 template <>
@@ -104,7 +172,7 @@ struct Operands<synfire_replace_nonfinite_desc> {
   }
 
   const synfire_replace_nonfinite_desc desc;
-  const PinnedBuffer source, count, destination;
+  const HeldBuffer source, count, destination;
 };
 
 template <>
@@ -116,10 +184,14 @@ struct Operands<synfire_reduce_desc> {
         lengths(optional(desc.lengths, "desc.lengths", context)),
         n_active(optional(desc.n_active, "desc.n_active", context)) {
     check_reserved(desc.reserved, "desc.reserved");
+    check_choice(desc.reduction, "SYN-REDUCE-KIND", "desc.reduction", SYNFIRE_REDUCE_SUM, SYNFIRE_REDUCE_LAST,
+                 "SYNFIRE_REDUCE_SUM (0), _MEAN (1), _MAX (2) and _LAST (3)");
+    check_choice(desc.axis, "SYN-REDUCE-AXIS", "desc.axis", SYNFIRE_AXIS_STEPS, SYNFIRE_AXIS_BATCH,
+                 "SYNFIRE_AXIS_STEPS (0) and _BATCH (1)");
   }
 
   const synfire_reduce_desc desc;
-  const PinnedBuffer source, destination, lengths, n_active;
+  const HeldBuffer source, destination, lengths, n_active;
 };
 
 template <>
@@ -131,11 +203,15 @@ struct Operands<synfire_reduce_backward_desc> {
         lengths(optional(desc.lengths, "desc.lengths", context)),
         n_active(optional(desc.n_active, "desc.n_active", context)),
         grad_source(required(desc.grad_source, "desc.grad_source", context)) {
-    check_flag(desc.accumulate, "SYN-REDUCE-ACCUMULATE", "desc.accumulate", "0 (write) and 1 (add)");
+    check_choice(desc.reduction, "SYN-REDUCE-KIND", "desc.reduction", SYNFIRE_REDUCE_SUM, SYNFIRE_REDUCE_LAST,
+                 "SYNFIRE_REDUCE_SUM (0), _MEAN (1), _MAX (2) and _LAST (3)");
+    check_choice(desc.axis, "SYN-REDUCE-AXIS", "desc.axis", SYNFIRE_AXIS_STEPS, SYNFIRE_AXIS_BATCH,
+                 "SYNFIRE_AXIS_STEPS (0) and _BATCH (1)");
+    check_flag(desc.accumulate, "SYN-REDUCE-ACCUMULATE", "desc.accumulate");
   }
 
   const synfire_reduce_backward_desc desc;
-  const PinnedBuffer grad_destination, source, lengths, n_active, grad_source;
+  const HeldBuffer grad_destination, source, lengths, n_active, grad_source;
 };
 
 template <>
@@ -153,7 +229,7 @@ struct Operands<synfire_rate_loss_desc> {
   }
 
   const synfire_rate_loss_desc desc;
-  const PinnedBuffer spikes, lengths, n_active, loss, grad_spike_seq;
+  const HeldBuffer spikes, lengths, n_active, loss, grad_spike_seq;
 };
 
 template <>
@@ -173,6 +249,8 @@ struct Operands<synfire_loss_desc> {
         n_counted(optional(desc.n_counted, "desc.n_counted", context)),
         predictions(optional(desc.predictions, "desc.predictions", context)),
         gradient(optional(desc.gradient, "desc.gradient", context)) {
+    check_choice(desc.kind, "SYN-LOSS-KIND", "desc.kind", SYNFIRE_LOSS_CROSS_ENTROPY, SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
+                 "SYNFIRE_LOSS_CROSS_ENTROPY (0) and _MEAN_SQUARED_ERROR (1)");
     check_flag(desc.targets_per_step, "SYN-LOSS-FLAG", "desc.targets_per_step");
     check_flag(desc.ignores_label, "SYN-LOSS-FLAG", "desc.ignores_label");
     check_flag(desc.sum, "SYN-LOSS-FLAG", "desc.sum");
@@ -181,8 +259,22 @@ struct Operands<synfire_loss_desc> {
   }
 
   const synfire_loss_desc desc;
-  const PinnedBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
+  const HeldBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
       n_counted, predictions, gradient;
+};
+
+template <>
+struct Operands<synfire_native_desc> {
+  Operands(const synfire_native_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        reads(desc.reads, desc.n_reads, "desc.reads", "desc.n_reads", context),
+        writes(desc.writes, desc.n_writes, "desc.writes", "desc.n_writes", context) {
+    check_pointer(desc.callback, "desc.callback");
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_native_desc desc;
+  const HeldList<synfire_buffer> reads, writes;
 };
 
 template <>
@@ -194,7 +286,7 @@ struct Operands<synfire_fill_desc> {
   }
 
   const synfire_fill_desc desc;
-  const PinnedBuffer buffer;
+  const HeldBuffer buffer;
 };
 
 template <>
@@ -207,7 +299,7 @@ struct Operands<synfire_scale_add_desc> {
   }
 
   const synfire_scale_add_desc desc;
-  const PinnedBuffer source, destination;
+  const HeldBuffer source, destination;
 };
 
 template <>
@@ -216,10 +308,24 @@ struct Operands<synfire_update_parameter_desc> {
       : desc(read_descriptor(descriptor, "desc")),
         gradient(required(desc.gradient, "desc.gradient", context)) {
     check_pointer(desc.name, "desc.name");
+    check_sum(desc.bounds, "SYN-UPDATE-BOUNDS", "desc.bounds", SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER,
+              "SYNFIRE_BOUND_LOWER (1) and _UPPER (2), or their sum");
   }
 
   const synfire_update_parameter_desc desc;
-  const PinnedBuffer gradient;
+  const HeldBuffer gradient;
+};
+
+template <>
+struct Operands<synfire_state_desc> {
+  Operands(const synfire_state_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        buffer(optional(desc.buffer, "desc.buffer", context)) {
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_state_desc desc;
+  const HeldBuffer buffer;
 };
 
 template <>
@@ -231,7 +337,7 @@ struct Operands<synfire_copy_rows_desc> {
   }
 
   const synfire_copy_rows_desc desc;
-  const PinnedLayer source;
+  const HeldLayer source;
 };
 
 template <>
@@ -247,7 +353,7 @@ struct Operands<synfire_synapse_forward_desc> {
   }
 
   const synfire_synapse_forward_desc desc;
-  const PinnedBuffer input, output, n_active, input_mask, input_scale;
+  const HeldBuffer input, output, n_active, input_mask, input_scale;
 };
 
 template <>
@@ -266,7 +372,7 @@ struct Operands<synfire_synapse_backward_desc> {
   }
 
   const synfire_synapse_backward_desc desc;
-  const PinnedBuffer grad_output, input, grad_input, n_active, input_mask, input_scale;
+  const HeldBuffer grad_output, input, grad_input, n_active, input_mask, input_scale;
 };
 
 template <>
@@ -279,7 +385,17 @@ struct Operands<synfire_dropout_desc> {
   }
 
   const synfire_dropout_desc desc;
-  const PinnedBuffer mask, scale;
+  const HeldBuffer mask, scale;
+};
+
+template <>
+struct Operands<synfire_optimizer_step_desc> {
+  Operands(const synfire_optimizer_step_desc* descriptor, const core::Context&)
+      : desc(read_descriptor(descriptor, "desc")) {
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_optimizer_step_desc desc;
 };
 
 }  // namespace synfire::capi

@@ -1,28 +1,26 @@
 // The functions of synfire.h for optimisers.
-#include "pins.hpp"
+#include "operands.hpp"
 
-#include <operations/optimizer/optimizer.hpp>
+#include <optimizer/optimizer.hpp>
 
 namespace {
 
 using namespace synfire;
 using namespace synfire::capi;
 
-using PinnedOptimizer = Pinned<operations::Optimizer>;
+using HeldOptimizer = Held<operations::Optimizer>;
 
-PinnedOptimizer pinned_optimizer(synfire_optimizer handle) {
+HeldOptimizer held_optimizer(synfire_optimizer handle) {
   return {value_of(handle), "optimizer", core::ObjectType::optimizer};
 }
 
-operations::OptimizerStepRequest request_of(const synfire_optimizer_step_desc* desc) {
-  const synfire_optimizer_step_desc checked = read_descriptor(desc, "desc");
-  check_reserved(checked.reserved, "desc.reserved");
-  return {checked.learning_rate, checked.weight_decay, checked.clip_norm};
+operations::OptimizerStepRequest request_of(const Operands<synfire_optimizer_step_desc>& given) {
+  return {given.desc.learning_rate, given.desc.weight_decay, given.desc.clip_norm};
 }
 
 void add_array(synfire_optimizer optimizer, synfire_synapse synapse, const char* name,
                const operations::MemberFactors& factors) {
-  const auto found = pinned_optimizer(optimizer);
+  const auto found = held_optimizer(optimizer);
   const auto added = required(synapse, "synapse", *found->context());
   check_pointer(name, "name");
   found->add_array(*added, name, factors);
@@ -38,7 +36,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context, co
     check_pointer(optimizer, "optimizer");
     *optimizer = nullptr;
     core::drain();
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const synfire_optimizer_desc checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
     *optimizer = registered<synfire_optimizer>(new operations::Optimizer(*owner, operations::OptimizerSpec(checked)));
@@ -82,7 +80,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(synfire_optimizer op
                                                             double learning_rate_factor, double weight_decay_factor,
                                                             double lower, double upper) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_optimizer(optimizer);
+    const auto found = held_optimizer(optimizer);
     const auto owner = required(layer, "layer", *found->context());
     check_pointer(name, "name");
     const auto buffer = required(gradient, "gradient", *found->context());
@@ -95,7 +93,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(synfire_optimizer op
 synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_optimizer optimizer,
                                                            synfire_optimizer_memory* memory) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_optimizer(optimizer);
+    const auto found = held_optimizer(optimizer);
     const Answer out(memory, "memory");
     synfire_optimizer_memory answer = SYNFIRE_OPTIMIZER_MEMORY_INIT;
     found->query_memory(answer);
@@ -107,7 +105,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_optimizer opt
 synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, int32_t member, const char* name,
                                                    void* values, uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_optimizer(optimizer);
+    const auto found = held_optimizer(optimizer);
     check_pointer(name, "name");
     found->read(member, name, values, bytes);
     return SYNFIRE_OK;
@@ -117,7 +115,7 @@ synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer optimizer, 
 synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer, int32_t member, const char* name,
                                                     const void* values, uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_optimizer(optimizer);
+    const auto found = held_optimizer(optimizer);
     check_pointer(name, "name");
     found->write(member, name, values, bytes);
     return SYNFIRE_OK;
@@ -127,18 +125,18 @@ synfire_status SYNFIRE_CALL synfire_optimizer_write(synfire_optimizer optimizer,
 synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer optimizer, const synfire_optimizer_step_desc* desc,
                                                    synfire_stream stream) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned_optimizer(optimizer);
-    return run_or_captured(operations::step_now(*found, request_of(desc), stream));
+    const auto found = held_optimizer(optimizer);
+    return run_or_captured(operations::step_now(*found, request_of({desc, *found->context()}), stream));
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synfire_graph graph, synfire_optimizer optimizer,
                                                                 const synfire_optimizer_step_desc* desc) noexcept {
   return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = pinned_optimizer(optimizer);
+    const auto target = held(graph);
+    const auto found = held_optimizer(optimizer);
     check_same_context(*found, *target->context(), "optimizer");
-    operations::record_optimizer_step(*target, *found, request_of(desc));
+    operations::record_optimizer_step(*target, *found, request_of({desc, *target->context()}));
     return SYNFIRE_OK;
   });
 }

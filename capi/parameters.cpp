@@ -1,7 +1,7 @@
 // The functions of synfire.h for the parameters of layers.
-#include "operands.hpp"
+#include "calls.hpp"
 
-#include <operations/parameters/update_parameter.hpp>
+#include <neurons/parameters/update_parameter.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;
@@ -11,7 +11,7 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, const char* name, const double* values,
                                                         uint64_t count) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
@@ -24,7 +24,7 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_layer layer, con
 synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, const char* name, double* values,
                                                         uint64_t count) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(name, "name");
     const core::ParameterName parameter = found->parameters().find(name);
     check_pointer(values, "values");
@@ -36,7 +36,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter(synfire_layer layer, con
 synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer, uint32_t index,
                                                              synfire_parameter_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     const Answer out(info, "info");
     const core::ParameterSet& parameters = found->parameters();
     if (index >= parameters.size())
@@ -58,7 +58,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire_layer layer
 synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, const synfire_parameter_values* list,
                                                          uint64_t n_values) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(layer);
+    const auto found = held(layer);
     check_pointer(list, "list");
     const core::ParameterSet& parameters = found->parameters();
     if (n_values == 0 || n_values > parameters.size())
@@ -81,30 +81,22 @@ synfire_status SYNFIRE_CALL synfire_layer_set_parameters(synfire_layer layer, co
 
 synfire_status SYNFIRE_CALL synfire_layer_set_n_active(synfire_layer layer, int64_t n_rows) noexcept {
   return guarded(__func__, [&] {
-    pinned(layer)->set_n_active(n_rows);
+    held(layer)->set_n_active(n_rows);
     return SYNFIRE_OK;
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph graph, synfire_layer layer,
                                                                   const synfire_update_parameter_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = required(layer, "layer", *target->context());
-    const Operands<synfire_update_parameter_desc> given(desc, *target->context());
-    const uint32_t bounds = given.desc.bounds;
-    constexpr uint32_t known = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
-    if ((bounds & ~known) != 0)
-      core::fail_argument("SYN-UPDATE-BOUNDS",
-                          "desc.bounds is %u; allowed are SYNFIRE_BOUND_LOWER (1) and _UPPER (2), or their sum",
-                          bounds);
-    const operations::UpdateRequest request = {found->parameters().find(given.desc.name, "desc.name"),
-                                               given.gradient.get(),
-                                               (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
-                                               (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
-    operations::record_update(*target, *found, request, given.desc.learning_rate);
-    return SYNFIRE_OK;
-  });
+  return record_on(__func__, graph, layer, "layer", desc,
+                   [](core::Graph& target, core::Layer& found, const Operands<synfire_update_parameter_desc>& given) {
+                     const uint32_t bounds = given.desc.bounds;
+                     const operations::UpdateRequest request = {
+                         found.parameters().find(given.desc.name, "desc.name"), given.gradient.get(),
+                         (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
+                         (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
+                     operations::record_update(target, found, request, given.desc.learning_rate);
+                   });
 }
 
 }  // extern "C"

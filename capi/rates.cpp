@@ -1,5 +1,5 @@
 // The functions of synfire.h for rate losses.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/rate_loss/rate_loss.hpp>
 
@@ -28,21 +28,14 @@ extern "C" {
 
 synfire_status SYNFIRE_CALL synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc* desc,
                                               synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_rate_loss_desc> loss(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::rate_loss(request_of(loss), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::rate_loss(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_rate_loss(synfire_graph graph,
                                                            const synfire_rate_loss_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_rate_loss_desc> loss(desc, *target->context());
-    operations::record_rate_loss(*target, request_of(loss));
-    return SYNFIRE_OK;
+  return record_with(__func__, graph, desc, [](core::Graph& target, const auto& given) {
+    operations::record_rate_loss(target, request_of(given));
   });
 }
 

@@ -1,5 +1,5 @@
 // The functions of synfire.h that replace numbers that are not finite.
-#include "operands.hpp"
+#include "calls.hpp"
 
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
 
@@ -20,24 +20,14 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_replace_nonfinite(synfire_context context,
                                                       const synfire_replace_nonfinite_desc* desc,
                                                       synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto owner = pinned(context);
-    const Operands<synfire_replace_nonfinite_desc> replace(desc, *owner);
-    return run_or_captured(
-        core::run_now(*owner, operations::replace_nonfinite(request_of(replace), owner->device().is_host()), stream));
-  });
+  return run_now(__func__, context, desc, stream,
+                 [](const auto& given) { return operations::replace_nonfinite(request_of(given)); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_replace_nonfinite(
     synfire_graph graph, const synfire_replace_nonfinite_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const Operands<synfire_replace_nonfinite_desc> replace(desc, *target->context());
-    target->record([&](core::Recorder& recorder) {
-      return operations::replace_nonfinite(request_of(replace), recorder.on_host());
-    });
-    return SYNFIRE_OK;
-  });
+  return record(__func__, graph, desc,
+                [](const auto& given) { return operations::replace_nonfinite(request_of(given)); });
 }
 
 }  // extern "C"

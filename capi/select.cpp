@@ -1,12 +1,12 @@
 #include "select.hpp"
 
+#include <backends/host/host_device.hpp>
+#include <backends/host/job_system.hpp>
 #include <base/error.hpp>
-#include <host/host_device.hpp>
-#include <host/job_system.hpp>
 
 #if SYNFIRE_HAVE_CUDA
-#include <cuda/cuda_device.hpp>
-#include <operations/machine_operations.hpp>
+#include <backends/cuda/cuda_device.hpp>
+#include <kinds/operations_for_machines.hpp>
 #endif
 
 namespace synfire::capi {

@@ -8,8 +8,7 @@
 
 namespace synfire::capi {
 
-// Throws if a backend was requested by name and is not available. Automatic selection falls back to the host and
-// reports why.
+// Throws if a requested backend is not available. Automatic selection falls back to the host and reports why.
 std::unique_ptr<core::Device> select_device(const synfire_context_desc& desc, int32_t& fallback_reason);
 
 const char* version_string() noexcept;

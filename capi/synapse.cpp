@@ -1,23 +1,18 @@
 // The functions of synfire.h for synapses.
-#include "operands.hpp"
+#include "calls.hpp"
 
-#include <operations/synapse/synapse.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
+#include <synapses/passes/synapse_passes.hpp>
 
 namespace {
 
 using namespace synfire;
 using namespace synfire::capi;
 
-synfire_synapse_desc read_synapse(const synfire_synapse_desc* desc) {
-  const synfire_synapse_desc checked = read_descriptor(desc, "desc");
-  check_reserved(checked.reserved, "desc.reserved");
-  return checked;
-}
-
-synfire_one_to_one_desc read_one_to_one(const synfire_one_to_one_desc* desc) {
-  const synfire_one_to_one_desc checked = read_descriptor(desc, "desc");
+template <class Desc>
+Desc read_checked(const Desc* desc) {
+  const Desc checked = read_descriptor(desc, "desc");
   check_reserved(checked.reserved, "desc.reserved");
   return checked;
 }
@@ -41,7 +36,7 @@ extern "C" {
 synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_desc* desc,
                                                          synfire_synapse_memory* memory) noexcept {
   return guarded(__func__, [&] {
-    const synfire_synapse_desc checked = read_synapse(desc);
+    const synfire_synapse_desc checked = read_checked(desc);
     const Answer out(memory, "memory");
     const operations::DenseSpec spec(checked);
     synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
@@ -60,8 +55,8 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     check_pointer(synapse, "synapse");
     *synapse = nullptr;
     core::drain();
-    const auto owner = pinned(context);
-    const synfire_synapse_desc checked = read_synapse(desc);
+    const auto owner = held(context);
+    const synfire_synapse_desc checked = read_checked(desc);
     *synapse =
         registered<synfire_synapse>(operations::make_dense(*owner, operations::DenseSpec(checked), checked.mask));
     return SYNFIRE_OK;
@@ -71,7 +66,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
 synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(const synfire_one_to_one_desc* desc,
                                                                     synfire_synapse_memory* memory) noexcept {
   return guarded(__func__, [&] {
-    const synfire_one_to_one_desc checked = read_one_to_one(desc);
+    const synfire_one_to_one_desc checked = read_checked(desc);
     const Answer out(memory, "memory");
     const operations::OneToOneSpec spec(checked);
     synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
@@ -89,8 +84,8 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context co
     check_pointer(synapse, "synapse");
     *synapse = nullptr;
     core::drain();
-    const auto owner = pinned(context);
-    const synfire_one_to_one_desc checked = read_one_to_one(desc);
+    const auto owner = held(context);
+    const synfire_one_to_one_desc checked = read_checked(desc);
     *synapse = registered<synfire_synapse>(new operations::OneToOneSynapse(*owner, operations::OneToOneSpec(checked)));
     return SYNFIRE_OK;
   });
@@ -102,7 +97,7 @@ void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse) noexcept {
 
 synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     const Answer out(info, "info");
     const core::SynapseShape& shape = found->shape();
     synfire_synapse_info answer = SYNFIRE_SYNAPSE_INFO_INIT;
@@ -128,7 +123,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, sy
 synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
                                                            synfire_synapse_array_info* info) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     const Answer out(info, "info");
     const std::span<const core::SynapseArray> arrays = found->arrays();
     if (index >= arrays.size())
@@ -148,7 +143,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synap
 synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const char* name, void* values,
                                                  uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     check_pointer(name, "name");
     found->read(name, values, bytes);
     return SYNFIRE_OK;
@@ -158,7 +153,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_read(synfire_synapse synapse, const 
 synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const char* name, const void* values,
                                                   uint64_t bytes) noexcept {
   return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
+    const auto found = held(synapse);
     check_pointer(name, "name");
     found->write(name, values, bytes);
     return SYNFIRE_OK;
@@ -167,46 +162,32 @@ synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse synapse, const
 
 synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse, const synfire_synapse_forward_desc* desc,
                                                     synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
-    core::Context& owner = *found->context();
-    const Operands<synfire_synapse_forward_desc> product(desc, owner);
-    return run_or_captured(core::run_now(
-        owner, operations::synapse_forward(*found, request_of(product), owner.device().is_host()), stream));
+  return run_now_on(__func__, synapse, desc, stream, [](core::Synapse& found, const auto& given) {
+    return operations::synapse_forward(found, request_of(given));
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_synapse_backward(synfire_synapse synapse, const synfire_synapse_backward_desc* desc,
                                                      synfire_stream stream) noexcept {
-  return guarded(__func__, [&] {
-    const auto found = pinned(synapse);
-    core::Context& owner = *found->context();
-    const Operands<synfire_synapse_backward_desc> gradients(desc, owner);
-    return run_or_captured(core::run_now(
-        owner, operations::synapse_backward(*found, request_of(gradients), owner.device().is_host()), stream));
+  return run_now_on(__func__, synapse, desc, stream, [](core::Synapse& found, const auto& given) {
+    return operations::synapse_backward(found, request_of(given));
   });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_synapse_forward(synfire_graph graph, synfire_synapse synapse,
                                                                  const synfire_synapse_forward_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = required(synapse, "synapse", *target->context());
-    const Operands<synfire_synapse_forward_desc> product(desc, *target->context());
-    operations::record_synapse_forward(*target, *found, request_of(product));
-    return SYNFIRE_OK;
-  });
+  return record_on(__func__, graph, synapse, "synapse", desc,
+                   [](core::Graph& target, core::Synapse& found, const auto& given) {
+                     operations::record_synapse_forward(target, found, request_of(given));
+                   });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_record_synapse_backward(synfire_graph graph, synfire_synapse synapse,
                                                                   const synfire_synapse_backward_desc* desc) noexcept {
-  return guarded(__func__, [&] {
-    const auto target = pinned(graph);
-    const auto found = required(synapse, "synapse", *target->context());
-    const Operands<synfire_synapse_backward_desc> gradients(desc, *target->context());
-    operations::record_synapse_backward(*target, *found, request_of(gradients));
-    return SYNFIRE_OK;
-  });
+  return record_on(__func__, graph, synapse, "synapse", desc,
+                   [](core::Graph& target, core::Synapse& found, const auto& given) {
+                     operations::record_synapse_backward(target, found, request_of(given));
+                   });
 }
 
 }  // extern "C"

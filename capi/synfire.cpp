@@ -1,9 +1,9 @@
 // The functions of synfire.h check, look up, call and translate; they decide nothing. This file has the version and
 // contexts; every other subject has a file of its own.
-#include "pins.hpp"
+#include "held.hpp"
 #include "select.hpp"
 
-#include <base/fork.hpp>
+#include <platform/fork.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;
@@ -70,7 +70,7 @@ synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* d
   return guarded(__func__, [&] {
     check_pointer(context, "context");
     *context = nullptr;
-    core::watch_forks();
+    if (!core::watch_forks()) core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "no memory to count forks");
     core::drain();
     synfire_context_desc checked = SYNFIRE_CONTEXT_DESC_INIT;
     if (desc) checked = read_descriptor(desc, "desc");
@@ -93,7 +93,7 @@ synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context, uin
       if (still_queued) *still_queued = core::abandoned_objects();
       return SYNFIRE_OK;
     }
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     core::drain();
     if (still_queued) *still_queued = owner->abandoned();
     return SYNFIRE_OK;
@@ -102,7 +102,7 @@ synfire_status SYNFIRE_CALL synfire_context_reclaim(synfire_context context, uin
 
 synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_context context) noexcept {
   return guarded(__func__, [&] {
-    pinned(context)->device().synchronize();
+    held(context)->device().synchronize();
     return SYNFIRE_OK;
   });
 }
@@ -110,7 +110,7 @@ synfire_status SYNFIRE_CALL synfire_context_synchronize(synfire_context context)
 synfire_status SYNFIRE_CALL synfire_context_get_properties(synfire_context context,
                                                            synfire_context_properties* properties) noexcept {
   return guarded(__func__, [&] {
-    const auto owner = pinned(context);
+    const auto owner = held(context);
     const Answer out(properties, "properties");
     synfire_context_properties answer = SYNFIRE_CONTEXT_PROPERTIES_INIT;
     owner->describe(answer);

@@ -1,5 +1,5 @@
 # Decides which layers have neuron kernels for the GPU. Sets SYNFIRE_BUILT_KERNELS, a list of definitions for
-# operations/neuron/built.hpp, with names separated by colons; empty: all layers have them.
+# neurons/passes/cuda/built.hpp, with names separated by colons; empty: all layers have them.
 set(SYNFIRE_CUDA_DTYPES "ALL" CACHE STRING
   "Layers' dtypes that have neuron kernels for the GPU: ALL, or a list of f32, f64, f16 and bf16")
 set(SYNFIRE_CUDA_MODELS "ALL" CACHE STRING
@@ -17,7 +17,7 @@ foreach(what DTYPES MODELS)
       if(what STREQUAL "DTYPES" AND NOT name MATCHES "^(f32|f64|f16|bf16)$")
         message(FATAL_ERROR "SYNFIRE_CUDA_DTYPES has \"${name}\"; it is ALL or a list of f32, f64, f16 and bf16")
       elseif(NOT name MATCHES "^[a-z0-9_]+$")
-        message(FATAL_ERROR "SYNFIRE_CUDA_MODELS has \"${name}\", which is no model's name")
+        message(FATAL_ERROR "SYNFIRE_CUDA_MODELS has \"${name}\", which is not a model's name")
       endif()
     endforeach()
     list(JOIN synfire_names ":" synfire_names)

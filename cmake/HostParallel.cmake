@@ -1,4 +1,4 @@
-# Decides where the threads of the host backend come from: checks SYNFIRE_HOST_PARALLEL, which src/host/CMakeLists.txt takes.
+# Decides where the threads of the host backend come from: checks SYNFIRE_HOST_PARALLEL, which src/backends/host/CMakeLists.txt takes.
 set(SYNFIRE_HOST_PARALLEL AUTO CACHE STRING "Threads of the host backend: AUTO (a pool of its own), OPENMP or NONE")
 set_property(CACHE SYNFIRE_HOST_PARALLEL PROPERTY STRINGS AUTO OPENMP NONE)
 

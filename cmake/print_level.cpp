@@ -1,5 +1,5 @@
 // Prints the best instruction level of the machine that builds (HostLevels.cmake), found as the library finds it.
-#include "../src/host/level.cpp"
+#include "../src/backends/host/level.cpp"
 
 #include <cstdio>
 

@@ -9,6 +9,7 @@
 #   texts      it compiles texts at run time: clang
 #   fuzz       guided by coverage, with clang's libFuzzer
 #   once       it depends on none of these and runs in one build: texts compiled at run time, command lines, documents
+#   slow       takes more than about 8 s, or needs one that does: not part of the quick run. Beside the others
 #   windows, docs, install, bindings    the steps of tests/run.sh of these names
 #
 # Tests of the first four labels run under AddressSanitizer too. The plain build runs all tests, those without a label
@@ -118,3 +119,12 @@ macro(synfire_add_gtest name filter labels)
   add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 ${arguments})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${labels}" ENVIRONMENT "${given_ENVIRONMENT}")
 endmacro()
+
+# synfire_slow(TEST...): labels those of these tests that this build has. In the folder that adds them.
+function(synfire_slow)
+  foreach(test IN LISTS ARGN)
+    if(TEST ${test})
+      set_property(TEST ${test} APPEND PROPERTY LABELS slow)
+    endif()
+  endforeach()
+endfunction()

@@ -34,7 +34,7 @@ declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
   [scripts]="shell and Python scripts pass their linters; C, C++ and CUDA code passes clang-format, C and C++ code in every folder clang-tidy"
   [test]="g++ build; every test. With CUDA if a toolkit is found (and, in the default size, a GPU)"
-  [dev]="the developers' build in build/dev, with warnings as errors; every test but the slow ones"
+  [dev]="the developers' build in build/dev, with warnings as errors; a sample of each test but the slow ones"
   [threading]="the host backend on OpenMP and on one thread; the tests of what runs on threads"
   [clang]="clang build, host only, each file by itself; the tests of what the compiler computes, texts compiled at run time, fuzzers"
   [aarch64]="cross-compiled for 64-bit Arm and run under QEMU: the same bits, the golden cases, the mathematics, the C ABI's numbers"
@@ -338,7 +338,9 @@ step_test() {
 
 # The build of a developer. Texts compiled at run time and other tests that take longest are left to the other sizes.
 step_dev() {
-  build_preset dev dev && run_ctest build/dev -LE '^(install|threading|slow)$'
+  build_preset dev dev || return
+  export SYNFIRE_TEST_SAMPLE=8
+  run_ctest build/dev -LE '^(install|threading|slow)$'
 }
 
 # clang's warnings about every file are findings of clang-tidy (step scripts).
@@ -484,9 +486,9 @@ step_evidence() {
   if [ "$now" = "$tested" ] && ! grep -q '^  "green": true' "$evidence"; then
     warn "the recorded run on a GPU, at commit $commit, is not whole or has failures: run tests/gpu/run.sh"
   elif [ "$now" = "$tested" ]; then
-    say "    src/cuda, src/operations, src/synapses and include/synfire/model are as tested on the GPU at commit $commit, comments apart"
+    say "    the sources that run on a GPU are as tested there at commit $commit, comments apart"
   else
-    warn "src/cuda, src/operations, src/synapses or include/synfire/model have changed since commit $commit, the last one tested on a GPU: run tests/gpu/run.sh"
+    warn "sources that run on a GPU (tests/gpu/run.sh --sources) have changed since commit $commit, the last one tested there: run tests/gpu/run.sh"
   fi
 }
 
@@ -601,7 +603,7 @@ case ${1:-} in
     size=default selected=("${default_steps[@]}")
     if ! nvidia-smi -L >/dev/null 2>&1; then step_seconds[test]=1300; fi ;;
   all) size=all selected=("${all_steps[@]}") ;;
-  quick) size=quick selected=("${quick_steps[@]}") ;;
+  quick) size=quick selected=("${quick_steps[@]}") step_seconds[scripts]=70 ;; # what has changed
   *) selected=("$@") ;;
 esac
 if [ "$size" != steps ] && [ $# -gt 1 ]; then

@@ -73,12 +73,16 @@ APART = re.compile(rf"(?!{'|'.join(PLAIN)})(tests/.*_test[.]cpp|docs/examples/[^
 # Names that files of these folders define outside unnamed namespaces, so that two of them cannot be in one group.
 NAMES = {
     "src/operations/gather_rows/": {"gather_threads"},
-    "src/operations/gradients/": {"ReduceLaunch"},
+    "src/neurons/sum_gradient/": {"ReduceLaunch"},
     "src/operations/reduce/": {"ReduceLaunch"},
     "src/synapses/dense/": {"gather_threads"},
     "tests/files/counted_new.cpp": {"operator new"},
     "tests/files/fuzz_": {"LLVMFuzzerTestOneInput"},
     "tests/hpp/allocation_test.cpp": {"operator new"},
+    "tests/twins/dense_twins.cpp": {"gather_threads"},
+    "tests/twins/gather_rows_": {"gather_threads"},
+    "tests/twins/reduce_": {"ReduceLaunch"},
+    "tests/twins/sum_gradient_": {"ReduceLaunch"},
     "tools/bench/cublas_": {"Cublas"},
 }
 
@@ -162,8 +166,8 @@ def plan(build, checks_of):
         if file.endswith(".cpp") and file not in ALONE and not unused((ROOT / file).read_text(encoding="utf-8")):
             rest, found = directories(arguments)
             key = os.path.dirname(file), bool(APART.match(file)), checks, *rest
-            if file.startswith("src/operations/"):  # its folders are parts of one
-                key = "src/operations", *key[1:]
+            if match := re.match("src/(neurons|operations|synapses)/", file):  # its folders are parts of one
+                key = match[0], *key[1:]
             family = families.setdefault(key, ([], {}))
             family[0].append(file)
             family[1].update(dict.fromkeys(found))

@@ -28,7 +28,7 @@ and `struct` and `function` by name. A field or a parameter has, beside its mark
     target      the type that it points to; is_read: whether that is const; struct: the structure that this is
     length      of a list: the field with its length; counted: of a length, its list
     other       the field with or without which it is given; companions: those that are given with it
-    is_needed   whether a caller must give it in any case: it is no number and may not be null, or it is required
+    is_needed   whether a caller must give it in any case: it is not a number and may not be null, or it is required
     is_bound    whether it is named after a constant of a sum beside it, which says whether it counts
     default     the number that its documentation calls the default, as a text; None without one
 The fields of a structure, of an object and of an operation are a Fields, which knows the ways to give what is needed.
@@ -128,7 +128,7 @@ class Fields(list):
         return any(field in group for group in self.alternatives.values())
 
     def needed(self, instead=None):
-        """The fields that a caller must give: first those that are no numbers, then required numbers, each in the order of
+        """The fields that a caller must give: first those that are not numbers, then required numbers, each in the order of
         the header. Where a field is given unless another one is, `instead` names that other one, to take its way."""
         alternatives, given, numbers = self.alternatives, [], []
         for field in self:
@@ -214,15 +214,15 @@ class Api:
             if field.type in ("synfire_buffer", "const synfire_buffer *") and not field.access:
                 fail(f"{where} does not say whether the buffer is read, written or updated")
             if field.required and (pointer or field.array or field.length_of or field.flag):
-                fail(f"{where} is required, but is no number that a caller gives")
+                fail(f"{where} is required, but is not a number that a caller gives")
             for other in (field.given_with, field.given_unless):
                 if other is None:
                     continue
                 if not pointer or field.name in lists:
-                    fail(f"{where} is given with or without {other}, but is no object and no text")
+                    fail(f"{where} is given with or without {other}, but is neither an object nor a text")
                 if other not in of or other in lists or not of[other].nullable or of[other].given_with or \
                         of[other].given_unless:
-                    fail(f"{where} is given with or without {other}, which is no field that may simply be null")
+                    fail(f"{where} is given with or without {other}, which is not a field that may simply be null")
 
     def own_fields(self, struct, own):
         """The fields of a descriptor that a caller fills in; `own` are marks that replace a field's."""
@@ -270,7 +270,7 @@ class Api:
         struct, name = self.descriptor(function.parameters[1]), function.name[len(made.create) + 1:]
         fields = self.own_fields(struct, {})
         if any(field.type not in SIZES or field.array for field in fields):
-            fail(f"{struct.name} has a field that is no number")
+            fail(f"{struct.name} has a field that is not a number")
         query = self.function.get(f"{made.handle}_query_memory_{name}")
         return Maker(name=name, object=made.name, handle=made.handle, create=function.name, desc=struct.name, fields=fields,
                      doc=function.doc, query_memory=query.name if query else None,

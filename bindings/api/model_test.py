@@ -99,7 +99,7 @@ class Model(unittest.TestCase):
     def test_marks_that_do_not_fit_are_refused(self):
         for field, text in (("synfire_buffer more;", "more does not say whether"),
                             ("double more SYNFIRE_WITH(line);", "more is given with or without line, but"),
-                            ("const char *more SYNFIRE_WITH(out);", "no field that may simply be null"),
+                            ("const char *more SYNFIRE_WITH(out);", "not a field that may simply be null"),
                             ("const char *more SYNFIRE_REQUIRED;", "more is required, but"),
                             ("widget more;", "has the unknown type 'widget'")):
             with self.subTest(field), self.assertRaises(SystemExit) as refused:

@@ -431,7 +431,7 @@ class Generator:
             return self.number(symbol, parameter)
         if role == "length":
             if kind not in model.NUMBERS:
-                fail(f"{symbol}: the length {name} is no number")
+                fail(f"{symbol}: the length {name} is not a number")
             return self.length(parameter.counted, parameter)
         if role == "list":
             return self.list(symbol, parameter)

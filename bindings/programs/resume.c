@@ -2,7 +2,7 @@
  *
  *     resume FILE_IN FILE_OUT BATCHES [host | cuda]
  *
- * The network of FILE_IN, or a new one for "new", takes so many training steps and becomes FILE_OUT. Every binding has
+ * The network of FILE_IN, or a new one for "new", is trained for BATCHES steps and becomes FILE_OUT. Every binding has
  * this program, for networks that are not new; check_resume.py passes one training from language to language and
  * compares its file with that of a training that was not stopped.
  *

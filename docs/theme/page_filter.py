@@ -1,7 +1,7 @@
 """Prints a page as Doxygen wants it. Pages are plain Markdown, which reads well where it is shown as it is; this makes the
 same page of it in the built documentation:
 
-- a table of contents in the place of the empty line after the title, on every page of docs/pages but the main page;
+- a table of contents in place of the empty line after the title, on every page of docs/pages but the main page;
 - a link to a heading, page.md#some-heading or #some-heading: every heading gets that name as its label;
 - a link to a group of functions, ../../include/synfire/synfire.h#graph;
 - a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;

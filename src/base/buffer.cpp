@@ -1,7 +1,8 @@
 #include "buffer.hpp"
 
 #include "error.hpp"
-#include "float_environment.hpp"
+
+#include <platform/float_environment.hpp>
 
 #include <atomic>
 
@@ -30,8 +31,7 @@ Shape checked_shape(const synfire_buffer_desc& desc, uint64_t element) {
   return shape;
 }
 
-// The fewest elements of a buffer with this shape, up to its last element, and the most, with the whole pitch of its
-// last step.
+// The fewest elements of a buffer with this shape, and the most, which include the whole pitch of its last step.
 struct ElementRange {
   uint64_t least, most;
 };
@@ -81,12 +81,7 @@ Buffer::Buffer(Context& context, const synfire_buffer_desc& desc)
   if (desc.memory < SYNFIRE_MEMORY_DEVICE || desc.memory > SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-MEMORY",
                   "desc.memory is %d; allowed are SYNFIRE_MEMORY_DEVICE (0), _PINNED (1), _HOST (2)", desc.memory);
-  if (desc.dtype < SYNFIRE_DTYPE_F32 || desc.dtype > SYNFIRE_DTYPE_U64)
-    fail_argument(
-        "SYN-BUFFER-DTYPE",
-        "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0), _F64 (1), _BITS (2), _F16 (3), _BF16 (4), _U8 (5), "
-        "_TIME_BITS (6), _U32 (7), _U64 (8)",
-        desc.dtype);
+  check_dtype("SYN-BUFFER-DTYPE", desc.dtype, all_dtypes);
   const uint64_t element = bytes_of_dtype(desc.dtype);
   shape_ = checked_shape(desc, element);
   const uint64_t n_elements = checked_elements(desc, shape_, element);

@@ -45,6 +45,10 @@ class Context final : public Object {
 
 // Base of everything that is created on a context and keeps it alive.
 class Child : public Object {
+ public:
+  // True if processors compute what is done with it.
+  bool on_host() const noexcept { return context()->device().is_host(); }
+
  protected:
   Child(ObjectType type, Context& context) noexcept : Object(type, &context), parent_(&context) {}
   Device& device() const noexcept { return context()->device(); }

@@ -30,8 +30,7 @@ class Device {
   virtual void release(int32_t memory, void* data) noexcept = 0;
   // Throws OUT_OF_MEMORY if several allocations of this total size will certainly fail.
   virtual void require(int32_t memory, uint64_t bytes) = 0;
-  // Waits for all work on the device, on any stream, without disturbing captures. release() does this itself; this is
-  // for the caller's memory.
+  // Waits for all work on the device, on any stream, without disturbing captures. release() does so itself.
   virtual void finish() noexcept = 0;
   // Throws unless the caller's memory is of the stated kind on this device.
   virtual void check_borrowed(int32_t memory, const void* data) = 0;
@@ -42,8 +41,7 @@ class Device {
   // Rewrites up to 1024 bytes of device memory (a parameter block), in stream order, without blocking.
   virtual void write_small(void* destination, const void* source, uint64_t bytes, synfire_stream stream) = 0;
 
-  // Throws INVALID_ARGUMENT if the stream belongs to another device: work on it would run there, without access to this
-  // device's memory.
+  // Throws INVALID_ARGUMENT if the stream belongs to another device, whose work cannot access this device's memory.
   virtual void check_stream(synfire_stream stream) = 0;
   virtual bool is_capturing(synfire_stream stream) = 0;
   // Loads everything that the operations need, so that no capture or launch has to. Waits for the device's own stream.

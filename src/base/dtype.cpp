@@ -10,46 +10,46 @@
 
 namespace synfire::core {
 
-uint64_t bytes_of_dtype(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-    case SYNFIRE_DTYPE_U64:
-      return 8;
-    case SYNFIRE_DTYPE_F16:
-    case SYNFIRE_DTYPE_BF16:
-      return 2;
-    case SYNFIRE_DTYPE_U8:
-      return 1;
-    default:
-      return 4;
-  }
+static_assert([] {
+  for (int32_t i = 0; i < static_cast<int32_t>(std::size(dtypes)); ++i)
+    if (dtypes[i].dtype != i) return false;
+  return true;
+}());
+
+bool is_among(std::span<const int32_t> list, int32_t dtype) {
+  return std::ranges::find(list, dtype) != list.end();
 }
 
-const char* name_of_dtype(int32_t dtype) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F32:
-      return "f32";
-    case SYNFIRE_DTYPE_F64:
-      return "f64";
-    case SYNFIRE_DTYPE_F16:
-      return "f16";
-    case SYNFIRE_DTYPE_BF16:
-      return "bf16";
-    case SYNFIRE_DTYPE_U8:
-      return "u8";
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return "time-packed bits (32-bit words)";
-    case SYNFIRE_DTYPE_U32:
-      return "u32";
-    case SYNFIRE_DTYPE_U64:
-      return "u64";
-    default:
-      return "bits (32-bit words)";
+namespace {
+
+// Joins the texts of a list: "a, b or c".
+template <class Text>
+std::string joined(std::span<const int32_t> list, const char* last, Text text_of) {
+  std::string text;
+  for (const int32_t& each : list) {
+    if (&each != list.data()) text.append(&each == &list.back() ? last : ", ");
+    text.append(text_of(each));
   }
+  return text;
 }
 
-bool is_packed(int32_t dtype) {
-  return dtype == SYNFIRE_DTYPE_BITS || dtype == SYNFIRE_DTYPE_TIME_BITS;
+}  // namespace
+
+std::string names_of_dtypes(std::span<const int32_t> list) {
+  return joined(list, " or ", name_of_dtype);
+}
+
+std::string constants_of_dtypes(std::span<const int32_t> list) {
+  return joined(list, " and ", [&](int32_t dtype) {
+    return std::string(dtype == list.front() ? "SYNFIRE_DTYPE_" : "_")
+        .append(row_of_dtype(dtype).symbol)
+        .append(" (" + std::to_string(dtype) + ")");
+  });
+}
+
+void check_dtype(const char* rule, int32_t dtype, std::span<const int32_t> allowed) {
+  if (!is_among(allowed, dtype))
+    fail_argument(rule, "desc.dtype is %d; allowed are %s", dtype, constants_of_dtypes(allowed).c_str());
 }
 
 const char* name_of_memory(int32_t memory) {
@@ -72,47 +72,55 @@ double rounded_to(double value, int precision, int minimum_exponent) {
   return std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
 }
 
-uint64_t f16_bits(double value) {
-  const uint64_t sign = std::signbit(value) ? 0x8000 : 0;
-  if (std::isnan(value)) return 0x7FFF;
-  const double magnitude = std::fabs(rounded_to(value, 11, -14));
-  if (magnitude >= 65536) return sign | 0x7C00;
-  if (magnitude < 0x1p-14) return sign | static_cast<uint64_t>(magnitude * 0x1p24);
+// The bits of a number in a format of fewer than 32 bits.
+uint64_t narrow_bits(const DtypeRow& row, double value) {
+  const uint64_t sign = std::signbit(value) ? uint64_t{1} << (8 * row.bytes - 1) : 0;
+  if (std::isnan(value)) return (uint64_t{1} << (8 * row.bytes - 1)) - 1;
+  const int fraction = row.significand - 1, least = 1 - row.bias();
+  const double magnitude = std::fabs(rounded_to(value, row.significand, least));
+  if (magnitude >= std::ldexp(1.0, row.bias() + 1)) return sign | exponent_bits(row.dtype);
+  if (magnitude < std::ldexp(1.0, least)) return sign | static_cast<uint64_t>(std::ldexp(magnitude, fraction - least));
   const int exponent = std::ilogb(magnitude);
-  const auto significand = static_cast<uint64_t>(std::ldexp(magnitude, 10 - exponent));  // with the leading one
-  return sign | ((static_cast<uint64_t>(exponent + 14) << 10) + significand);
+  const auto significand = static_cast<uint64_t>(std::ldexp(magnitude, fraction - exponent));  // with the leading one
+  return sign | ((static_cast<uint64_t>(exponent - least) << fraction) + significand);
 }
 
-uint64_t bf16_bits(double value) {
-  if (std::isnan(value)) return 0x7FFF;
-  return std::bit_cast<uint32_t>(static_cast<float>(rounded_to(value, 8, -126))) >> 16;
+double narrow_value(const DtypeRow& row, uint64_t bits) {
+  const int fraction_bits = row.significand - 1, least = 1 - row.bias();
+  const uint64_t leading = uint64_t{1} << fraction_bits, fraction = bits & (leading - 1);
+  const uint64_t exponent = (bits & exponent_bits(row.dtype)) >> fraction_bits;
+  const bool is_finite = exponent != exponent_bits(row.dtype) >> fraction_bits;
+  const double magnitude = !is_finite      ? (fraction != 0 ? std::nan("") : HUGE_VAL)
+                           : exponent == 0 ? std::ldexp(static_cast<double>(fraction), least - fraction_bits)
+                                           : std::ldexp(static_cast<double>(fraction | leading),
+                                                        static_cast<int>(exponent) - row.bias() - fraction_bits);
+  return (bits >> (8 * row.bytes - 1) & 1) != 0 ? -magnitude : magnitude;
 }
 
 }  // namespace
 
 uint64_t element_bits(int32_t dtype, double value) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return std::bit_cast<uint64_t>(value);
-    case SYNFIRE_DTYPE_F32:
-      return std::bit_cast<uint32_t>(static_cast<float>(value));
-    case SYNFIRE_DTYPE_F16:
-      return f16_bits(value);
-    case SYNFIRE_DTYPE_BF16:
-      return bf16_bits(value);
-    default:
-      return static_cast<uint64_t>(value);
-  }
+  const DtypeRow& row = row_of_dtype(dtype);
+  if (!row.is_number()) return static_cast<uint64_t>(value);
+  return row.bytes == 8   ? std::bit_cast<uint64_t>(value)
+         : row.bytes == 4 ? std::bit_cast<uint32_t>(static_cast<float>(value))
+                          : narrow_bits(row, value);
+}
+
+double element_value(int32_t dtype, uint64_t bits) {
+  const DtypeRow& row = row_of_dtype(dtype);
+  if (!row.is_number()) return static_cast<double>(bits);
+  return row.bytes == 8   ? std::bit_cast<double>(bits)
+         : row.bytes == 4 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
+                          : narrow_value(row, bits);
 }
 
 uint64_t fill_bits(int32_t dtype, double value) {
   if (is_packed(dtype) && !(value >= 0 && value < 4294967296.0 && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes an integer in [0, 2^32) for each word",
                   value);
-  const int width = dtype == SYNFIRE_DTYPE_U8    ? 8
-                    : dtype == SYNFIRE_DTYPE_U32 ? 32
-                    : dtype == SYNFIRE_DTYPE_U64 ? 64
-                                                 : 0;
+  const DtypeRow& row = row_of_dtype(dtype);
+  const int width = row.kind == ElementKind::whole ? static_cast<int>(8 * row.bytes) : 0;
   if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes an integer in [0, 2^%d)", value,
                   name_of_dtype(dtype), width);

@@ -30,4 +30,8 @@ void fail_argument(const char* rule, const char* format, ...) {
   throw Failure{SYNFIRE_ERROR_INVALID_ARGUMENT, 0, rule, std::move(text)};
 }
 
+void check_flag(int32_t value, const char* rule, const char* name, const char* allowed) {
+  if (value != 0 && value != 1) fail_argument(rule, "%s is %d; allowed are %s", name, value, allowed);
+}
+
 }  // namespace synfire::core

@@ -1,5 +1,4 @@
-// Failures below the C ABI: code throws Failure, and the ABI's guard alone turns it into a status and the caller's
-// text.
+// Failures below the C ABI: code throws Failure; only the ABI's guard turns it into a status and the caller's text.
 #ifndef SYNFIRE_BASE_ERROR_HPP
 #define SYNFIRE_BASE_ERROR_HPP
 
@@ -27,6 +26,9 @@ struct Failure {
 [[noreturn, SYNFIRE_PRINTF(3, 4)]] void fail(synfire_status status, const char* rule, const char* format, ...);
 
 [[noreturn, SYNFIRE_PRINTF(2, 3)]] void fail_argument(const char* rule, const char* format, ...);
+
+// Throws INVALID_ARGUMENT with this rule unless the value is 0 or 1.
+void check_flag(int32_t value, const char* rule, const char* name, const char* allowed = "0 and 1");
 
 }  // namespace synfire::core
 

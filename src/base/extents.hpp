@@ -21,7 +21,7 @@ struct Extents {
 struct Sequence {
   void* data;
   int64_t pitch;
-  int32_t dtype;  // SYNFIRE_DTYPE_F64 beside f64 arithmetic; F32, F16, BF16 (spikes also U8) beside f32
+  int32_t dtype;  // SYNFIRE_DTYPE_F64 beside f64 arithmetic; any other of numbers (spikes also U8) beside f32
 
   SYNFIRE_MODEL_FN explicit operator bool() const { return data != nullptr; }
 };

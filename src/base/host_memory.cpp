@@ -13,9 +13,8 @@ namespace {
 
 constexpr uint64_t host_alignment = 256;
 
-// Blocks of at least this size consist of untouched pages, and the limits are checked for each. Smaller blocks are
-// touched at once, so that the frames of a control loop cause no page faults; the limits are checked whenever their
-// sizes add up to this.
+// Blocks of at least this size consist of untouched pages, and the limits are checked for each. Smaller ones are
+// touched at once, so that control loops have no page faults, and are checked each time their sizes add up to this.
 constexpr uint64_t large_bytes = uint64_t{16} << 20;
 
 // Bytes of the live large blocks of this process.

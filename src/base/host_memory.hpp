@@ -3,15 +3,14 @@
 #ifndef SYNFIRE_BASE_HOST_MEMORY_HPP
 #define SYNFIRE_BASE_HOST_MEMORY_HPP
 
-#include "physical_memory.hpp"
+#include <platform/physical_memory.hpp>
 
 namespace synfire::core {
 
 // Throws OUT_OF_MEMORY if this much memory is certainly not available. Small sizes are not checked.
 void require_host_memory(uint64_t bytes, Paging paging);
 
-// Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY. Large blocks get their pages at the first touch and count as
-// promised until then.
+// Zero-filled, aligned to 256 bytes; throws OUT_OF_MEMORY. Large blocks count as promised until their first touch.
 void* allocate_host(uint64_t bytes);
 // As allocate_host(), with any contents: smaller blocks are not touched.
 void* allocate_host_scratch(uint64_t bytes);

@@ -1,7 +1,8 @@
 #include "mutex.hpp"
 
 #include "error.hpp"
-#include "fork.hpp"
+
+#include <platform/fork.hpp>
 
 #include <new>
 #include <thread>

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_BASE_MUTEX_HPP
 #define SYNFIRE_BASE_MUTEX_HPP
 
-#include "native_mutex.hpp"
+#include <platform/native_mutex.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +21,7 @@ class Mutex {
   void unlock() noexcept;
   // Locks, or returns false if the lock is abandoned.
   bool enter() noexcept;
-  // Locks even if it is abandoned: for data that is consistent at every moment.
+  // Locks even an abandoned lock, for data that is consistent at every moment.
   void take_over() noexcept;
 
  private:

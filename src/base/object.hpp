@@ -1,7 +1,6 @@
-// Lifetime of everything behind a handle: intrusive reference counts, and a process-wide queue of unreferenced objects.
-// Dropping the last reference only queues, so it is safe in a finalizer, on any thread and during a capture. drain()
-// frees, in calls that may block. An object releases what it holds with its last reference; its shell stays until the
-// last WeakRef is gone.
+// Lifetime of everything behind a handle: reference counts, and a process-wide queue of unreferenced objects. Dropping
+// the last reference only queues, so it is safe in a finalizer, on any thread and in a capture. drain() frees, in calls
+// that may block. An object releases what it holds with its last reference; its shell lasts as long as its WeakRefs.
 #ifndef SYNFIRE_BASE_OBJECT_HPP
 #define SYNFIRE_BASE_OBJECT_HPP
 
@@ -37,7 +36,7 @@ class Object {
   ObjectType type() const noexcept { return type_; }
   // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
-  // The object as seen by those who use memory that it owns; null if it is no such object.
+  // This object as one of these; null if it is not.
   virtual Replayed* replayed() noexcept { return nullptr; }
   virtual SharedObject* shared() noexcept { return nullptr; }
   virtual Versioned* versioned() noexcept { return nullptr; }
@@ -48,8 +47,7 @@ class Object {
   bool retain_if_used() noexcept;
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
   void unwatch() noexcept;
-  // A handle of the object is destroyed. Until the object is freed, it counts as "still queued", once for each such
-  // handle.
+  // A handle of the object is destroyed: until it is freed, the object counts as "still queued" once per such handle.
   void abandon() noexcept;
 
  protected:

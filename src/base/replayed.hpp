@@ -98,13 +98,11 @@ class Replayed : public Child {
   const Name name_;
   Mutex replayers_mutex_;  // the list, and changes of stream_
   std::vector<Replayer*> replayers_;
-  // If launches compute: the thread that runs replays with this object, and how often it has entered (read by it
-  // alone).
+  // If launches compute: the thread that runs replays with this object and how often it entered (read by it alone).
   std::atomic<const void*> owner_{nullptr};
   int entered_ = 0;
 
-  // Members that every launch reads, in one cache line. They come last, so that those of a derived class share the
-  // line.
+  // Members that every launch reads, in one cache line. They come last, so that members of a derived class share it.
   alignas(64) std::atomic<StreamId> stream_{&contexts_own_stream};  // of all work in flight
   std::atomic<uint64_t> version_{1};
   std::atomic<uint64_t> uploaded_version_{upload_again_bit};  // and whether it must be uploaded again

@@ -1,5 +1,4 @@
-// The order of replays that share an object: any number may read it at once, on any streams, but a writer must be
-// ordered with all other uses.
+// The order of replays that share an object: readers may run at once; a writer must be ordered with all other uses.
 #ifndef SYNFIRE_BASE_SHARED_ORDER_HPP
 #define SYNFIRE_BASE_SHARED_ORDER_HPP
 
@@ -27,10 +26,9 @@ class SharedOrder {
   void add(Replayer& replayer, bool writes);
   void remove(Replayer& replayer) noexcept;
 
-  // Called before work on a stream; a null replayer is an eager call. Throws WRONG_ORDER while a replay on another
-  // stream may be running, unless both only read. Takes no lock while the streams stay the same. A launch publishes its
-  // stream before it reads these two, and move() writes them before it reads the launches, so at least one of two
-  // threads sees the other.
+  // As Replayed::order_on(), but replays that only read may be on different streams. Takes no lock while the streams
+  // stay the same. A launch publishes its stream before it reads these two, and move() writes them before it reads the
+  // launches, so at least one of two threads sees the other.
   void use_on(const Replayer* replayer, StreamId stream, bool writes) {
     const StreamId readers = readers_.load(std::memory_order_seq_cst), writer = writer_.load(std::memory_order_seq_cst);
     const bool known = writes ? readers == stream && writer == stream
@@ -60,7 +58,7 @@ class SharedOrder {
   }
 
   const SharedName name_;
-  static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are no stream
+  static constexpr int none_ = 0, many_ = 0, nowhere_ = 0;  // addresses that are not those of a stream
 
   std::atomic<StreamId> readers_{&none_};    // the stream of all replays in flight that use the object
   std::atomic<StreamId> writer_{&none_};     // of those that write it

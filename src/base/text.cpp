@@ -87,8 +87,7 @@ char lower(char letter) noexcept {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter == '-' ? '_' : letter;
 }
 
-// How many letters must be inserted, left out, replaced or swapped with their neighbour to turn one name into the
-// other.
+// The fewest letters to insert, leave out, replace or swap with their neighbour that turn one name into the other.
 size_t distance(std::string_view from, std::string_view to) {
   std::vector<size_t> before(to.size() + 1), above(to.size() + 1), row(to.size() + 1);
   for (size_t j = 0; j <= to.size(); ++j) above[j] = j;
@@ -115,7 +114,7 @@ std::string_view closest_name(std::string_view name, std::span<const std::string
   if (name.empty() || name.size() > longest) return closest;
   for (const std::string_view one : known) {
     const size_t apart = distance(name, one);
-    // One letter of a short name, one of every three of a longer one.
+    // Allows one wrong letter in a short name, and one of every three in a longer one.
     if (apart > std::max<size_t>(1, std::min(name.size(), one.size()) / 3) || apart >= least) continue;
     closest = one;
     least = apart;

@@ -22,8 +22,7 @@ std::string quoted(std::string_view text, size_t longest);
 size_t utf8_length(std::string_view text) noexcept;
 bool is_utf8(std::string_view text) noexcept;
 
-// The known name closest to a misspelt one, in any case, by letters inserted, left out, replaced or swapped. Empty if
-// none is close.
+// The known name closest to a misspelt one, without regard to case; empty if none is close.
 std::string_view closest_name(std::string_view name, std::span<const std::string_view> known);
 
 // " (did you mean \"tau\"?)" for an error text, or nothing.

@@ -12,7 +12,7 @@ class Versioned {
  public:
   uint64_t version() const noexcept { return writes_.value(); }
   void mark_written() noexcept { writes_.add(); }
-  // The part of a writer that writes repeatedly.
+  // For a writer that writes repeatedly: it may own a part of the count.
   WriteCount& writes() noexcept { return writes_; }
   // True if a write of this memory of the object is a new version.
   virtual bool counts(const View& memory) const noexcept = 0;

@@ -22,11 +22,10 @@ struct View {
   int32_t memory = SYNFIRE_MEMORY_DEVICE;
   uint64_t bytes = 0;       // up to the end of the last element
   Object* owner = nullptr;  // the buffer or layer that owns the memory; null: the replay does
-  // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All dimensions but the first are
-  // contiguous.
+  // Lengths, in elements or packed words; with rank 0, only `bytes` is known. All but the first are contiguous.
   int32_t rank = 0;
-  // From 1 on: entries of an operation with this number see the same memory. Without an owner it is scratch memory that
-  // keeps its contents from entry to entry. 0: the view is of one entry.
+  // 0: memory of one entry alone. Otherwise, entries of an operation with the same number see the same memory; without
+  // an owner it is scratch memory that keeps its contents from entry to entry.
   int32_t shared = 0;
   int64_t shape[max_rank] = {};
 

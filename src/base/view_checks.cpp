@@ -2,7 +2,6 @@
 
 #include "error.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace synfire::core {
@@ -23,19 +22,16 @@ bool is_addressable(std::initializer_list<int64_t> lengths) {
   return elements <= largest;
 }
 
-void check_memory(const Buffer& buffer, const char* name, bool host_device) {
-  if (!host_device && buffer.view().memory == SYNFIRE_MEMORY_HOST)
+void check_memory(const Buffer& buffer, const char* name) {
+  if (!buffer.on_host() && buffer.view().memory == SYNFIRE_MEMORY_HOST)
     fail_argument("SYN-BUFFER-KIND",
                   "%s is a buffer of pageable host memory; a CUDA context computes on device or pinned buffers", name);
 }
 
-void check_type(const Buffer& buffer, const char* name, std::initializer_list<int32_t> allowed) {
-  if (std::find(allowed.begin(), allowed.end(), buffer.dtype()) != allowed.end()) return;
-  std::string types;
-  for (const int32_t* each = allowed.begin(); each != allowed.end(); ++each)
-    types.append(each == allowed.begin() ? "" : each + 1 == allowed.end() ? " or " : ", ").append(name_of_dtype(*each));
-  fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s %s needed", name, name_of_dtype(buffer.dtype()), types.c_str(),
-                types.ends_with("bits") ? "are" : "is");
+void check_type(const Buffer& buffer, const char* name, std::span<const int32_t> allowed) {
+  if (!is_among(allowed, buffer.dtype()))
+    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; it must hold %s", name, name_of_dtype(buffer.dtype()),
+                  names_of_dtypes(allowed).c_str());
 }
 
 void check_shape(const Buffer& buffer, const char* name, std::span<const int64_t> lengths, const std::string& shape) {
@@ -57,11 +53,11 @@ std::string packed_text(int32_t dtype, const Extents& e) {
 }
 
 View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, const std::string& shape,
-             bool host_device) {
+             Memory memory) {
   check_shape(buffer, name, {lengths.begin(), lengths.size()}, shape);
   View view = buffer.view().shaped(lengths);
   const auto steps = static_cast<uint64_t>(view.shape[0]), wanted = static_cast<uint64_t>(view.row());
-  // From a single step there is no next one.
+  // A single step has no next one, so its pitch does not matter.
   const uint64_t pitch = buffer.row_pitch() == 0 || steps <= 1 ? wanted : buffer.row_pitch();
   if (pitch < wanted)
     fail_argument("SYN-BUFFER-PITCH",
@@ -79,17 +75,17 @@ View stepped(const Buffer& buffer, const char* name, std::initializer_list<int64
                   static_cast<unsigned long long>(view.bytes / element), shape.c_str(),
                   static_cast<unsigned long long>(bytes == ~uint64_t{0} ? bytes : bytes / element),
                   pitch == wanted ? "" : " at the buffer's row_pitch");
-  check_memory(buffer, name, host_device);
+  if (memory == Memory::of_device) check_memory(buffer, name);
   view.bytes = bytes;
   view.pitch = static_cast<int64_t>(pitch);
   return view;
 }
 
-View array_view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, bool host_device) {
+View array_view(const Buffer& buffer, const char* name, std::initializer_list<int64_t> lengths, Memory memory) {
   std::string text = name_of_dtype(buffer.dtype());
   text.append(" ").append(lengths_text({lengths.begin(), lengths.size()}));
   if (is_packed(buffer.dtype())) text.append(" words");
-  return stepped(buffer, name, lengths, text, host_device);
+  return stepped(buffer, name, lengths, text, memory);
 }
 
 }  // namespace synfire::core

@@ -182,8 +182,7 @@ void ReplacementFile::commit() {
     fail_system("SYN-FILE-WRITE", path_, "written", errno);
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_system("SYN-FILE-WRITE", path_, "replaced", errno);
   temporary_.clear();
-  // The new name should outlast a power loss too. Not every file system supports this, and the file is in place
-  // already.
+  // The name should outlast a power loss too. Not all file systems support this, and the file is in place already.
   const std::string folder = target_.substr(0, target_.rfind('/') + 1);
   const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;

@@ -18,7 +18,7 @@ std::string shown_path(const std::string& path) {
   return core::quoted(path, 400);
 }
 
-// In English and UTF-8, whatever the language of the system.
+// Returns the error's text in English and UTF-8, whatever the language of the system.
 std::string text_of(DWORD error) {
   switch (error) {
     case ERROR_FILE_NOT_FOUND:
@@ -51,7 +51,7 @@ std::string text_of(DWORD error) {
   core::fail_argument(rule, "%s is a folder or a device; a regular file is needed", shown_path(path).c_str());
 }
 
-// Empty, with the system's last error set, if the text is not UTF-8.
+// Returns an empty text, with the system's last error set, if the text is not UTF-8.
 std::wstring wide(const std::string& text) {
   const int bytes = static_cast<int>(std::min<size_t>(text.size(), 0x7FFFFFFF));
   const int n = bytes ? MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text.data(), bytes, nullptr, 0) : 0;
@@ -206,8 +206,7 @@ void ReplacementFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-// The new file gets the access rights of its folder. ReplaceFileW() would keep those of the old file, but can fail
-// after renaming it.
+// The new file gets its folder's access rights. ReplaceFileW() would keep the old file's, but can fail when half done.
 void ReplacementFile::commit() {
   if (!FlushFileBuffers(handle_of(file_))) fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
   const std::wstring from = wide(temporary_), to = wide(target_);

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_FILES_LAYOUT_HPP
 #define SYNFIRE_FILES_LAYOUT_HPP
 
-#include "dtype.hpp"
+#include "file_dtype.hpp"
 
 #include <span>
 #include <string>

@@ -27,7 +27,6 @@ void check_size(uint64_t file_size) {
                         number(file_size));
 }
 
-// Reads it from the first bytes of a file of this size.
 uint64_t header_length(std::span<const std::byte, length_bytes> first, uint64_t file_size) {
   uint64_t length = 0;
   std::memcpy(&length, first.data(), sizeof length);
@@ -145,7 +144,7 @@ void SafetensorsFile::Release::operator()(std::byte* data) const noexcept {
   core::release_host(data);
 }
 
-// Tensors lie end to end, from the first byte to the last.
+// Tensors follow each other without gaps, from the first byte to the last.
 void SafetensorsFile::check_offsets(uint64_t data_size) const {
   std::vector<const Tensor*> in_place;
   for (const Tensor& tensor : tensors_) in_place.push_back(&tensor);

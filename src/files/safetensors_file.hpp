@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 #define SYNFIRE_FILES_SAFETENSORS_FILE_HPP
 
-#include "dtype.hpp"
+#include "file_dtype.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,7 @@ class SafetensorsFile {
   };
   using Metadata = std::map<std::string, std::string, std::less<>>;
 
-  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read completely and
-  // closed.
+  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read and closed.
   static SafetensorsFile from_memory(std::span<const std::byte> file);
   static SafetensorsFile from_file(const char* path);
 

@@ -4,7 +4,7 @@
 #ifndef SYNFIRE_FILES_SAFETENSORS_WRITER_HPP
 #define SYNFIRE_FILES_SAFETENSORS_WRITER_HPP
 
-#include "dtype.hpp"
+#include "file_dtype.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -69,7 +69,6 @@ struct SlotMemory {
 class Recorder {
  public:
   uint32_t number() const noexcept { return number_; }
-  bool on_host() const noexcept;
 
   // A number that the operation reads from device memory and that can be changed between replays by this name: the bits
   // of an element of `dtype` (fill), or a double (number).
@@ -89,7 +88,7 @@ class Recorder {
   // An integer, and one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);
-  // Keeps an object alive that is no operand.
+  // Keeps an object alive that is not an operand.
   void keep(Buffer& buffer) { buffers_.emplace_back(&buffer); }
   void keep(SharedObject& object) { objects_.emplace_back(&object); }
   // The graph's keeper of this type, made as Keeper(const Graph&) if it has none yet.

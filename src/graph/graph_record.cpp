@@ -100,10 +100,6 @@ void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
 
 Recorder::Recorder(Graph& graph) noexcept : graph_(graph), number_(static_cast<uint32_t>(graph.enabled_.size())) {}
 
-bool Recorder::on_host() const noexcept {
-  return graph_.on_host_;
-}
-
 const uint64_t* Recorder::value(const char* name, GraphValues::Kind kind, int32_t dtype, double value) {
   return graph_.values_.add(number_, name, kind, dtype, value);
 }

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 #define SYNFIRE_GRAPH_GRAPH_STATISTICS_HPP
 
-#include <base/stamp_clock.hpp>
+#include <platform/stamp_clock.hpp>
 
 #include <synfire/synfire.h>
 

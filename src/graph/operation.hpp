@@ -54,7 +54,7 @@ struct OperationKind {
   void (*fail_capture)(const void* operation, CaptureFault fault, const char* detail);  // throws
 };
 
-// The table of the kind K: declared beside K, defined in operations/kinds.cpp.
+// The table of the kind K: declared beside K, defined in kinds/kinds.cpp.
 template <class K>
 struct KindOf {
   static const OperationKind table;

@@ -13,8 +13,7 @@ namespace synfire::jit {
 class Cache {
  public:
   Cache() = default;
-  // Opens the caller's folder `wanted`, or throws SYN-MODEL-CACHE. Null: the folder of the environment, or no cache if
-  // it cannot be used.
+  // Opens the caller's folder `wanted`, or throws SYN-MODEL-CACHE. Null: the environment's folder, or none if unusable.
   static Cache open(const char* wanted, uint64_t most_bytes);
 
   explicit operator bool() const noexcept { return !folder_.empty(); }

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t default_bytes = uint64_t{256} << 20;
-// A larger file is no entry: compiled texts have some hundred KiB.
+// A larger file is not an entry: compiled texts have a few hundred KiB.
 constexpr int64_t most_entry_bytes = int64_t{64} << 20;
 // Temporary files of processes that were killed while they wrote.
 constexpr time_t forgotten_seconds = 3600;
@@ -52,7 +52,7 @@ std::string made(const std::string& path) {
   }
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return std::generic_category().message(errno);
-  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (!S_ISDIR(status.st_mode)) return "it is not a folder";
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & 022) != 0) return "others may write to it";
   if (::access(path.c_str(), W_OK | X_OK) != 0) return std::generic_category().message(errno);
@@ -67,7 +67,7 @@ std::string folder_of_environment() {
   return {};
 }
 
-// The system's own file times advance in steps of milliseconds, in which several entries can be used.
+// File times of the system itself advance in steps of milliseconds, within which several entries can be used.
 struct timespec now_exactly() {
   struct timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -136,8 +136,7 @@ void Cache::store(const Key& key, const std::string& bytes) const {
   std::memcpy(header.magic, magic, sizeof magic);
   const std::string path = path_of(key);
   try {
-    // An object of another user, or a link, is removed, not written through. A folder that is not empty stays, and the
-    // entry has no place.
+    // Removes, and never writes through, a link or an object of another user. A folder that is not empty stays.
     struct stat status = {};
     if (::lstat(path.c_str(), &status) == 0) {
       if (S_ISDIR(status.st_mode)) {

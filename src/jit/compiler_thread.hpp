@@ -20,7 +20,7 @@ class CompilerThread {
 
   void join() noexcept;
   void detach() noexcept;
-  // Its processor and idle time so far, as look() has seen. If the system does not tell, all its time.
+  // The thread's processor time and idle time as seen by look(); all of its time if the system does not tell.
   struct Used {
     std::chrono::nanoseconds processor{0}, idle{0};
     bool is_idle = true;  // now

@@ -1,5 +1,4 @@
-// The library's own headers of the mathematics and the kernels, as text, with which loaded models are compiled.
-// embed.cmake writes their definition.
+// The library's headers of the mathematics and the kernels, as text for compiling loaded models; see embed.cmake.
 #ifndef SYNFIRE_JIT_EMBEDDED_HPP
 #define SYNFIRE_JIT_EMBEDDED_HPP
 

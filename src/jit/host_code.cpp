@@ -5,9 +5,9 @@
 #include "process.hpp"
 #include "temporary_folder.hpp"
 
+#include <backends/host/level.hpp>
 #include <base/error.hpp>
 #include <base/text.hpp>
-#include <host/level.hpp>
 
 #if !defined(_WIN32)
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ std::string compiler() {
     std::string found = find_program(given);
     if (found.empty())
       fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-MODEL-COMPILER",
-           "the environment variable SYNFIRE_CXX is %s, which is no program that can be run",
+           "the environment variable SYNFIRE_CXX is %s, which is not a program that can be run",
            core::quoted(given, 300).c_str());
     return found;
   }
@@ -53,7 +53,7 @@ std::string compiler() {
        "SYNFIRE_CXX");
 }
 
-// As in src/operations/CMakeLists.txt for the kernels of this level.
+// As in src/CMakeLists.txt for the kernels of this level.
 std::vector<std::string> options(HostParts parts) {
   std::vector<std::string> all = {"-std=c++20",
                                   parts == HostParts::formula ? "-O1" : "-O3",
@@ -77,12 +77,12 @@ Source source_of(const ModelText& text, HostParts parts) {
   Source source(Source::Marks::lines, Source::Standard::kept);
   give_lists(source, text.kind == TextKind::model ? &text : nullptr,
              text.kind == TextKind::surrogate ? &text : nullptr);
-  source.add(parts == HostParts::formula ? "operations/neuron/loaded_formula.cpp"
-                                         : "operations/neuron/loaded_host.cpp");
+  source.add(parts == HostParts::formula ? "neurons/passes/loaded/loaded_formula.cpp"
+                                         : "neurons/passes/loaded/loaded_host.cpp");
   return source;
 }
 
-// Includes the compiler, so that replacing it compiles again.
+// The key includes the compiler, so that replacing it compiles again.
 Key key_of(const std::string& compiler_path, const std::string& source, HostParts parts) {
   Key key = key_of_library();
   key.add("host, with counts of loops");
@@ -123,7 +123,7 @@ std::string run_compiler(const std::string& path, HostParts parts, const Tempora
   for (std::string& option : options(parts)) arguments.push_back(std::move(option));
   if (parts == HostParts::formula_and_kernels) {
     // Both report which loops they vectorise. gcc needs the other options for loops of several variables
-    // (src/operations/CMakeLists.txt), clang its warnings to print remarks.
+    // (src/CMakeLists.txt), clang its warnings to print remarks.
     if (is_clang(path, folder, progress)) {
       std::erase(arguments, "-w");
       arguments.insert(arguments.end(), {"-Wno-everything", "-Rpass=loop-vectorize", "-fno-caret-diagnostics"});
@@ -135,7 +135,7 @@ std::string run_compiler(const std::string& path, HostParts parts, const Tempora
   arguments.insert(arguments.end(), {folder / source_name, "-o", folder / object_name});
   const ProcessResult result = run_in(folder, arguments, progress);
   if (result.end != ProcessResult::End::signalled && result.code == 0) return result.output;
-  // A program that is no compiler, or an incomplete one, may fail without output.
+  // A program that is not a compiler, or an incomplete one, may fail without output.
   const bool is_silent = result.output.find_first_not_of(" \t\r\n") == std::string::npos;
   const std::string errors = is_silent ? "it printed nothing" : errors_in(result.output, text.known_as);
   if (result.end == ProcessResult::End::signalled)
@@ -231,8 +231,8 @@ struct Loop {
   int n_instances;  // f32 and f64, shared constants and one set per neuron
   TextKind kind;
 };
-constexpr const char* rows_path = "operations/neuron/host_rows.hpp";
-constexpr const char* backward_path = "operations/neuron/host_backward.cpp";
+constexpr const char* rows_path = "neurons/passes/host/host_rows.hpp";
+constexpr const char* backward_path = "neurons/passes/host/host_backward.cpp";
 constexpr Loop known_loops[] = {
     {rows_path, "void forward_row(", "forward", 4, TextKind::model},
     {backward_path, "void adjoint_row(const R* __restrict v,", "backward", 4, TextKind::model},

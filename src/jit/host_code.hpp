@@ -3,10 +3,10 @@
 #define SYNFIRE_JIT_HOST_CODE_HPP
 
 #include "cache.hpp"
+#include "model_text.hpp"
 #include "progress.hpp"
-#include "text.hpp"
 
-#include <operations/neuron/loaded_code.hpp>
+#include <neurons/passes/loaded/loaded_code.hpp>
 
 namespace synfire::jit {
 

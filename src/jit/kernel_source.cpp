@@ -3,8 +3,8 @@
 namespace synfire::jit {
 namespace {
 
-// Integers without a standard header, and the library's text as one file, in which names hidden from other files can be
-// used by a kernel's expression.
+// Defines integers without a standard header, and makes the library's text one file, so that a kernel's expression can
+// use names that are hidden from other files.
 constexpr const char* beginning = R"(#define SYNFIRE_LOADED 1
 #define SYNFIRE_MODEL_LEVEL cuda
 #if defined(__CUDACC_RTC__)

@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_JIT_KERNEL_SOURCE_HPP
 #define SYNFIRE_JIT_KERNEL_SOURCE_HPP
 
-#include "text.hpp"
+#include "model_text.hpp"
 
 namespace synfire::jit {
 

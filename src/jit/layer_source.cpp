@@ -1,7 +1,7 @@
 #include "layer_source.hpp"
 
 #include "kernel_source.hpp"
-#include "kernels.hpp"
+#include "loaded_kernels.hpp"
 
 #include <base/dtype.hpp>
 
@@ -22,17 +22,12 @@ std::string whole(int64_t value) {
   return std::to_string(static_cast<long long>(value));
 }
 
-const char* storage_of(const LayerSpec& spec) {
-  switch (spec.dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return "double";
-    case SYNFIRE_DTYPE_F16:
-      return "synfire::cuda::F16";
-    case SYNFIRE_DTYPE_BF16:
-      return "synfire::cuda::Bf16";
-    default:
-      return "float";
-  }
+std::string storage_of(const LayerSpec& spec) {
+  if (spec.dtype == SYNFIRE_DTYPE_F32) return "float";
+  if (spec.dtype == SYNFIRE_DTYPE_F64) return "double";
+  std::string name = core::name_of_dtype(spec.dtype);  // "f16": F16 of device_types.hpp
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return "synfire::cuda::" + name;
 }
 
 // The comment at the head of the text.
@@ -56,8 +51,11 @@ std::string introduction(const LayerSpec& spec) {
       "// is the library's own text: the mathematics of the model and the surrogate (model/), then the kernels.\n//\n"
       "// Arrays are row-major in device memory. A sequence is [T, B, N] with `pitch` elements from one step to the "
       "next; it\n"
-      "// says how it is stored (dtype 0: f32, 1: f64, 3: f16, 4: bf16; 5: bytes, of spikes). A null pointer is an "
-      "array that\n"
+      "// says how it is stored (dtype ");
+  for (const int32_t dtype : core::number_dtypes)
+    text.append(dtype == 0 ? "" : ", ").append(whole(dtype)).append(": ").append(core::name_of_dtype(dtype));
+  text.append(
+      "; 5: bytes, of spikes). A null pointer is an array that\n"
       "// is not wanted. States and gradients of states are [B, N] in the type of the arithmetic.\n//\n"
       "//     ForwardArguments, read     parameters   constants(), copied to device memory\n"
       "//                                x            X [T, B, N]\n"
@@ -191,7 +189,7 @@ std::string layer_source(core::Layer& layer) {
   const core::SurrogateRow* const surrogate = spec.model->never_fires ? nullptr : spec.surrogate;
   return introduction(spec) +
          kernel_source(text_of(*spec.model), spec.model->id, surrogate ? text_of(*surrogate) : nullptr,
-                       surrogate ? surrogate->id : 0, "operations/neuron/passes.cuh", Source::Marks::comments) +
+                       surrogate ? surrogate->id : 0, "neurons/passes/cuda/passes.cuh", Source::Marks::comments) +
          "\n" + launches(layer);
 }
 

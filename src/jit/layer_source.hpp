@@ -2,13 +2,13 @@
 #ifndef SYNFIRE_JIT_LAYER_SOURCE_HPP
 #define SYNFIRE_JIT_LAYER_SOURCE_HPP
 
-#include <layer/layer.hpp>
+#include <neurons/layer.hpp>
 
 #include <string>
 
 namespace synfire::jit {
 
-// With the current shape, rules and constants of the layer. Throws UNSUPPORTED for models of synfire_add_model().
+// Returns it for the current shape, rules and constants. Throws UNSUPPORTED for models of synfire_add_model().
 std::string layer_source(core::Layer& layer);
 
 }  // namespace synfire::jit

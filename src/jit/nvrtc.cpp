@@ -1,7 +1,7 @@
 #include "nvrtc.hpp"
 
 #include "compiler_thread.hpp"
-#include "text.hpp"
+#include "model_text.hpp"
 
 #include <base/error.hpp>
 #include <base/text.hpp>

@@ -1,5 +1,4 @@
-// NVIDIA's run-time compiler, libnvrtc, loaded at its first use. Nothing else of a CUDA toolkit is needed: the texts
-// bring all their headers.
+// NVIDIA's run-time compiler, libnvrtc, loaded at its first use. It needs no CUDA toolkit: texts bring their headers.
 #ifndef SYNFIRE_JIT_NVRTC_HPP
 #define SYNFIRE_JIT_NVRTC_HPP
 

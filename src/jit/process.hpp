@@ -1,6 +1,5 @@
 // Runs another program, without a shell, until it ends or its time is over: processor time of the program and its
-// children, and time in which all are idle, but not time in which they wait for a processor. process_posix.cpp
-// implements it; Windows has none.
+// children, and time in which all are idle, but not time in which they wait for a processor.
 #ifndef SYNFIRE_JIT_PROCESS_HPP
 #define SYNFIRE_JIT_PROCESS_HPP
 

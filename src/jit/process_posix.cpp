@@ -154,8 +154,7 @@ class UsedTime {
   bool is_mostly_idle() const { return idle_ > processor_time(); }
 
  private:
-  // Adds the processor time of a process and its children. Sets `busy` if one of them is. Returns false if the system
-  // does not tell.
+  // Adds the processor time of a process and its children. Sets `busy` if one is. Returns false if it is unknown.
   static bool add(pid_t process, bool& busy, uint64_t& ticks, int depth) {
     const std::optional<ProcessStat> stat = stat_of(process);
     if (!stat) return false;

@@ -1,7 +1,7 @@
 #include "progress.hpp"
 
 #include <base/error.hpp>
-#include <base/float_environment.hpp>
+#include <platform/float_environment.hpp>
 
 #include <algorithm>
 #include <climits>

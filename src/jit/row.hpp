@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_JIT_ROW_HPP
 #define SYNFIRE_JIT_ROW_HPP
 
-#include <layer/parameters.hpp>
+#include <neurons/parameters.hpp>
 
 #include <synfire/model/describe.hpp>
 

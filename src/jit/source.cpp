@@ -63,7 +63,7 @@ bool Source::find(const std::string& path, Found& found) const {
   return false;
 }
 
-// Beside the including file first, as a compiler does.
+// Looks next to the including file first, as a compiler does.
 bool Source::resolve(std::string_view name, std::string_view from, Found& found) const {
   const size_t folder = from.rfind('/');
   if (folder != std::string_view::npos && find(normalized(std::string(from.substr(0, folder + 1)).append(name)), found))

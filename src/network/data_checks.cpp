@@ -5,8 +5,6 @@
 #include <base/host_memory.hpp>
 #include <graph/eager_calls.hpp>
 
-#include <bit>
-#include <cmath>
 #include <cstdio>
 
 namespace synfire::network {
@@ -90,38 +88,13 @@ void* DataFinder::lengths_for_processor() {
 
 // ---- texts ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-double number_of(int32_t dtype, uint64_t bits) {
-  switch (dtype) {
-    case SYNFIRE_DTYPE_F64:
-      return std::bit_cast<double>(bits);
-    case SYNFIRE_DTYPE_F32:
-      return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-    case SYNFIRE_DTYPE_BF16:
-      return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits << 16)));
-    case SYNFIRE_DTYPE_F16: {
-      const auto fraction = static_cast<double>(bits & 0x3FF);
-      const int exponent = static_cast<int>(bits >> 10 & 31);
-      const double magnitude = exponent == 31  ? (fraction != 0 ? std::nan("") : HUGE_VAL)
-                               : exponent == 0 ? std::ldexp(fraction, -24)
-                                               : std::ldexp(fraction + 1024, exponent - 25);
-      return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-    }
-    default:
-      return static_cast<double>(bits);
-  }
-}
-
-}  // namespace
-
 std::string DataFinder::found_text(const char* name, const Buffer& array, const RowShape& row, int64_t index) {
   uint64_t bits = 0;
   const uint64_t element = bytes_of_dtype(row.dtype);
   array.download(static_cast<uint64_t>(index) * element, &bits, element);
   const int64_t width = row.stored_width(), per_row = row.stored_steps() * width, in_row = index % per_row;
   char text[160];
-  int length = std::snprintf(text, sizeof text, "%s has %.10g in row %lld", name, number_of(row.dtype, bits),
+  int length = std::snprintf(text, sizeof text, "%s has %.10g in row %lld", name, element_value(row.dtype, bits),
                              static_cast<long long>(index / per_row));
   const auto append = [&](const char* what, int64_t number) {
     length += std::snprintf(text + length, sizeof text - static_cast<size_t>(length), ", %s %lld", what,

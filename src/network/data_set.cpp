@@ -75,12 +75,9 @@ void check_rows(int64_t n_rows, const RowShape& widest) {
 
 View checked_rows(const Array& array, int64_t n_rows) {
   const Buffer& buffer = *array.source;
-  if (buffer.dtype() != array.row.dtype)
-    fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", array.name, name_of_dtype(buffer.dtype()),
-                  name_of_dtype(array.row.dtype));
-  constexpr bool any_memory = true;
+  check_type(buffer, array.name, array.row.dtype);
   const View view =
-      array_view(buffer, array.name, {n_rows, array.row.stored_steps(), array.row.stored_width()}, any_memory);
+      array_view(buffer, array.name, {n_rows, array.row.stored_steps(), array.row.stored_width()}, Memory::any);
   if (view.is_padded())
     fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", array.name,
                   static_cast<unsigned long long>(buffer.row_pitch()));
@@ -137,8 +134,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
                        as_before(arrays.sample_weights, before.sample_weights);
   const bool pinned = std::ranges::any_of(needs, &DataNeed::pinned);
   const int32_t memory = pinned ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
-  // A GPU checks elements at the speed of its memory. So host memory is copied first, if nobody uses the destination
-  // yet.
+  // A GPU checks elements at its memory's speed, so host memory is copied first if nobody uses the destination yet.
   const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
   if (!looks_at_copies) check_elements(context, design, n_rows, given);
   // Everything is allocated before anything is copied.

@@ -27,8 +27,7 @@ RowShape length_row();
 RowShape weight_row();
 
 // Copies arrays into memory of the network: that of `before` if the number of rows and the given arrays are the same,
-// else new memory. If it throws, it has changed nothing, except that `before` is mixed if a copy into its memory
-// failed, which the error says.
+// else new memory. If it throws, nothing has changed unless a copy into `before` failed, which the error says.
 DataSet copy_data(const Design& design, core::Context& context, int64_t n_rows, const DataArrays& arrays,
                   DataSet& before);
 

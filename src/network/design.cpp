@@ -1,7 +1,9 @@
 #include "design.hpp"
 
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
+#include <base/dtype.hpp>
+#include <base/error.hpp>
 #include <base/make_room.hpp>
 #include <base/text.hpp>
 #include <graph/graph.hpp>
@@ -103,11 +105,8 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
   if (batch < 1 || batch > most_rows)
     fail_argument("SYN-NETWORK-BATCH", "desc.batch is %lld; 1 to 2^32 - 1 are allowed (0 means 1)",
                   static_cast<long long>(desc.batch));
-  if (dtype != SYNFIRE_DTYPE_F32 && dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-NETWORK-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
-                  dtype);
-  if (desc.drop_last != 0 && desc.drop_last != 1)
-    fail_argument("SYN-NETWORK-FLAG", "desc.drop_last is %d; allowed are 0 and 1", desc.drop_last);
+  check_dtype("SYN-NETWORK-DTYPE", dtype, arithmetic_dtypes);
+  check_flag(desc.drop_last, "SYN-NETWORK-FLAG", "desc.drop_last");
   if (n_slots > Graph::most_slots && n_slots != Graph::shared_slots)
     fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                   n_slots, Graph::most_slots);
@@ -459,8 +458,7 @@ void Design::take_changes(const Design& from) {
   for (size_t i = 0; i < next.size(); ++i) {
     const Stage& other = from.stages_[i];
     for (const ValueSpec& spec : next[i].kind->traits.values)
-      // A value without an effect here describes the data that the network accepts, which the program chooses, not the
-      // file.
+      // A value without an effect here describes the data that the network accepts: the program's choice.
       if (spec.changes && spec.effect != ValueSpec::Effect::on_none) next[i].at(spec) = other.at(spec);
     next[i].kind->take_changes(next[i], other);
     if (next[i].kind->draws(next[i]) != Draws::never && !next[i].seed_is_set) next[i].seed = other.seed;

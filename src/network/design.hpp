@@ -70,8 +70,7 @@ class Design {
   // Takes changeable values, and seeds that the caller has not set of stages that draw random numbers in every replay,
   // from a design with at least the same stages.
   void take_changes(const Design& from);
-  // Returns the stage's number. Throws INVALID_ARGUMENT for unknown names too, and WRONG_ORDER for a value that a built
-  // network cannot change.
+  // Returns the stage's number. Throws also for unknown names, and WRONG_ORDER for a value that is fixed once built.
   size_t set_value(const char* stage, const char* name, double value, bool is_built);
   double get_value(const char* stage, const char* name) const;
   void put_back(size_t index, Stage&& before) noexcept { stages_[index] = std::move(before); }
@@ -90,7 +89,7 @@ class Design {
   // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
-  // The array that an edge reads, past stages that hand on their input.
+  // The array that an edge reads, beyond stages that pass on their input.
   Edge source(Edge edge) const noexcept;
 
   // ---- the network as a whole

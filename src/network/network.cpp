@@ -1,7 +1,7 @@
-// The network object: its uses, design and building. Its runs are in run.cpp, its texts in text.cpp.
+// The network object: its uses, design and building. Its runs are in run.cpp, its texts in summary.cpp.
 #include "network.hpp"
 
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/error.hpp>
 #include <base/make_room.hpp>

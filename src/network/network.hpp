@@ -23,8 +23,7 @@ class Network final : public core::Child {
   Network(core::Context& context, Design&& design)
       : Child(core::ObjectType::network, context), design_(std::move(design)) {}
 
-  // All throw BUSY if another thread uses the network, WRONG_ORDER if it must or must not be built, and
-  // INVALID_ARGUMENT.
+  // All throw BUSY if another thread uses the network, WRONG_ORDER if it is built or is not yet, and INVALID_ARGUMENT.
 
   // ---- the design
   void change(core::FunctionRef<void(Design&)> body);
@@ -61,8 +60,7 @@ class Network final : public core::Child {
   std::string dot();
 
  private:
-  // Held by one thread at a time; a second one gets BUSY. Throws OUT_OF_MEMORY if there is still no memory for the work
-  // that earlier calls left undone.
+  // Held by one thread at a time; others get BUSY. Throws OUT_OF_MEMORY if undone work of earlier calls cannot be done.
   class Use {
    public:
     explicit Use(Network& network);
@@ -96,8 +94,7 @@ class Network final : public core::Child {
   void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
   int64_t batches_per_epoch() const noexcept;
-  // Runs a body that changes the states of neurons and the random numbers of the inference graph, and puts both back if
-  // it throws.
+  // Runs a body that changes states of neurons and random numbers of the inference graph; restores both if it throws.
   void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
   // Counts launched batches. Sums over batches are in the parts' scores.
   void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const;
@@ -133,7 +130,7 @@ class Network final : public core::Child {
 // Choices that a file does not make.
 struct FileRules {
   bool inference;          // without what only training needs
-  bool replace_nonfinite;  // also if the file's network does not
+  bool replace_nonfinite;  // even if the file's network does not
   int64_t n_steps, batch;  // 0: those of the file
   uint32_t n_slots;        // likewise
 

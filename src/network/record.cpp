@@ -119,7 +119,7 @@ class Recording {
     for (const std::unique_ptr<StageParts>& stage : parts_.stages) {
       OperationList reset;
       stage->add_reset(reset);
-      if (!reset.empty()) recorder_.append([&](bool) { return std::move(reset); });
+      if (!reset.empty()) recorder_.append([&] { return std::move(reset); });
     }
     each([](const Stage& stage) { return !stage.inputs.empty(); }, &StageParts::forward);
   }
@@ -128,11 +128,10 @@ class Recording {
     if (!source) return;
     const int64_t batch = parts_.rules().batch;
     if (!destination) destination = parts_.make_sequence(row.dtype, row.n_steps, batch, row.width);
-    recorder_.append([&](bool on_host) {
-      return operations::gather_rows(
-          {n_rows, row.n_steps, row.width, batch, source.get(), parts_.indices.get(), parts_.n_active.get(),
-           destination.get(), row.has_lengths ? recorder_.lengths_ : nullptr},
-          on_host);
+    recorder_.append([&] {
+      return operations::gather_rows({n_rows, row.n_steps, row.width, batch, source.get(), parts_.indices.get(),
+                                      parts_.n_active.get(), destination.get(),
+                                      row.has_lengths ? recorder_.lengths_ : nullptr});
     });
   }
 

@@ -1,7 +1,7 @@
 // Training, evaluation and inference by replays of a network's graphs.
 #include "network.hpp"
 #include "sample_counts.hpp"
-#include "stages/kinds.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
@@ -25,8 +25,7 @@ void Network::reset_layers() const {
   device().synchronize();
 }
 
-// The results count, also if the reset fails for lack of memory or by the program's job system: the next
-// call on the network makes up for it.
+// The results count even if the reset fails for lack of memory or in the job system: the next call makes up for it.
 void Network::reset_afterwards() {
   reset_owed_ = true;
   try {
@@ -246,11 +245,8 @@ class Rows {
  public:
   Rows(Buffer& buffer, const char* name, const RowShape& row, int64_t n_rows, int64_t batch)
       : buffer_(buffer), row_(row), batch_(static_cast<size_t>(batch)) {
-    if (buffer.dtype() != row.dtype)
-      fail_argument("SYN-BUFFER-TYPE", "%s holds %s; %s is needed", name, name_of_dtype(buffer.dtype()),
-                    name_of_dtype(row.dtype));
-    constexpr bool any_memory = true;
-    view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, any_memory);
+    check_type(buffer, name, row.dtype);
+    view_ = array_view(buffer, name, {n_rows, row.stored_steps(), row.stored_width()}, Memory::any);
     if (view_.is_padded())
       fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", name,
                     static_cast<unsigned long long>(buffer.row_pitch()));

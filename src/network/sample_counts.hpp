@@ -9,8 +9,7 @@
 
 namespace synfire::network {
 
-// Launches so many batches of at most so many samples, up to 2^32 - 1. Reads and clears the device's counts often
-// enough.
+// Launches n_batches of at most samples_of_batch samples, 2^32 - 1 or fewer; reads and clears the counts in time.
 inline void run_counted(int64_t n_batches, int64_t samples_of_batch, core::FunctionRef<void(int64_t)> launch,
                         core::FunctionRef<void()> read_and_clear) {
   const int64_t most = std::max<int64_t>(1, int64_t{UINT32_MAX} / samples_of_batch);

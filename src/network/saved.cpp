@@ -1,7 +1,7 @@
 #include "saved.hpp"
 
-#include "stage_words.hpp"
-#include "stages/kinds.hpp"
+#include "stage_key_values.hpp"
+#include "stages/stage_kinds.hpp"
 
 #include <base/dtype.hpp>
 #include <base/error.hpp>
@@ -22,8 +22,6 @@ constexpr uint64_t format_version = 1;
 constexpr uint64_t any = UINT64_MAX;
 constexpr std::string_view seed_word = "seed";
 
-constexpr int32_t dtypes[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64};
-
 std::string key_of_stage(size_t index) {
   return std::string(stage_key) + std::to_string(index);
 }
@@ -31,10 +29,10 @@ std::string key_of_stage(size_t index) {
 // ---- writing --------------------------------------------------------------------------------------------------------
 
 std::string text_of_stage(const Stage& stage) {
-  StageWords own;
+  StageKeyValues own;
   own.values = stage.values;
   stage.kind->write(stage, own);
-  WordWriter words;
+  KeyValueWriter words;
   words.add("kind", stage.kind->traits.name);
   words.add("name", stage.name);
   if (stage.width() != 0) words.add_whole("width", static_cast<uint64_t>(stage.width()));
@@ -54,7 +52,7 @@ std::string text_of_stage(const Stage& stage) {
 // The lowest version of the format for the design. Version 1 has no edges: each stage reads the one before.
 uint64_t version_of(const Design& design) {
   if (!design.is_chain())
-    fail_argument("SYN-NETWORK-FILE", "the network is no chain of stages, which version %llu of the format needs",
+    fail_argument("SYN-NETWORK-FILE", "the network is not a chain of stages, which version %llu of the format needs",
                   static_cast<unsigned long long>(format_version));
   return format_version;
 }
@@ -67,7 +65,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   if (stages.size() > most_stages)
     fail_argument("SYN-NETWORK-FILE", "the network has %zu stages; a file has at most %zu", stages.size(),
                   static_cast<size_t>(most_stages));
-  WordWriter words;
+  KeyValueWriter words;
   words.add_whole("version", version_of(design));
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
@@ -81,7 +79,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   writer.set_metadata(network_key, words.text());
   for (size_t i = 0; i < stages.size(); ++i) {
     std::string text = text_of_stage(stages[i]);
-    WordWriter offsets;
+    KeyValueWriter offsets;
     if (position.training[i] != 0) offsets.add_whole("offset", position.training[i]);
     if (position.inference[i] != 0) offsets.add_whole("inference_offset", position.inference[i]);
     if (!offsets.text().empty()) text.append(" ").append(offsets.text());
@@ -100,12 +98,12 @@ const std::string& metadata_of(const files::SafetensorsFile& file, const std::st
   return at->second;
 }
 
-NetworkRules read_rules(WordReader& words) {
+NetworkRules read_rules(KeyValueReader& words) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   const std::string dtype = words.take("dtype", core::name_of_dtype(desc.dtype));
-  const auto* const at =
-      std::ranges::find(dtypes, dtype, [](int32_t one) -> std::string { return core::name_of_dtype(one); });
-  if (at == std::end(dtypes)) words.fail("dtype", dtype, "f32 or f64");
+  const auto* const at = std::ranges::find(core::arithmetic_dtypes, dtype,
+                                           [](int32_t one) -> std::string { return core::name_of_dtype(one); });
+  if (at == core::arithmetic_dtypes.end()) words.fail("dtype", dtype, "f32 or f64");
   desc.dtype = *at;
   desc.n_steps = static_cast<int64_t>(words.take_whole("n_steps", INT64_MAX));
   desc.batch = static_cast<int64_t>(words.take_whole("batch", INT64_MAX, 0));
@@ -115,7 +113,7 @@ NetworkRules read_rules(WordReader& words) {
   return NetworkRules(desc);
 }
 
-const StageKind& read_kind(WordReader& words) {
+const StageKind& read_kind(KeyValueReader& words) {
   const std::string text = words.take("kind");
   if (const StageKind* const kind = find_kind(text)) return *kind;
   words.fail("kind", text, "a kind of stage");
@@ -129,7 +127,7 @@ struct ReadStage {
 
 ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const core::Context& context) {
   const std::string key = key_of_stage(index);
-  WordReader words(key, metadata_of(file, key));
+  KeyValueReader words(key, metadata_of(file, key));
   ReadStage read = {};
   Stage& stage = read.stage;
   stage.kind = &read_kind(words);
@@ -183,7 +181,7 @@ void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t i
 }  // namespace
 
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context) {
-  WordReader words(network_key, metadata_of(file, std::string(network_key)));
+  KeyValueReader words(network_key, metadata_of(file, std::string(network_key)));
   const uint64_t version = words.take_whole("version", any);
   if (version != format_version)
     fail_argument("SYN-NETWORK-FILE", "the file has version %llu of the format; this library reads version %llu",

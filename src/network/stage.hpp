@@ -21,7 +21,7 @@ class StageKind;
 enum class Port : int32_t { output, v };
 inline constexpr size_t n_ports = 2;
 
-// An input of a stage. Without a delay, it comes from a stage before.
+// An input of a stage. Without a delay, it comes from an earlier stage.
 struct Edge {
   uint32_t from;  // a stage
   Port port = Port::output;
@@ -30,7 +30,7 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-// Settings that are no numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
+// Settings that are not numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
 struct StageSettings {
   virtual ~StageSettings() = default;
   virtual std::unique_ptr<StageSettings> copy() const = 0;

@@ -1,5 +1,5 @@
 // A kind of stage, as a design, its file and its pictures know it. stages/<kind>.cpp has the one object of each kind,
-// and stages/kinds.cpp lists them. Nothing else names a kind.
+// and stages/stage_kinds.cpp lists them. Nothing else names a kind.
 #ifndef SYNFIRE_NETWORK_STAGE_KIND_HPP
 #define SYNFIRE_NETWORK_STAGE_KIND_HPP
 
@@ -26,9 +26,9 @@ class Design;
 class StageMaker;
 class StageParts;
 class StageView;
-class WordReader;
+class KeyValueReader;
 struct NetworkRules;
-struct StageWords;
+struct StageKeyValues;
 
 // Kinds of what edges carry. A stage may read another if that one makes a signal that this one reads.
 namespace signal {
@@ -105,7 +105,7 @@ class StageKind {
   virtual Draws draws(const Stage&) const { return Draws::never; }
   // True if its output is the array that it reads, and its readers apply what it makes of it.
   virtual bool hands_on(const Stage&) const { return false; }
-  // It reads numbers of the network's type, also if these are spikes.
+  // It reads numbers of the network's type, even if these are spikes.
   virtual bool reads_numbers(const Stage&) const { return false; }
   // True if an optimizer changes something of it.
   virtual bool learns(const Stage&) const { return false; }
@@ -127,8 +127,8 @@ class StageKind {
   virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
 
   // ---- files
-  virtual void write(const Stage& stage, StageWords& words) const = 0;
-  virtual void read(Stage& stage, WordReader& words, const core::Context& context) const = 0;
+  virtual void write(const Stage& stage, StageKeyValues& words) const = 0;
+  virtual void read(Stage& stage, KeyValueReader& words, const core::Context& context) const = 0;
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}

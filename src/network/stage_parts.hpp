@@ -8,7 +8,7 @@
 #include <base/buffer.hpp>
 #include <base/function_ref.hpp>
 #include <graph/operation.hpp>
-#include <operations/optimizer/optimizer.hpp>
+#include <optimizer/optimizer.hpp>
 
 #include <functional>
 #include <optional>
@@ -31,7 +31,7 @@ struct DropoutArrays {
   Buffer* scale = nullptr;
 };
 
-// X of neurons that is no array: the operations on the neurons compute it.
+// The X of neurons where it is not an array: the operations on the neurons compute it.
 class Product {
  public:
   virtual void give(operations::ForwardRequest& request, StageRecorder& recorder) = 0;
@@ -89,8 +89,7 @@ class StageParts {
   virtual Buffer* gradient(Port) const noexcept { return nullptr; }
   virtual DropoutArrays kept() const noexcept { return {}; }
   virtual Product* product() noexcept { return nullptr; }
-  // Calls the function with each buffer that a program may ask for, and its name: after that of the stage if it begins
-  // with a dot, else whole.
+  // Calls the function with each buffer for programs and its name; one that begins with a dot follows the stage's.
   virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}
 
   // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order

@@ -1,5 +1,4 @@
-// A graph of a network while its stages record themselves in turn. A stage asks for its inputs and outputs, and knows
-// no neighbour.
+// A graph of a network while its stages record themselves in turn. A stage asks for its arrays and knows no neighbour.
 #ifndef SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 #define SYNFIRE_NETWORK_STAGE_RECORDER_HPP
 
@@ -37,11 +36,11 @@ class StageRecorder {
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
   template <class Make>
   void append(Make make) {
-    graph_->record([&](core::Recorder& recorder) { return make(recorder.on_host()); });
+    graph_->record([&](core::Recorder&) { return make(); });
   }
   // Notes that the operation recorded last has this value of the stage, under this name.
   void note(const char* name, const char* known_as) { note(name, known_as, 0); }
-  // Notes that it draws random numbers: a replay advances "offset" by so much.
+  // Notes that it draws random numbers: a replay advances "offset" by this number.
   void note_draws(uint64_t per_replay);
   uint64_t seed() const noexcept { return drawn_seed(parts_.stage(index_), kind_); }
   uint64_t offset() const noexcept { return trains() ? (*offsets_)[index_] : 0; }

@@ -9,8 +9,7 @@ namespace synfire::network {
 struct ValueSpec {
   // It acts on all results, on those of training, or on none (where memory is, where weights begin).
   enum class Effect { on_results, on_training, on_none };
-  // Version 0.2 refuses values that it does not know, so a file has a newer value only where that is not the initial
-  // one.
+  // Version 0.2 refuses values that it does not know, so a file has a newer value only if it is not the initial one.
   enum class InFiles { always, if_changed };
 
   const char* name;

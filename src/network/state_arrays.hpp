@@ -4,7 +4,7 @@
 
 #include "parts.hpp"
 
-#include <files/dtype.hpp>
+#include <files/file_dtype.hpp>
 
 #include <functional>
 #include <string>
@@ -27,8 +27,7 @@ struct StateArray {
   uint64_t bytes() const noexcept;
 };
 
-// Parameters of neurons are set together, so they cannot be written one by one. Each is one number, of shape [], or one
-// for each neuron, of shape [N].
+// Parameters of neurons, which must be set together. Each has shape [], one number, or [N], one for each neuron.
 struct ParameterGroup {
   using Values = std::vector<std::vector<double>>;  // one list for each name
 

@@ -1,5 +1,5 @@
-// Scratch memory of an operation on the host, divided into places, one for each range of its work that may run at the
-// same time as others (host/places.hpp).
+// Scratch memory of an operation on the host: a place for each range of work that may run at once
+// (backends/host/places.hpp).
 #ifndef SYNFIRE_OPERATIONS_HOST_PLACES_HPP
 #define SYNFIRE_OPERATIONS_HOST_PLACES_HPP
 

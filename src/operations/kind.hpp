@@ -11,7 +11,7 @@
 //   cuda::Hints hints(const Op&, const cuda::GpuShape&);
 //   void enqueue(const Op&, cuda::Launcher&);        the launches on a GPU
 //
-// One that is missing is a compile-time error (kinds.cpp) or a link error. A kind may also have `calls_back` and
+// One that is missing is a compile-time error (kinds/kinds.cpp) or a link error. A kind may also have `calls_back` and
 // fail_capture(): see native/.
 #ifndef SYNFIRE_OPERATIONS_KIND_HPP
 #define SYNFIRE_OPERATIONS_KIND_HPP
@@ -19,7 +19,7 @@
 #include <graph/operation.hpp>
 
 #if SYNFIRE_HAVE_CUDA
-#include <cuda/hints.hpp>
+#include <backends/cuda/hints.hpp>
 #endif
 
 namespace synfire::operations {

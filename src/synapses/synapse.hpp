@@ -1,6 +1,5 @@
-// A synapse connects two layers. It has a map that it reads and one that it makes, arrays by name with their gradients,
-// and a kind, which is a table of functions. Layers, optimisers, networks and the C ABI know this interface; each kind
-// has a folder beside this file.
+// A synapse connects two layers: it reads a map, makes one, and has arrays by name, their gradients, and a kind, a
+// table of functions. Layers, optimisers, networks and the C ABI know this interface; each kind has a folder here.
 #ifndef SYNFIRE_SYNAPSES_SYNAPSE_HPP
 #define SYNFIRE_SYNAPSES_SYNAPSE_HPP
 
@@ -36,7 +35,6 @@ struct Kept {
 struct SynapsePass {
   SynapseUse use;
   int64_t n_steps, batch;
-  bool on_host;
   View input = {};         // [T, B, K]; absent where only the gradient of the input is computed
   View n_active = {};      // u32 [1], or absent
   Kept kept = {};          // of a kind that takes dropout
@@ -65,12 +63,11 @@ struct SynapseKind {
   bool takes_dropout;                   // of its input: SynapsePass::kept
   // Pairs of a multiplication and an addition in the product of one row: the cost in plans.
   int64_t (*row_operations)(const Synapse& synapse);
-  // Throws UNSUPPORTED if gradients over so many rows, of the arrays or of the input, cannot be computed.
+  // Throws UNSUPPORTED if gradients over this many rows, of the arrays or of the input, cannot be computed.
   void (*check_gradients)(const Synapse& synapse, int64_t n_steps, int64_t batch, bool of_arrays, bool of_input);
   // Writes [T, B, N]. Rows that are not active give +0.
   OperationList (*product)(const SynapsePass& pass, const View& output);
-  // Gradients of the arrays from [T, B, N] and the input, after Synapse::prepare_gradients(). They are added to the old
-  // ones, or replace them.
+  // Gradients of the arrays from [T, B, N] and the input, added to the old ones or not, after prepare_gradients().
   OperationList (*gradients)(const SynapsePass& pass, const View& grad_output, bool add);
   // The gradient of the input [T, B, K]. Rows that are not active give +0.
   OperationList (*input_gradient)(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add);

@@ -8,12 +8,13 @@ set(list_folder "${PROJECT_BINARY_DIR}/abi_list")
 set(list_header "${PROJECT_SOURCE_DIR}/include/synfire/synfire.h")
 set(list_model "${PROJECT_SOURCE_DIR}/bindings/api")
 add_custom_command(
-  OUTPUT "${list_folder}/synfire_abi.def" "${list_folder}/watched_calls.cpp" "${list_folder}/watched_calls.options"
+  OUTPUT "${list_folder}/synfire_abi.def" "${list_folder}/operation_calls.hpp" "${list_folder}/watched_calls.cpp"
+         "${list_folder}/watched_calls.options"
   COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/generate.py" "${list_folder}" "${list_header}"
   DEPENDS "${list_header}" "${list_model}/header.py" "${list_model}/model.py" "${CMAKE_CURRENT_LIST_DIR}/generate.py"
   COMMENT "Listing the ABI for its tests"
   VERBATIM)
-add_custom_target(synfire-abi-list DEPENDS "${list_folder}/synfire_abi.def")
+add_custom_target(synfire-abi-list DEPENDS "${list_folder}/synfire_abi.def" "${list_folder}/operation_calls.hpp")
 add_library(synfire_abi_list INTERFACE)
 target_include_directories(synfire_abi_list INTERFACE "${list_folder}")
 add_dependencies(synfire_abi_list synfire-abi-list)

@@ -2,7 +2,7 @@
 """Writes what enumerates the C ABI, from the model of the header (bindings/api/model.py), so that nothing of the header can
 be missing from a test that goes through all of it:
 
-    generate.py FOLDER [HEADER]         synfire_abi.def, watched_calls.cpp and watched_calls.options
+    generate.py FOLDER [HEADER]         synfire_abi.def, operation_calls.hpp, watched_calls.cpp and watched_calls.options
     generate.py --signatures [HEADER]   what signatures.txt records, to the standard output
 
 synfire_abi.def has a line for each declaration. Whoever includes it defines the macros that it needs; the others expand to
@@ -17,6 +17,10 @@ nothing, and all are undefined at its end:
     OPERATION(record, run)      what records an operation and, where `run` is not synfire_nothing, what runs it at once
     CREATE(name, destroy)       a function that creates an object, and the one that destroys it
     PLACE(function, "path")     where a function takes a handle: "graph", "desc.source", "desc.reads[]"
+
+operation_calls.hpp has two functions that go through the operations, so that no test lists them:
+call_with_forged_handles(), which calls each of their functions with a forged handle in each place, and sample_operations(),
+which hands over each operation of the context and the graph alone: its functions, and a descriptor without its buffers.
 
 watched_calls.cpp puts itself before every function, in a program that is linked with watched_calls.options, and tells
 tests/capi/call_watch.hpp which one is called, with which handle in which place.
@@ -87,6 +91,87 @@ def definitions(api):
     return "\n".join(lines + [f"#undef {macro.split('(')[0]}" for macro in MACROS]) + "\n"
 
 
+# ---- calls of operations ---------------------------------------------------------------------------------------------
+
+def value_of(field):
+    """Any value of a field that must be given: C++ text."""
+    return {"object": f"world.template live<{field.type}>()", "text": '"tau"', "number": "1",
+            "callback": "World::callback"}.get(field.role)
+
+
+def list_of_one(field, name, handle):
+    """Sets a list to one entry, in which the object called `name`, or each one, is made by `handle`: C++ text, by lines."""
+    entries = f"entries_of_{field.name}"
+    yield f"{field.target} {entries}[1] = {{}};"
+    if field.object:
+        yield f"{entries}[0] = {handle(field.target)};"
+    for one in field.struct.fields if field.struct else ():
+        if one.role == "text":
+            yield f'{entries}[0].{one.name} = "w";'
+        elif one.role == "object" and name in (None, one.name):
+            yield f"{entries}[0].{one.name} = {handle(one.type)};"
+    yield f"desc.{field.name} = {entries};"
+    yield f"desc.{field.length.name} = 1;"
+
+
+def forged_call(function, path, fields):
+    """A call of a function with a forged handle in one place: C++ text."""
+    lines, arguments, place = [], [], path.replace("[]", "").split(".")
+    forged, live = (lambda type: f"world.template forged<{type}>()"), (lambda type: f"world.template live<{type}>()")
+    for parameter in function.parameters:
+        if parameter.role == "object":
+            arguments.append((forged if path == parameter.name else live)(parameter.type))
+        elif parameter.role == "stream":
+            arguments.append("nullptr")
+        else:
+            lines.append(f"{parameter.target} desc = {parameter.target.upper()}_INIT;")
+            arguments.append("&desc")
+    of = place[1] if len(place) > 1 else None
+    for field in fields:
+        if field.name == of and field.role == "list":
+            lines += list_of_one(field, place[2] if len(place) > 2 else None, forged)
+        elif field.name == of:
+            lines.append(f"desc.{field.name} = {forged(field.type)};")
+        elif field.is_needed and field.role == "list":
+            lines += list_of_one(field, None, live)
+        elif field.is_needed or field.given_unless and field.given_unless != of:
+            lines.append(f"desc.{field.name} = {value_of(field)};")
+    body = "\n".join(f"    {line}" for line in [*lines, f"return {function.name}({', '.join(arguments)});"])
+    return f'  world.expect_refused("{function.name}: {path}", [&] {{\n{body}\n  }});\n'
+
+
+def sample(operation):
+    """The lines of an operation in sample_operations(); none if more than buffers, numbers and texts must be given."""
+    needed = operation.fields.needed()
+    if operation.object or any(field.role not in ("object", "number", "text") for field in needed) or \
+            any(field.role == "object" and field.object != "buffer" for field in needed):
+        return ""
+    desc = operation.desc
+    numbers = "".join(f" desc.{field.name} = {'0.5' if field.type in ('float', 'double') else '2'};"
+                      for field in needed if field.role == "number")
+    texts = "".join(f' desc.{field.name} = "tau";' for field in needed if field.role == "text")
+    buffers = ", ".join(f"&{desc}::{field.name}" for field in needed if field.role == "object")
+    run = operation.run if operation.run and operation.on == "context" else "nullptr"
+    return (f"  {{\n    {desc} desc = {desc.upper()}_INIT;\n   {numbers}{texts}\n"
+            f"    synfire_status (*const run)(synfire_context, const {desc} *, synfire_stream) = {run};\n"
+            f'    world.sample("{operation.record}", desc, {{{buffers}}}, {operation.record}, run);\n  }}\n')
+
+
+def operation_calls(api):
+    text = ("// Generated by tests/abi/generate.py, which says what the functions do.\n#ifndef SYNFIRE_OPERATION_CALLS_HPP\n"
+            "#define SYNFIRE_OPERATION_CALLS_HPP\n\n#include <synfire/synfire.h>\n\nnamespace synfire_test {\n\n"
+            "template <typename World>\nvoid call_with_forged_handles(World& world) {\n")
+    for operation in api.operations:
+        for name in filter(None, (operation.record, operation.run)):
+            function = api.function[name]
+            text += "".join(forged_call(function, path, operation.fields) for path, *_ in places(function))
+    text += "}\n\ntemplate <typename World>\nvoid sample_operations(World& world) {\n"
+    text += "".join(map(sample, api.operations))
+    return text + "}\n\n}  // namespace synfire_test\n\n#endif\n"
+
+
+# ---- watched calls ---------------------------------------------------------------------------------------------------
+
 def declared(parameter):
     return parameter.type + ("" if parameter.type.endswith("*") else " ") + parameter.name
 
@@ -141,8 +226,8 @@ def main():
     folder, api = pathlib.Path(sys.argv[1]), model.read(*sys.argv[2:3])
     folder.mkdir(parents=True, exist_ok=True)
     options = "".join(f"-Wl,--wrap={function.name}\n" for function in api.functions)
-    for name, text in (("synfire_abi.def", definitions(api)), ("watched_calls.cpp", watched_calls(api)),
-                       ("watched_calls.options", options)):
+    for name, text in (("synfire_abi.def", definitions(api)), ("operation_calls.hpp", operation_calls(api)),
+                       ("watched_calls.cpp", watched_calls(api)), ("watched_calls.options", options)):
         (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A declaration that is added to the header is in every list that the tests go through: list_test.py CC CXX
 
-A copy of synfire.h gets operations, an object, an element of lists and a constant. Each of them must be in the output of
-layout.c, and the operation's operands in what capi/generate.py writes; a new structure without an initialiser, without a line in capi/struct_sizes.hpp, or without a size for ever must not
-compile; and a program of which no call is made must learn of every new function and place from the list of watched calls.
-Without the additions all of it compiles.
+A copy of synfire.h gets operations, an object, an element of lists and constants. Each of them must be in the output of
+layout.c, the operations and the object in the lists of what is made without enough memory and of what is called with forged
+handles, and the operands in what capi/generate.py writes. A new structure without an initialiser, without a line in
+capi/struct_sizes.hpp, or without a size for ever must not compile; and a program of which no call is made must learn of
+every new function and place from the list of watched calls. Without the additions all of it compiles.
 
 SPDX-License-Identifier: MIT
 """
@@ -18,7 +19,7 @@ ROOT = HERE.parents[1]
 END = "/** @} */\n/** @cond PLATFORM */\n#ifdef __cplusplus\n}"
 INIT = """\
 #define SYNFIRE_SMOOTH_DESC_INIT {sizeof(synfire_smooth_desc), 0, 0, 0, 0}
-#define SYNFIRE_FADE_DESC_INIT {sizeof(synfire_fade_desc), 0, 0, 0}
+#define SYNFIRE_FADE_DESC_INIT {sizeof(synfire_fade_desc), 0, 0, 0, 0, 0}
 """
 ADDED = """
 /** A smoother. */
@@ -28,6 +29,12 @@ enum {
   SYNFIRE_SMOOTHNESS_NONE = 0,
   /** It is. */
   SYNFIRE_SMOOTHNESS_FULL = 17
+};
+enum {
+  /** At the same speed. */
+  SYNFIRE_FADING_EVEN = 0,
+  /** Ever faster. */
+  SYNFIRE_FADING_FASTER = 1
 };
 /** A source with its weight. */
 typedef struct synfire_weighted {
@@ -67,7 +74,14 @@ typedef struct synfire_fade_desc {
   synfire_buffer source SYNFIRE_UPDATED("[N]");
   /** Where. */
   synfire_buffer mask SYNFIRE_READ("[N]") SYNFIRE_NULLABLE;
+  /** How smoothly. */
+  int32_t smoothness SYNFIRE_ONE_OF(SYNFIRE_FADING);
+  /** How long. */
+  int32_t n_steps SYNFIRE_REQUIRED;
 } synfire_fade_desc;
+/** Fades now. @since ABI 9.9 */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_fade(synfire_context context, const synfire_fade_desc *desc,
+                                                     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 /** Appends a fading. @since ABI 9.9 */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fade(synfire_graph graph,
                                                                   const synfire_fade_desc *desc) SYNFIRE_NOEXCEPT;
@@ -77,13 +91,22 @@ PLACES = {"synfire_smoother_create: context", "synfire_smoother_create: desc.sou
           "synfire_smoother_destroy: smoother", "synfire_graph_record_smooth: graph",
           "synfire_graph_record_smooth: desc.sources[].source", "synfire_graph_record_smooth: desc.smoothed",
           "synfire_graph_record_smooth: desc.smoother", "synfire_graph_record_fade: graph",
-          "synfire_graph_record_fade: desc.source", "synfire_graph_record_fade: desc.mask"}
-FUNCTIONS = {"synfire_smoother_create", "synfire_smoother_destroy", "synfire_graph_record_smooth", "synfire_graph_record_fade"}
+          "synfire_graph_record_fade: desc.source", "synfire_graph_record_fade: desc.mask", "synfire_fade: context",
+          "synfire_fade: desc.source", "synfire_fade: desc.mask"}
+FUNCTIONS = {"synfire_smoother_create", "synfire_smoother_destroy", "synfire_graph_record_smooth", "synfire_graph_record_fade",
+             "synfire_fade"}
+# Lists of tests that run out of memory, and of those that make calls of every operation.
+MADE = ("OPERATION(synfire_graph_record_smooth, synfire_nothing)", "OPERATION(synfire_graph_record_fade, synfire_fade)",
+        "CREATE(synfire_smoother_create, synfire_smoother_destroy)")
+CALLS = ('world.expect_refused("synfire_fade: desc.mask"', 'world.expect_refused("synfire_graph_record_smooth: desc.sources[].source"',
+         "world.sample(\"synfire_graph_record_fade\", desc, {&synfire_fade_desc::source}", "desc.n_steps = 2;")
 LINES = {"constant\tSYNFIRE_SMOOTHNESS_FULL\t17", "type\tsynfire_smoother\t8", "struct\tsynfire_weighted\t16",
          "field\tsynfire_weighted.weight\t8\t8", "struct\tsynfire_smooth_desc\t32", "field\tsynfire_smooth_desc.smoother\t24\t8"}
 # Lines of capi/operands.hpp for a descriptor that has nothing special.
 OPERANDS = ("struct Operands<synfire_fade_desc> {", 'source(required(desc.source, "desc.source", context))',
-            'mask(optional(desc.mask, "desc.mask", context))', 'check_flag(desc.inverted, "SYN-FADE-FLAG", "desc.inverted");')
+            'mask(optional(desc.mask, "desc.mask", context))', 'check_flag(desc.inverted, "SYN-FADE-FLAG", "desc.inverted");',
+            'check_choice(desc.smoothness, "SYN-FADE-SMOOTHNESS", "desc.smoothness", SYNFIRE_FADING_EVEN, SYNFIRE_FADING_FASTER,',
+            '"SYNFIRE_FADING_EVEN (0) and _FASTER (1)");', "const HeldList<synfire_weighted> sources;")
 # A program that makes no call, and prints what its watch misses.
 MISSED = """
 #include <call_watch.hpp>
@@ -154,6 +177,14 @@ def main():
         for name in FUNCTIONS:
             if f"__wrap_{name}(" not in watched or f"--wrap={name}\n" not in options:
                 sys.exit(f"nothing is called in place of {name}")
+        for name, lines in (("synfire_abi.def", MADE), ("operation_calls.hpp", CALLS)):
+            written = (added.folder / name).read_text(encoding="utf-8")
+            for line in lines:
+                if line not in written:
+                    sys.exit(f"{name} does not have '{line}'")
+        calls = added.folder / "calls.cpp"
+        calls.write_text('#include "operation_calls.hpp"\n', encoding="utf-8")
+        added.expect("operation_calls.hpp", True, added.cxx, calls, run=False)
         added.expect("watched_calls.cpp", True, added.cxx, added.folder / "watched_calls.cpp", run=False)
 
         subprocess.run([sys.executable, ROOT / "capi/generate.py", added.folder / "synfire/synfire.h",

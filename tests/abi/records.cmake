@@ -150,7 +150,7 @@ elseif(WHAT STREQUAL "symbols")
       continue()  # the version node itself
     endif()
     if(NOT kind STREQUAL "T")
-      message(FATAL_ERROR "an exported symbol is no function: ${line}")
+      message(FATAL_ERROR "an exported symbol is not a function: ${line}")
     endif()
     list(APPEND found "${name}")
   endforeach()

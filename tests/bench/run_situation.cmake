@@ -598,7 +598,7 @@ elseif(SITUATION STREQUAL "loaded_refused")
   run(1 loaded --backend host --threads 1 --rounds 1)
   expect("${errors}" "SYN-MODEL-COMPILER")
 elseif(SITUATION STREQUAL "full_disk")
-  # Results that cannot be written are no success, wherever they go.
+  # Results that cannot be written are not a success, wherever they go.
   if(NOT EXISTS /dev/full)
     message(STATUS "this system has no /dev/full")
     return()

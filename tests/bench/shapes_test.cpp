@@ -173,7 +173,7 @@ TEST(ShapeResult, TinyShapesAreBoundByLatency) {
   EXPECT_DOUBLE_EQ(result.bound(), 2.64e-6);
   EXPECT_TRUE(result.is_bound_by_latency());
   EXPECT_EQ(result.passed_bounds(), "");
-  // It is no excuse for more than a tenth more than that; on the host, for more than 15 %.
+  // It does not excuse more than a tenth more than that; on the host, for more than 15 %.
   result.seconds = 2.65e-6;
   EXPECT_EQ(result.passed_bounds(), "reference");
   result.host = true;

@@ -9,6 +9,8 @@
 
 #include "call_watch.hpp"
 #include "full_rig.hpp"
+#include "operation_calls.hpp"
+#include "operation_samples.hpp"
 #include "recording_support.hpp"
 
 #if defined(__x86_64__)
@@ -157,6 +159,8 @@ class Everything {
       run_layer<double>(context, model);
     }
     run_narrow(context);
+    context_of_samples_ = context;
+    sample_operations(*this);
     run_elements(context);
     run_synapse(context);
     run_graph<float>(context);
@@ -168,6 +172,47 @@ class Everything {
     answer(synfire_context_reclaim(nullptr, nullptr));
     return bytes_;
   }
+  // Runs an operation on numbers of any kind, at once and in a graph, if its descriptor can be found without help.
+  template <typename Desc>
+  void sample(const char* name, Desc desc, std::initializer_list<synfire_buffer Desc::*> fields,
+              synfire_status (*record)(synfire_graph, const Desc*),
+              synfire_status (*run)(synfire_context, const Desc*, synfire_stream)) {
+    OperationSamples::Buffers buffers;
+    CallWatch* const watch = CallWatch::current();
+    if (watch) watch->listen(false);
+    const bool found = samples_.give_buffers(context_of_samples_, name, desc, fields, record, buffers);
+    if (watch) watch->listen(true);
+    if (!found) return;
+    const auto fill = [&] {  // numbers; zeros in all else, which may be indices
+      for (const synfire_buffer one : buffers.all) {
+        synfire_buffer_desc of = SYNFIRE_BUFFER_DESC_INIT;
+        answer(synfire_buffer_get_desc(one, &of));
+        if (of.dtype == SYNFIRE_DTYPE_F32)
+          answer(synfire_buffer_upload(one, 0, narrow_x_.data(), of.n_elements * sizeof(float)));
+        else if (of.dtype == SYNFIRE_DTYPE_F64)
+          answer(synfire_buffer_upload(one, 0, x_.data(), of.n_elements * sizeof(double)));
+        else
+          answer(synfire_buffer_fill(one, 0));
+      }
+    };
+    const auto look_at_all = [&] {
+      for (const synfire_buffer one : buffers.all) look(one);
+    };
+    fill();
+    if (run) answer(run(context_of_samples_, &desc, nullptr));
+    look_at_all();
+    fill();
+    synfire_graph handle = nullptr;
+    answer(synfire_graph_create(context_of_samples_, nullptr, &handle));
+    const Graph graph(handle);
+    answer(record(graph, &desc));
+    answer(synfire_graph_instantiate(graph));
+    uint64_t ticket = 0;
+    answer(synfire_graph_launch(graph, nullptr, &ticket));
+    answer(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    look_at_all();
+  }
+
   uint32_t callback_saw() const { return callback_saw_; }
   bool left_as_found() const { return Environment() == mode_; }
   const std::string& first_change() const { return first_change_; }
@@ -1002,6 +1047,8 @@ class Everything {
   Environment mode_;
   uint32_t callback_saw_ = 0;
   std::string first_change_;
+  OperationSamples samples_;
+  synfire_context context_of_samples_ = nullptr;
 };
 
 // Where they differ, and the surrounding bytes as text: failed calls are recorded as their texts.

@@ -340,16 +340,16 @@ Results expected(const Case& c, const Data& d) {
       for (size_t k = 0; k < inputs; ++k) {
         double most = 0;
         for (const size_t m : active) most = std::max(most, std::fabs(d.input(c, m, k)));
-        const int input_grid = grid_of(most, largest_24), own = grid_of(largest, largest_32);
+        const int input_grid = grid_of(most, largest_24);
         Wide sum = 0;
         for (size_t i = 0; i < active.size() && finite; ++i)
-          sum += static_cast<Wide>(on_grid(gradient(i), own)) * on_grid(d.input(c, active[i], k), input_grid);
+          sum += static_cast<Wide>(on_grid(gradient(i), grid)) * on_grid(d.input(c, active[i], k), input_grid);
         dw[n * inputs + k] =
-            finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), own + input_grid) * d.scale) : nan;
+            finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid + input_grid) * d.scale) : nan;
       }
       int64_t sum = 0;
-      for (size_t i = 0; i < active.size() && finite; ++i) sum += on_grid(gradient(i), grid_of(largest, largest_32));
-      db[n] = finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid_of(largest, largest_32))) : nan;
+      for (size_t i = 0; i < active.size() && finite; ++i) sum += on_grid(gradient(i), grid);
+      db[n] = finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid)) : nan;
       continue;
     }
     std::vector<int64_t> sums(inputs + 1);

@@ -184,7 +184,7 @@ TEST_F(GatherRows, RowsThatDoNotExistAreZero) {
     }
 }
 
-// Steps from the length of a row on are zero in every format, also where rows do not exist, whatever the source holds.
+// Steps from the length of a row on are zero in every format, even where rows do not exist, whatever the source holds.
 TEST_F(GatherRows, StepsBeyondTheLengthAreZero) {
   uint64_t count = 0;
   for (const int32_t dtype : every_type)

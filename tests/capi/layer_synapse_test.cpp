@@ -466,7 +466,7 @@ TEST_F(LayerSynapse, DotShowsOneNodeOfTheLayer) {
   EXPECT_NE(dot.find("1: backward, lif layer 0"), std::string::npos) << dot;
   EXPECT_NE(dot.find("synapse of 45 inputs"), std::string::npos) << dot;
   EXPECT_NE(dot.find("n0 -> n1"), std::string::npos) << dot;
-  EXPECT_EQ(dot.find("n1 -> n2"), std::string::npos) << "memory that is used again is no dependence\n" << dot;
+  EXPECT_EQ(dot.find("n1 -> n2"), std::string::npos) << "memory that is used again is not a dependence\n" << dot;
 }
 
 TEST_F(LayerSynapse, AnotherInputIsBound) {

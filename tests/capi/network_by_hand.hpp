@@ -415,7 +415,7 @@ class ByHand {
       synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
       require_ok(synfire_graph_record_optimizer_step(graph, optimizer_, &step));
       require_ok(synfire_graph_get_last_operation(graph, &step_));
-      // 0 is no decay here, and the default of AdamW in a descriptor.
+      // 0 means no decay here, and the default of AdamW in a descriptor.
       require_ok(synfire_graph_set_value(graph, step_, "weight_decay", plan_.decay));
     }
     require_ok(synfire_graph_instantiate(graph));

@@ -312,7 +312,7 @@ TEST_F(NetworkFile, MasksClassWeightsAndChangedValuesAreInIt) {
   EXPECT_EQ(saved(other), saved(network));
 }
 
-// A file of a version that did not know a value: the value has its default, also where that depends on the stage.
+// A file of a version that did not know a value: the value has its default, even where that depends on the stage.
 TEST_F(NetworkFile, WhatAFileLacksHasItsDefault) {
   for (const StagePlan& plan : plans()) {
     SCOPED_TRACE(testing::Message() << plan);
@@ -403,7 +403,7 @@ TEST_F(NetworkFile, SeedsComeFromTheFile) {
   }
 }
 
-// A run that is saved anywhere is loaded again, also where it counts beyond 2^53.
+// A run that is saved anywhere is loaded again, even where it counts beyond 2^53.
 TEST_F(NetworkFile, PositionsOfAnySizeGoOn) {
   StagePlan plan = odd();
   plan.dropout = 0.3;

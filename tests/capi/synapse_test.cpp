@@ -276,20 +276,20 @@ TEST_F(SynapseTest, ASmallWeightCountsBesideALargeOne) {
   const Synapse synapse = make_synapse(context, describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
   write(synapse, "weight", std::vector<float>{2e6f, 0.1f});
   Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
-  input.put({0, 1, 1e-6, 1});
+  input.put({0, 1, 0x1p-20, 1});
   const Rows output = outputs_in(context, SYNFIRE_DTYPE_F32, p),
              grad_input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
   const auto desc = forward(p, input, output, nullptr);
   ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
   EXPECT_TRUE(
-      same_bits(output.get(), {static_cast<double>(0.1f), static_cast<double>(std::fma(1.0f, 0.1f, 1e-6f * 2e6f))}));
+      same_bits(output.get(), {static_cast<double>(0.1f), static_cast<double>(std::fma(1.0f, 0.1f, 0x1p-20f * 2e6f))}));
   Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
   grad_output.put({1, 1});
   const auto back = backward(p, grad_output, input, grad_input, nullptr);
   ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
   EXPECT_TRUE(same_bits(grad_input.get(), {2e6, 0.0, 2e6, 0.0}));
   // Each input has a grid of its own, so the small one keeps its bits.
-  EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", 2), {1e-6f, 2.0f}));
+  EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", 2), {0x1p-20f, 2.0f}));
 }
 
 TEST_F(SynapseTest, ValuesOf16Bits) {

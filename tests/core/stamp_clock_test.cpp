@@ -1,5 +1,5 @@
 // The time stamps of launches agree with the steady clock.
-#include <base/stamp_clock.hpp>
+#include <platform/stamp_clock.hpp>
 
 #include <gtest/gtest.h>
 

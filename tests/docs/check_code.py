@@ -63,7 +63,7 @@ def check(root, page, update):
         shown.add(match.end())
         path = root / where
         if path.suffix not in LANGUAGES or not path.is_file():
-            problems.append(f"{name}: {where} is no program")
+            problems.append(f"{name}: {where} is not a program")
             return match.group(0)
         try:
             expected = code(path, part)

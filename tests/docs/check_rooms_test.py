@@ -83,6 +83,34 @@ class Rooms(unittest.TestCase):
         self.assertRegex("\n".join(symbols), r"uses operations::multiply\(\), which is defined in synapses/kinds: synapses may "
                                              r"not use it")
 
+    def test_two_files_of_one_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder)
+            for name in "src/base/a.hpp", "src/base/a.cpp", "src/graph/b.hpp", "src/neurons/passes/b.hpp":
+                (source / name).parent.mkdir(parents=True, exist_ok=True)
+                (source / name).write_text("", encoding="utf-8")
+            self.assertEqual(check_rooms.check_names(source),
+                             ["src/graph/b.hpp and src/neurons/passes/b.hpp: two files called b.hpp"])
+
+    def test_the_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "docs/pages/house.md")
+            page.parent.mkdir(parents=True)
+
+            def problems(arrows):
+                page.write_text("".join(f'  "{a}" -> "{b}";\n' for a, b in arrows), encoding="utf-8")
+                return check_rooms.check_picture(pathlib.Path(folder), {"base": set(), "graph": {"base"},
+                                                                        "network": {"base", "graph"}})
+
+            sound = [("capi", "network"), ("network", "graph"), ("graph", "base")]
+            self.assertEqual(problems(sound), [])
+            self.assertEqual(problems(sound[:2]), ["docs/pages/house.md does not show that graph may use base",
+                                                   "docs/pages/house.md does not show that network may use base"])
+            self.assertEqual(problems([*sound, ("network", "base")]),
+                             ["docs/pages/house.md: network -> base follows from other arrows"])
+            self.assertIn("docs/pages/house.md draws base -> graph, which is not allowed", problems([*sound, ("base", "graph")]))
+            self.assertIn("docs/pages/house.md: graph -> attic: no such room", problems([*sound, ("graph", "attic")]))
+
     # The mistake that no include shows.
     def test_declared_in_a_room_and_defined_above(self):
         planted = {

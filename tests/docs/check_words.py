@@ -30,10 +30,14 @@ WORDS = [
      r"|\b(?:falls?|fell|is|are|be|of|us|far|run|runs) behind\b(?! an? | the )"),  # late
     (r"l(?:ies?|ay|ying) over", "over", "shares the memory of, aliases", None),
     (r"stands?|stood", "stand|stood", "is", r"\bstands?(?: in)? for\b|\bstand-ins?\b|\bas it stands\b"),
-    (r"answers|answered|answer(?= (?:::|`|#|SYN))", "answer", "returns, fails with, is available",
+    (r"answers|answered|answer(?= (?:::|`|#|SYN))|the answer is(?= [:`S])", "answer", "returns, fails with, is available",
      r"\b(?:the|their|its|of|same|known) answers\b|\"answers\"|-answers\b"),
     (r"whole numbers?", "whole", "integer", None),
     (r"to the bit", "bit", "bit for bit, with the same bits", None),
+    (r"(?:is|are|was|were) no \w+", "no", "is not a, are not",
+     r"\bthere (?:is|are|was|were) no \w+|\b\w+ no (?:longer|more|less|fewer|better|worse|slower|faster|different|such|other|way|need|reason|secret|class|map)\b"),
+    (r"so (?:many|much)", "so", "this many, that many", r"\bso (?:many|much)\b[^.;:]{0,60}?\b(?:that|as)\b|\bso much for\b"),
+    (r"some (?:hundreds?|thousands?)", "some", "a few hundred, a few thousand", None),
 ]
 
 

@@ -25,7 +25,10 @@ PLANTED = [
     ("docs/pages/a.md", "A length behind\nanother one; a call may answer `SYN-A`.\n", [1, 2]),
     ("docs/a.md", "| stands | answers |\n", [1, 1]),
     ("README.md", "Equal to the bit.\n", [1]),
-    ("CHANGELOG.md", "- A launch answers `SYNFIRE_OK`.\n", [1]),
+    ("CHANGELOG.md", "- A launch answers `SYNFIRE_OK`.\n- The answer is `SYN-A`.\n", [1, 2]),
+    ("src/base/d.cpp", '// Rows that are no\n// numbers. A mask is no row.\nfail("it is no folder");\n', [1, 2, 3]),
+    ("bindings/c.rs", "// SAFETY: the slice has so many bytes.\nfn f() {}  // as some hundred\n// others\n", [1, 2]),
+    ("docs/pages/b.md", "It takes at most so\nmuch memory, some thousands of bytes.\n", [1, 2]),
     # Sentences without a verb, at the beginning of a comment and, where no verb can follow, in it.
     ("src/base/b.hpp", "// Of the products.\nint a;  // Of the thread\n/* What is kept. */\nint b;\n// What else.\n", [1, 2, 3, 5]),
     ("src/base/c.hpp", "// A row. That of a thread. Whether it is.\n//\n// Whether not.\nint a;  // Whether so\n// or not.\n", [1, 1, 3, 4]),
@@ -40,6 +43,8 @@ PLANTED = [
      "// The file is kept. What it throws is passed on. Of several, the first is taken.\n"
      "// Whether it fits depends on the device. Overlies; understands; outstanding; bits to the bitmap; `behind`.\n"
      "bool answers = behind(stands, 'a');  // the number, of which what is known tells whether it fits\n"
+     "// There is no row. It is no longer one.\n"
+     "// There are so many rows that it waits; as much, and so much as that. Some rows.\n"
      "auto text = \"Whether\";  // what? Of course not.\n// What?\n", []),
     ("docs/pages/good.md", "# What it costs\n\nWhat a page says of a thing is read. Whether it fits depends on it.\n", []),
     ("tests/abi/synfire-0.1.h", "/** What a call answers, to the bit. */\n", []),

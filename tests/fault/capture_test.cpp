@@ -284,7 +284,7 @@ TEST_F(Captures, WithoutAGraphTheCallbackIsCalledByEachLaunch) {
     EXPECT_EQ(data_of(out)[5], static_cast<float>(i + 1));
     EXPECT_EQ(n_calls, i);
   }
-  // The environment at instantiation counts, also when the graph is rebound.
+  // The environment at instantiation counts, even when the graph is rebound.
   const Buffer fresh = make_frame(context, n);
   EXPECT_OK(synfire_graph_rebind(graph, x, fresh));
   EXPECT_EQ(fake::live().graphs, 0);

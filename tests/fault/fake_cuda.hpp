@@ -1,7 +1,7 @@
 // A CUDA runtime in this process: memory is host memory, a stream is a queue, a kernel is a function, a graph is a
-// list of them. It replaces the library's table of CUDA calls (src/cuda/api.hpp), counts each call, enforces CUDA's
-// rules for captures, and fails where a test asks for it. Kernels are the host twins defined with the GPU's
-// (src/cuda/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. It
+// list of them. It replaces the library's table of CUDA calls (src/backends/cuda/api.hpp), counts each call, enforces
+// CUDA's rules for captures, and fails where a test asks for it. Kernels are the host twins defined with the GPU's
+// (tests/twins/twin.hpp), so that every test of the C ABI runs through the CUDA backend on a machine without a GPU. It
 // does not model timing or concurrency within the device.
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_CUDA_HPP

@@ -1,13 +1,13 @@
 // The internals of the fake CUDA runtime: streams, captures, graphs and allocations. The table of calls is in
 // fake_table.cpp, the functions for tests are in fake_cuda.cpp, and the kernels' results come from their twins
-// (src/cuda/twin.hpp).
+// (tests/twins/twin.hpp).
 #ifndef SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 #define SYNFIRE_TESTS_FAULT_FAKE_DEVICE_HPP
 
+#include "../twins/twin.hpp"
 #include "fake_cuda.hpp"
 
-#include <cuda/api.hpp>
-#include <cuda/twin.hpp>
+#include <backends/cuda/api.hpp>
 
 #include <deque>
 #include <map>

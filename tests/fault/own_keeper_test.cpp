@@ -2,13 +2,13 @@
 // and spoils them, on host and GPU.
 #include "fake_cuda.hpp"
 
+#include <backends/cuda/cuda_device.hpp>
+#include <backends/host/host_device.hpp>
+#include <backends/host/job_system.hpp>
 #include <base/error.hpp>
-#include <cuda/cuda_device.hpp>
 #include <graph/graph.hpp>
-#include <host/host_device.hpp>
-#include <host/job_system.hpp>
+#include <kinds/operations_for_machines.hpp>
 #include <operations/elementwise/fill.hpp>
-#include <operations/machine_operations.hpp>
 #include <operations/native/native.hpp>
 
 #include <gtest/gtest.h>

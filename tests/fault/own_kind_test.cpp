@@ -1,18 +1,18 @@
 // A kind of operation that the library does not have: what declaring its operands gives a kind, on host and GPU. It
 // doubles numbers through scratch memory, with two kernels on a GPU.
+#include "../twins/twin.hpp"
 #include "fake_cuda.hpp"
 
-#include <cuda/cuda_device.hpp>
-#include <cuda/launcher.hpp>
-#include <cuda/twin.hpp>
+#include <backends/cuda/cuda_device.hpp>
+#include <backends/cuda/cuda_launcher.hpp>
+#include <backends/host/host_device.hpp>
+#include <backends/host/host_launcher.hpp>
+#include <backends/host/job_system.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/graph.hpp>
 #include <graph/operands.hpp>
-#include <host/host_device.hpp>
-#include <host/job_system.hpp>
-#include <host/launcher.hpp>
+#include <kinds/operations_for_machines.hpp>
 #include <operations/kind.hpp>
-#include <operations/machine_operations.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Operations of a graph that write the weights of a synapse, and the tapes of the layers after it.
 #include "fake_cuda.hpp"
 
-#include <cuda/cuda_device.hpp>
+#include <backends/cuda/cuda_device.hpp>
+#include <backends/host/host_device.hpp>
+#include <backends/host/job_system.hpp>
 #include <graph/graph.hpp>
-#include <host/host_device.hpp>
-#include <host/job_system.hpp>
-#include <operations/machine_operations.hpp>
-#include <operations/neuron/backward.hpp>
-#include <operations/neuron/forward.hpp>
-#include <operations/parameters/set_parameters.hpp>
+#include <kinds/operations_for_machines.hpp>
+#include <neurons/parameters/set_parameters.hpp>
+#include <neurons/passes/backward.hpp>
+#include <neurons/passes/forward.hpp>
 #include <synapses/dense/dense.hpp>
 
 #include <gtest/gtest.h>

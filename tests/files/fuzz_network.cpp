@@ -52,7 +52,7 @@ int64_t number_of(const std::string& text) {
   return number;
 }
 
-// The tensors that belong to a stage whose input has so many elements. Those of more than a page are left out.
+// The tensors that belong to a stage whose input has this many elements. Those of more than a page are left out.
 void add_tensors(files::SafetensorsWriter& writer, std::string_view line, int64_t before, int64_t width, bool f64) {
   static const std::vector<std::byte> zeros(size_t{1} << 15);
   constexpr int64_t most = 4096;
@@ -140,7 +140,7 @@ void require_soundness(const std::vector<std::byte>& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::byte> file;
-  // The file itself may be one that the writer refuses: names that are no UTF-8, or twice the same.
+  // The file itself may be one that the writer refuses: names that are not UTF-8, or twice the same.
   if (!accepted([&] { file = file_of({reinterpret_cast<const char*>(data), size}); })) return 0;
   require_soundness(file);
   return 0;

@@ -1,5 +1,5 @@
 // Launches on every kind of stream that a caller can pass, from threads with every kind of CUDA context: the
-// assumptions of src/cuda/cuda_device.cpp about a driver (streams_have_contexts()).
+// assumptions of src/backends/cuda/cuda_device.cpp about a driver (streams_have_contexts()).
 #include "caller_kernels.hpp"
 #include "driver_function.hpp"
 #include "good_neighbour.hpp"

@@ -1,5 +1,5 @@
 # The budget of kernel code: at most 900 instances, neuron kernels of at most 26 MB, of which those of a model with few
-# instances (operations/neuron/few_*.cu) at most 1.5 MB, and a stripped shared library of at most 64 MB.
+# instances (neurons/passes/cuda/few_*.cu) at most 1.5 MB, and a stripped shared library of at most 64 MB.
 #
 #   cmake -DOBJECTS=a.o;b.o -DLIBRARY=libsynfire0.so -DARCHITECTURES=90 -DNM=nm -DOBJDUMP=objdump -DSTRIP=strip
 #     -DWORK=folder -P code_size.cmake
@@ -45,7 +45,7 @@ endfunction()
 
 # The code of the passes' kernels.
 set(neuron ${OBJECTS})
-list(FILTER neuron INCLUDE REGEX "/neuron/")
+list(FILTER neuron INCLUDE REGEX "/neurons/passes/")
 set(few ${neuron})
 list(FILTER few INCLUDE REGEX "/few_[^/]*$")
 list(FILTER few EXCLUDE REGEX "/few_added")

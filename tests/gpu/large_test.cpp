@@ -81,7 +81,7 @@ class Rig {
   synfire_layer layer_ = nullptr;
 };
 
-// Row t of an array is a pattern, read from its element 7t on.
+// Row t of an array is a pattern, read from its element 7t.
 std::vector<float> pattern(uint64_t length, float low, float high, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> values(length);

@@ -245,7 +245,7 @@ TEST(LaunchPlan, WidthsFollowTheStorageType) {
       EXPECT_EQ(forward_of({5, 1, many, dtype, spikes}), aligned);
       EXPECT_EQ(backward_of({5, 1, many, dtype, spikes}), aligned_back);
       EXPECT_EQ(forward_of({5, 1, few, dtype, spikes}), Ownership{1}) << "few neurons: more threads, not wider ones";
-      EXPECT_EQ(forward_of({5, 1, many + 1, dtype, spikes}), any) << "rows that are no multiple";
+      EXPECT_EQ(forward_of({5, 1, many + 1, dtype, spikes}), any) << "rows that are not a multiple";
       EXPECT_EQ(backward_of({5, 1, many + 1, dtype, spikes}), any_back);
       Given late = {5, 1, many, dtype, spikes};
       late.misaligned = 1;

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-KERNEL = "src/cuda/kernel.cu"
+KERNEL = "src/backends/cuda/kernel.cu"
 
 
 class SameCode(unittest.TestCase):
@@ -19,14 +19,13 @@ class SameCode(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("src/cuda", "src/operations", "src/synapses", "include/synfire/model", "tests/gpu"):
+        sources = subprocess.run([HERE / "run.sh", "--sources"], check=True, capture_output=True, encoding="utf-8").stdout
+        for name in [*sources.split(), "tests/gpu"]:
             (self.root / name).mkdir(parents=True)
+            self.write(f"{name}/list.txt", "one\n")
         for name in ("run.sh", "same_code.sh"):
             shutil.copy(HERE / name, self.root / "tests/gpu")
         self.write(KERNEL, '#define WIDTH 4  // lanes\nint width() { return WIDTH; }  // of a "warp"\n')
-        self.write("src/operations/list.txt", "one\n")
-        self.write("src/synapses/synapse.hpp", "int synapse();\n")
-        self.write("include/synfire/model/lif.hpp", "int lif();\n")
         self.run_in("git", "init", "--quiet")
         self.run_in("git", "add", "--all")
         self.run_in("git", "-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "-m", "c")

@@ -2,10 +2,10 @@
 #include "written_down.hpp"
 
 #include <operations/elementwise/copy.hpp>
-#include <operations/elementwise/kernels.hpp>
+#include <operations/elementwise/elementwise_kernels.hpp>
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
-#include <operations/spikes/kernels.hpp>
+#include <operations/spikes/spikes_kernels.hpp>
 
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
         planned.buffer(SYNFIRE_DTYPE_BITS, static_cast<uint64_t>(e.n_steps * e.batch * e.words_per_row()));
     const auto by_time = planned.buffer(SYNFIRE_DTYPE_TIME_BITS, static_cast<uint64_t>(layers * e.row()));
     for (const auto& [source, destination, rows] : {std::tuple{dense, bits, true}, {by_time, dense, false}}) {
-      enqueue(operations::convert_spikes({e, source.get(), destination.get()}, false).front());
+      enqueue(operations::convert_spikes({e, source.get(), destination.get()}).front());
       const auto launch = latest.as<ConvertSpikesLaunch>();
       const bool long_row = !rows || e.n_neurons % 32 == 0;
       const int64_t batch = long_row ? 1 : e.batch, neurons = long_row ? e.row() : e.n_neurons;
@@ -91,7 +91,7 @@ TEST(LaunchPlan, ConversionsAndCountsCoverEverySpike) {
                               : kind == operations::CountKind::per_step ? e.n_steps
                                                                         : 1;
       const auto counts = planned.buffer(SYNFIRE_DTYPE_U64, static_cast<uint64_t>(counted));
-      const core::Operation op = operations::count_spikes({kind, e, bits.get(), counts.get()}, false).front();
+      const core::Operation op = operations::count_spikes({kind, e, bits.get(), counts.get()}).front();
       enqueue(op);
       const auto launch = latest.as<CountSpikesLaunch>();
       const int64_t tiles = tiles_per_row(launch.extents);

@@ -1,7 +1,7 @@
-// The numbers that the filling of waves is based on (src/operations/neuron/plan.cpp): for how many blocks of a kernel a
-// multiprocessor of compute capability 9 has registers. Detects kernels that come to need more or fewer registers. The
-// choice of launches is tested in wave_plan_test.cpp, their results in large_test.cpp. CUDA before 12.5 does not fill
-// waves.
+// The numbers that the filling of waves is based on (src/neurons/passes/cuda/plan.cpp): for how many blocks of a kernel
+// a multiprocessor of compute capability 9 has registers. Detects kernels that come to need more or fewer registers.
+// The choice of launches is tested in wave_plan_test.cpp, their results in large_test.cpp. CUDA before 12.5 does not
+// fill waves.
 #include "driver_function.hpp"
 
 #include <synfire/synfire.h>

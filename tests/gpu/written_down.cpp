@@ -1,10 +1,10 @@
 #include "written_down.hpp"
+#include "../twins/twin.hpp"
 
 #include <base/context.hpp>
-#include <cuda/twin.hpp>
 #include <graph/replay.hpp>
-#include <operations/parameters/set_parameters.hpp>
-#include <operations/state/state.hpp>
+#include <neurons/parameters/set_parameters.hpp>
+#include <neurons/state/state_rows.hpp>
 
 #include <memory>
 

@@ -3,9 +3,9 @@
 #ifndef SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 #define SYNFIRE_TESTS_GPU_WRITTEN_DOWN_HPP
 
+#include <backends/cuda/cuda_launcher.hpp>
 #include <base/buffer.hpp>
-#include <cuda/launcher.hpp>
-#include <operations/neuron/plan.hpp>
+#include <neurons/passes/cuda/plan.hpp>
 
 #include <cstring>
 #include <map>

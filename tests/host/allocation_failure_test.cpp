@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "../capi/call_watch.hpp"
+#include "../capi/operation_samples.hpp"
+#include "operation_calls.hpp"
 
 // ---- An allocator that can run dry ----------------------------------------------------------------------------------
 
@@ -585,6 +587,30 @@ void test_records() {
   }
 }
 
+// Every operation whose descriptor can be found without help.
+struct SampledRecords {
+  template <typename Desc>
+  void sample(const char* name, Desc desc, std::initializer_list<synfire_buffer Desc::*> fields,
+              synfire_status (*record)(synfire_graph, const Desc*),
+              synfire_status (*)(synfire_context, const Desc*, synfire_stream)) {
+    World world;
+    world.new_graph();
+    synfire_test::OperationSamples::Buffers buffers;
+    if (!samples.give_buffers(world.context, name, desc, fields, record, buffers)) return;
+    const std::string before = world.dot();
+    run_dry(
+        name, [&] { return record(world.graph, &desc); },
+        [&](long n) {
+          if (last_operation(world) != 0) complain(name, n, "the graph has gained an operation");
+          if (world.dot() != before) complain(name, n, "the graph's DOT text has changed");
+        });
+    if (last_operation(world) != 1) complain(name, -1, "the operation has the wrong number");
+    require(synfire_graph_instantiate(world.graph), name);
+    require(synfire_graph_launch(world.graph, nullptr, nullptr), name);
+  }
+  synfire_test::OperationSamples samples;
+};
+
 // A graph whose recording failed at each point in turn is instantiated and run without the operation.
 void test_refused_records_do_not_run() {
   for (const Kind& kind : kinds()) {
@@ -1080,6 +1106,8 @@ void test_that_nothing_is_left_out() {
 int main() {
   watch.listen(false);
   test_records();
+  SampledRecords sampled;
+  synfire_test::sample_operations(sampled);
   test_refused_records_do_not_run();
   test_networks();
   test_changes();

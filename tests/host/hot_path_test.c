@@ -101,7 +101,7 @@ static void replay(synfire_graph graph, int i) {
   require(synfire_graph_wait(graph, ticket, i % 3, i % 2 == 0 ? 1000000000 : -1), "wait");
 }
 
-/* Allocations and locks of so many launches of a graph. */
+/* Allocations and locks of this many launches of a graph. */
 struct counts {
   long allocations, locks;
 };

@@ -143,7 +143,7 @@ struct Jobs {
 };
 void* SYNFIRE_CALL enqueue(void* user, synfire_task task, void* argument, int32_t n_items, int32_t) {
   auto* const jobs = static_cast<Jobs*>(user);
-  std::thread([=] {  // these threads are made on a stack that is no part of the call
+  std::thread([=] {  // these threads are made on a stack that is not part of the call
     for (int32_t first = 0; first < n_items; first += 2) {
       const std::function<void()> part = [&] { task(argument, first, std::min(first + 2, n_items)); };
       const size_t depth = SmallThread("a part of a task", part).depth();

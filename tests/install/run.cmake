@@ -147,7 +147,7 @@ elseif(STEP STREQUAL "static_symbols")
     message(FATAL_ERROR "of ${n} symbols these are not the library's own: ${strong}")
   endif()
   # Code that is compiled for AVX2 and AVX-512 defines nothing that the linker could choose in place of the program's copy.
-  file(GLOB_RECURSE objects "${BUILD_DIR}/src/operations/*.o" "${BUILD_DIR}/src/operations/*.obj")
+  file(GLOB_RECURSE objects "${BUILD_DIR}/src/*.o" "${BUILD_DIR}/src/*.obj")
   list(FILTER objects INCLUDE REGEX "avx")
   list(LENGTH objects n)
   if(n EQUAL 0 AND CMAKE_HOST_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -106,7 +106,7 @@ TEST_F(CompiledCache, ChecksNeedNoCompiler) {
   }
 }
 
-// A folder, or a file that would fill the memory, in the place of an entry is none.
+// A folder, or a file that would fill the memory, is not an entry.
 TEST_F(CompiledCache, TakesNothingElseForAnEntry) {
   EXPECT_FALSE(from_cache());
   const std::string path = files().at(0);

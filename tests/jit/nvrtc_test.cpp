@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Nvrtc, NvrtcBuiltIn,
 
 TEST_P(NvrtcBuiltIn, IsCompiled) {
   const std::string source = kernel_source(nullptr, GetParam(), nullptr, SYNFIRE_SURROGATE_SIGMOID,
-                                           "operations/neuron/passes.cuh", Source::Marks::lines);
+                                           "neurons/passes/cuda/passes.cuh", Source::Marks::lines);
   const DeviceCode code = compiled(source, {forward("float", 4, "bits"), backward("float", 1, "spikes")});
   EXPECT_EQ(code.names.size(), 2u);
   EXPECT_EQ(code.code.substr(1, 3), "ELF") << "a cubin";
@@ -83,7 +83,7 @@ class NvrtcStorage : public Nvrtc {
  protected:
   static std::string source() {
     const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
-    return kernel_source(&twin, 0, nullptr, SYNFIRE_SURROGATE_ATAN, "operations/neuron/passes.cuh",
+    return kernel_source(&twin, 0, nullptr, SYNFIRE_SURROGATE_ATAN, "neurons/passes/cuda/passes.cuh",
                          Source::Marks::lines);
   }
   static void expect_compiled(const std::vector<std::string>& expressions) {
@@ -118,7 +118,7 @@ TEST_P(NvrtcExample, IsCompiled) {
   const ModelText multi_gaussian = example(TextKind::surrogate, "multi_gaussian"),
                   model = example(TextKind::model, GetParam());
   const DeviceCode code =
-      compiled(kernel_source(&model, 0, &multi_gaussian, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+      compiled(kernel_source(&model, 0, &multi_gaussian, 0, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
                {forward("float", 4, "bits"), backward("float", 1, "parameters")});
   EXPECT_EQ(code.names.size(), 2u);
 }
@@ -126,7 +126,7 @@ TEST_P(NvrtcExample, IsCompiled) {
 TEST_F(Nvrtc, CompilesTextsOfBothKinds) {
   const ModelText three = example(TextKind::model, "conductance_based_lif"),
                   smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
-  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
                      {forward("float", 1, "bits"), backward("float", 1, "spikes")})
                 .names.size(),
             2u);
@@ -135,7 +135,7 @@ TEST_F(Nvrtc, CompilesTextsOfBothKinds) {
 TEST_F(Nvrtc, CompilesTextsInDoublePrecision) {
   const ModelText three = example(TextKind::model, "conductance_based_lif"),
                   smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
-  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "operations/neuron/passes.cuh", Source::Marks::lines),
+  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
                      {backward("double", 1, "parameters")})
                 .names.size(),
             1u);
@@ -144,12 +144,11 @@ TEST_F(Nvrtc, CompilesTextsInDoublePrecision) {
 TEST_F(Nvrtc, CompilesWhatChangesParameters) {
   const ModelText three = example(TextKind::model, "conductance_based_lif"),
                   smooth = text_of(TextKind::surrogate, synfire_test::smooth_text, "smooth");
-  EXPECT_EQ(
-      compiled(kernel_source(&three, 0, &smooth, 0, "operations/optimizer/parameter_step.cuh", Source::Marks::lines),
-               {"synfire::cuda::parameter_step<float>", "synfire::cuda::parameter_step<double>"})
-          .names.size(),
-      2u);
-  EXPECT_EQ(compiled(kernel_source(nullptr, SYNFIRE_MODEL_LI, nullptr, 0, "operations/parameters/kernels.cuh",
+  EXPECT_EQ(compiled(kernel_source(&three, 0, &smooth, 0, "optimizer/parameter_step.cuh", Source::Marks::lines),
+                     {"synfire::cuda::parameter_step<float>", "synfire::cuda::parameter_step<double>"})
+                .names.size(),
+            2u);
+  EXPECT_EQ(compiled(kernel_source(nullptr, SYNFIRE_MODEL_LI, nullptr, 0, "neurons/parameters/parameters_kernels.cuh",
                                    Source::Marks::lines),
                      {"synfire::cuda::set_parameters<float>", "synfire::cuda::update_parameter<double>"})
                 .names.size(),
@@ -161,7 +160,7 @@ TEST_F(Nvrtc, SaysWhereTheTextIsWrong) {
       TextKind::model, synfire_test::replaced(synfire_test::twin_text, "constants[0], v,", "constants[0], y,"), "twin");
   try {
     Progress progress(nullptr, nullptr, 0);
-    compile_for_gpu(kernel_source(&broken, 0, nullptr, 1, "operations/neuron/forward.cuh", Source::Marks::lines),
+    compile_for_gpu(kernel_source(&broken, 0, nullptr, 1, "neurons/passes/cuda/forward.cuh", Source::Marks::lines),
                     {forward("float", 1, "bits")}, 9, 0, "twin.hpp", progress);
     FAIL() << "it was compiled";
   } catch (const core::Failure& failure) {
@@ -174,7 +173,7 @@ TEST_F(Nvrtc, EndsAtTheTimeOut) {
   const ModelText twin = text_of(TextKind::model, synfire_test::twin_text, "twin");
   Progress progress(nullptr, nullptr, 1);
   try {
-    compile_for_gpu(kernel_source(&twin, 0, nullptr, 1, "operations/neuron/passes.cuh", Source::Marks::lines),
+    compile_for_gpu(kernel_source(&twin, 0, nullptr, 1, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
                     {backward("float", 1, "spikes")}, 9, 0, "twin.hpp", progress);
     FAIL() << "it was compiled";
   } catch (const core::Failure& failure) {
@@ -217,7 +216,7 @@ TEST(CompilerThreads, CountWorkAndWaiting) {
 // A GPU's kernels are compiled from what the library contains, which a model of a build's own is not part of.
 TEST(KernelSource, RefusesModelsThatABuildAdded) {
   try {
-    kernel_source(nullptr, 1000, nullptr, 1, "operations/neuron/passes.cuh", Source::Marks::lines);
+    kernel_source(nullptr, 1000, nullptr, 1, "neurons/passes/cuda/passes.cuh", Source::Marks::lines);
     FAIL() << "it was written";
   } catch (const core::Failure& failure) {
     EXPECT_EQ(failure.status, SYNFIRE_ERROR_UNSUPPORTED);

@@ -137,7 +137,7 @@ TEST_F(LoadRefused, MembersThatAreNotAllowed) {
 
 TEST_F(LoadRefused, NamesThatAreTakenAndTheOtherKind) {
   refused(WORDS("SYN-MODEL-EXISTS", "lif"), replaced(twin_text, "\"twin\"", "\"lif\""));
-  // A surrogate is no model, and the other way round.
+  // A surrogate is not a model, and the other way round.
   refused(WORDS("SYN-MODEL-COMPILE", "surrogate"), smooth_text, "smooth");
   synfire_load_desc desc = load_desc(twin_text, "twin");
   synfire_surrogate surrogate = nullptr;
@@ -190,7 +190,7 @@ TEST_F(LoadRefused, CompilersThatFail) {
   with_compiler("echo 'internal compiler error: oh'; exit 4",
                 [&] { refused(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-MODEL-COMPILER", "internal", "4"), desc); });
   with_compiler("exit 0", [&] { refused(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-MODEL-FILES", "model.so"), desc); });
-  // The compiler's output is no shared object; files that it leaves beside it are removed too.
+  // The compiler's output is not a shared object; files that it leaves beside it are removed too.
   with_compiler(
       "touch \"$TMPDIR/left.s\"; mkdir \"$TMPDIR/deep\"; touch \"$TMPDIR/deep/left\"\n"
       "while [ \"$1\" != -o ]; do shift; done; echo nonsense > \"$2\"",

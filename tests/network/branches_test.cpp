@@ -4,11 +4,11 @@
 #include <cmath>
 #include <functional>
 
+#include "held.hpp"
 #include "network_file.hpp"
-#include "pins.hpp"
 
 #include <network/network.hpp>
-#include <network/stages/kinds.hpp>
+#include <network/stages/stage_kinds.hpp>
 
 namespace synfire_test {
 namespace {
@@ -30,7 +30,7 @@ inside::NetworkRules rules() {
 }
 
 Network make_network(synfire_context context, const Describe& describe) {
-  const auto owner = synfire::capi::pinned(context);
+  const auto owner = synfire::capi::held(context);
   auto* const made = new inside::Network(*owner, rules());
   Network network(synfire::capi::registered<synfire_network>(made));
   made->change([&](inside::Design& design) { describe(design); });

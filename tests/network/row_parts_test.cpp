@@ -6,11 +6,11 @@
 #include <functional>
 #include <limits>
 
-#include "pins.hpp"
+#include "held.hpp"
 #include "storage_rig.hpp"
 
 #include <graph/eager_calls.hpp>
-#include <operations/gradients/sum_gradient.hpp>
+#include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/loss/loss.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
@@ -27,7 +27,7 @@ using synfire::core::View;
 // ---- Arrays and parts -----------------------------------------------------------------------------------------------
 
 View view_of(synfire_buffer buffer) {
-  return synfire::capi::pinned(buffer)->view();
+  return synfire::capi::held(buffer)->view();
 }
 
 // An array in device memory, as the maxima and sums that parts exchange.
@@ -36,7 +36,7 @@ class Array {
  public:
   Array(synfire_context context, int32_t dtype, size_t count)
       : count_(count), buffer_(make_buffer(context, dtype, count)) {
-    // What an entry writes, it writes whole.
+    // An entry writes all elements of what it writes.
     upload(buffer_, std::vector<E>(count, E(0x2A)));
   }
   View view() const { return view_of(buffer_); }
@@ -98,11 +98,11 @@ class RowParts : public testing::Test {
   void SetUp() override { context_ = make_context(2); }
 
   void run(Operation operation) {
-    synfire::core::run_now(*synfire::capi::pinned(context_), {std::move(operation)}, nullptr);
+    synfire::core::run_now(*synfire::capi::held(context_), {std::move(operation)}, nullptr);
     ASSERT_OK(synfire_context_synchronize(context_));
   }
   void run(const synfire::core::OperationList& operations) {
-    synfire::core::run_now(*synfire::capi::pinned(context_), operations, nullptr);
+    synfire::core::run_now(*synfire::capi::held(context_), operations, nullptr);
     ASSERT_OK(synfire_context_synchronize(context_));
   }
   // Magnitudes of many sizes, some 0; `special` puts one number among them.
@@ -166,7 +166,7 @@ class DenseParts : public RowParts {
     synfire_synapse made = nullptr;
     ASSERT_OK(synfire_synapse_create(context_, &desc, &made));
     const Synapse handle(made);
-    const auto pinned = synfire::capi::pinned(handle.get());
+    const auto pinned = synfire::capi::held(handle.get());
     auto& synapse = static_cast<inside::DenseSynapse&>(*pinned);
     synapse.prepare_gradients();
 
@@ -189,8 +189,7 @@ class DenseParts : public RowParts {
     const View all_gradients = view_of(gradient).shaped({s.n_steps, s.batch, s.n_outputs}),
                all_inputs = view_of(input).shaped({s.n_steps, s.batch, input_row});
     const auto operation = [&](const Part& part) {
-      synfire::core::SynapsePass pass = {
-          {&synapse}, s.n_steps, part.count, synfire::capi::pinned(context_)->device().is_host()};
+      synfire::core::SynapsePass pass = {{&synapse}, s.n_steps, part.count};
       pass.input = rows_of(all_inputs, part, input_row, 4);
       pass.input.pitch = s.batch * input_row;
       View gradients = rows_of(all_gradients, part, s.n_outputs, 4);
@@ -208,7 +207,7 @@ class DenseParts : public RowParts {
     for (int repeat = 0; repeat < 3; ++repeat) {
       const std::vector<Part> parts = random_parts(active, random);
       const inside::SumArrayBytes bytes =
-          inside::sum_array_bytes(synapse.spec(), synfire::capi::pinned(context_)->device().is_host());
+          inside::sum_array_bytes(synapse.spec(), synfire::capi::held(context_)->device().is_host());
       const std::vector<float> nothing(inputs * outputs, 7);
       ASSERT_OK(synfire_synapse_write(handle, "weight_gradient", nothing.data(), nothing.size() * sizeof(float)));
       run_in_parts(parts.size(), bytes.largest / 4, bytes.total / 8,
@@ -270,7 +269,7 @@ class OneToOneParts : public RowParts {
     synfire_synapse made = nullptr;
     ASSERT_OK(synfire_synapse_create_one_to_one(context_, &desc, &made));
     const Synapse handle(made);
-    const auto pinned = synfire::capi::pinned(handle.get());
+    const auto pinned = synfire::capi::held(handle.get());
     auto& synapse = static_cast<inside::OneToOneSynapse&>(*pinned);
     synapse.prepare_gradients();
     const int64_t n = places * channels;
@@ -284,8 +283,7 @@ class OneToOneParts : public RowParts {
     const View all_gradients = view_of(gradient).shaped({n_steps, batch, n}),
                all_inputs = view_of(input).shaped({n_steps, batch, n});
     const auto operation = [&](const Part& part) {
-      synfire::core::SynapsePass pass = {
-          {&synapse}, n_steps, part.count, synfire::capi::pinned(context_)->device().is_host()};
+      synfire::core::SynapsePass pass = {{&synapse}, n_steps, part.count};
       pass.input = rows_of(all_inputs, part, n, 4);
       View gradients = rows_of(all_gradients, part, n, 4);
       pass.input.pitch = gradients.pitch = batch * n;
@@ -448,7 +446,7 @@ class LossParts : public RowParts {
     request.rules.kind = c.kind;
     request.rules.per_step = true;
     request.rules.sum = c.sum;
-    const auto pin = [](const Buffer& buffer) { return synfire::capi::pinned(buffer.get()); };
+    const auto pin = [](const Buffer& buffer) { return synfire::capi::held(buffer.get()); };
     const auto p_source = pin(source), p_labels = pin(labels), p_weights = pin(weights), p_classes = pin(of_classes),
                p_loss = pin(loss), p_gradient = pin(gradient), p_correct = pin(n_correct), p_counted = pin(n_counted);
     request.source = &*p_source;
@@ -459,8 +457,7 @@ class LossParts : public RowParts {
     request.gradient = &*p_gradient;
     request.n_correct = &*p_correct;
     request.n_counted = &*p_counted;
-    const synfire::core::OperationList whole =
-        inside::loss(request, synfire::capi::pinned(context_)->device().is_host());
+    const synfire::core::OperationList whole = inside::loss(request);
     run(whole);
     const auto results = [&] {
       std::vector<float> all = download<float>(gradient, elements);

@@ -39,7 +39,7 @@ def check_refusals(work, linux):
     """Builds that cannot be packed are refused with the reason, and nothing is left."""
     script = ROOT / "cmake/pack_sdk.cmake"
     for arguments, text in (((), "give -D LINUX_BUILD=FOLDER"),
-                            ((f"-DLINUX_BUILD={work}/nowhere",), "which is no build folder")):
+                            ((f"-DLINUX_BUILD={work}/nowhere",), "which is not a build folder")):
         answer = run("cmake", *arguments, f"-DOUTPUT={work}/refused", "-P", script, status=1)
         expect(text in " ".join(answer.split()), f"no '{text}'")
     other = work / "other version"

@@ -2,8 +2,8 @@
 # NVIDIA's libraries and compiler for Windows are not here.
 #
 #   cmake -D COMPILER=... -D INCLUDE=TOOLKIT/include -D SOURCE_DIR=... -P check_cuda.cmake
-file(GLOB sources "${SOURCE_DIR}/src/cuda/*.cpp" "${SOURCE_DIR}/src/operations/*/cuda.cpp"
-  "${SOURCE_DIR}/src/synapses/*/cuda.cpp"   "${SOURCE_DIR}/src/operations/neuron/plan.cpp")
+file(GLOB_RECURSE sources "${SOURCE_DIR}/src/backends/cuda/*.cpp" "${SOURCE_DIR}/src/*_cuda.cpp"
+  "${SOURCE_DIR}/src/neurons/passes/cuda/plan.cpp")
 list(LENGTH sources n)
 if(n LESS 10)
   message(FATAL_ERROR "only ${n} files were found")

@@ -45,7 +45,7 @@ class Writer {
   bool first_ = true;
 };
 
-/// The files that `--csv` and `--json` of one command name, each with its writer. An empty path is no file.
+/// The files that `--csv` and `--json` of one command name, each with its writer. An empty path is not a file.
 class ResultFiles {
  public:
   /// Throws std::runtime_error if a file cannot be opened.

@@ -18,7 +18,7 @@ using svg::fixed;
 
 constexpr double panel_width = 360, panel_height = 280, left = 62, top = 100, between = 66, bottom = 96;
 
-// A logarithmic axis across and a linear one up.
+// A logarithmic horizontal axis and a linear vertical one.
 struct Axes {
   double at_x, least, most;  // powers of ten
   double highest;

@@ -33,7 +33,7 @@ typedef struct synfire_delay_desc {
   synfire_buffer source SYNFIRE_READ("[N]");
   /** Written. */
   synfire_buffer destination SYNFIRE_WRITTEN("[N]") SYNFIRE_UNLESS(sum);
-  /** Added to, in the place of `destination`. */
+  /** Added to, in place of `destination`. */
   synfire_buffer sum SYNFIRE_UPDATED("[N]") SYNFIRE_NULLABLE;
   /** Another line, which is copied first. Null (default): none. */
   synfire_delay_line first SYNFIRE_NULLABLE;

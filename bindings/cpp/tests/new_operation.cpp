@@ -10,7 +10,7 @@ constexpr synfire_decode_rate_desc by_default = synfire::decode_rate_desc(
 static_assert(by_default.struct_size == sizeof by_default && by_default.window == SYNFIRE_WINDOW_EXPONENTIAL);
 static_assert(by_default.n_steps == 20 && by_default.n_neurons == 64 && by_default.batch == 1);
 static_assert(by_default.full_rate == 100 && by_default.add == 0 && by_default.delays == nullptr);
-// A layer and its state in the place of spikes, and a sum in that of a destination, which has the same type.
+// A layer and its state in place of spikes, and a sum in that of a destination, which has the same type.
 constexpr synfire_decode_rate_desc of_layer =
     synfire::decode_rate_desc(no_layer, "v", no_buffer, synfire::steps{20}, synfire::neurons{64}, 50);
 static_assert(of_layer.state[0] == 'v' && of_layer.spikes == nullptr && of_layer.full_rate == 50);

@@ -1,6 +1,6 @@
 // Resume.cs - goes on with a training that another program has begun: Resume.exe FILE_IN FILE_OUT BATCHES [host | cuda]
 //
-// The network of FILE_IN takes so many training steps and becomes FILE_OUT; bindings/programs/resume.c says more.
+// The network of FILE_IN is trained for BATCHES steps and becomes FILE_OUT; bindings/programs/resume.c says more.
 //
 // SPDX-License-Identifier: MIT
 using System;

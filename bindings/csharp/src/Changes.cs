@@ -34,7 +34,7 @@ namespace Synfire
         /// <summary>Replays whose times are in the percentiles: those waited for in order.</summary>
         public long Seen { get; }
 
-        /// <summary>Half of the replays took at most so many nanoseconds.</summary>
+        /// <summary>Half of the replays took at most this many nanoseconds.</summary>
         public long P50 { get; }
 
         /// <summary>99 % of the replays.</summary>

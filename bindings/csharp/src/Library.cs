@@ -243,13 +243,13 @@ namespace Synfire
             }
             catch (BadImageFormatException problem)
             {
-                throw new SynfireLibraryException(what, what + " is no library for this processor", problem);
+                throw new SynfireLibraryException(what, what + " is not a library for this processor", problem);
             }
             catch (EntryPointNotFoundException problem)
             {
                 string loaded = FindLoadedFile(file);
                 throw new SynfireLibraryException(
-                    loaded, loaded + " is no Synfire library: it has no synfire_abi_version", problem);
+                    loaded, loaded + " is not a Synfire library: it has no synfire_abi_version", problem);
             }
         }
 

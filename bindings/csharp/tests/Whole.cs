@@ -52,7 +52,7 @@ namespace Synfire.Tests
                 Check.Contains(text, kind == "newer_major" ? "has ABI 99.0; this binding needs" : kind == "older_minor"
                                      ? "; this binding needs" : "has the right ABI version, but has no synfire_");
             }
-            Check.Contains(Program.Managed("Tests", "child load", "libm.so.6").Text, "libm.so.6 is no Synfire library");
+            Check.Contains(Program.Managed("Tests", "child load", "libm.so.6").Text, "libm.so.6 is not a Synfire library");
         }
     }
 

@@ -30,7 +30,7 @@ def check_layout(folder):
         if not manifest.get(key):
             fail(f"package.json has no {key}")
     if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+){2,}", manifest["name"]):
-        fail(f"{manifest['name']} is no package name")
+        fail(f"{manifest['name']} is not a package name")
     for sample in manifest["samples"]:
         if not list((folder / sample["path"]).glob("*.cs")):
             fail(f"no sample in {sample['path']}")

@@ -52,7 +52,7 @@ EXPECTED = {"operations.rs": [
     "    pub fn interpolation(mut self, interpolation: Interpolation) -> Self {",
     "/// `true`: the end feeds the start. `false` (default): it does not.\n"
     "    pub fn closed(mut self, closed: bool) -> Self {",
-    "/// Where it keeps what is on its way, in the place of memory of its own. Its shape: `[T, B, N]`.\n"
+    "/// Where it keeps what is on its way, in place of memory of its own. Its shape: `[T, B, N]`.\n"
     "    pub fn memory<T: Element>(mut self, memory: &'a Buffer<T>) -> Self {",
     "pub fn create(self, context: &Context) -> Result<DelayLine> {",
     "/// Sets the gain of all taps; [`DelayLine::taps`] gives it.\n"

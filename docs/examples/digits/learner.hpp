@@ -23,7 +23,7 @@ inline constexpr std::size_t sounds = 127, parts = 77;
 struct Plan {
   std::size_t epochs = 50;
   std::size_t batch = 64;
-  std::size_t manners = SIZE_MAX;  // learn only what is spoken in so many of them
+  std::size_t manners = SIZE_MAX;  // learn only what is spoken in this many of them
   double learning_rate = 5e-3;     // in the first epoch
   std::uint64_t seed = 1;
 };

@@ -23,7 +23,7 @@
 #include <io.h>
 #include <shellapi.h>
 
-/* The caller frees it; null if the text is no UTF-8 or there is no memory, and errno says which. */
+/* The caller frees it; null if the text is not UTF-8 or there is no memory, and errno says which. */
 static wchar_t *wide(const char *text) {
   wchar_t *result;
   const int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text, -1, NULL, 0);

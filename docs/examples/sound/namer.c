@@ -8,7 +8,7 @@
 #include "message.h"
 
 enum {
-  LOUD_SPIKES = 4,     /* a frame with so many is loud */
+  LOUD_SPIKES = 4,     /* a frame with this many is loud */
   LEAST_LOUD = 10,     /* loud frames of a word: anything shorter is a click */
   PAUSE_FRAMES = 20,   /* longer than the closures within a word, as in "six" and "eight" */
   LONGEST_FRAMES = 200 /* whoever speaks on is interrupted */

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #if defined(__linux__)
-#define _GNU_SOURCE /* the size of a terminal is no part of POSIX */
+#define _GNU_SOURCE /* the size of a terminal is not part of POSIX */
 #endif
 
 #include "terminal.h"

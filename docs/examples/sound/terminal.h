@@ -13,7 +13,7 @@ extern "C" {
 /* True if stderr is a terminal that understands escape sequences. */
 bool terminal_is_watched(void);
 
-/* True if so many columns and rows fit; true if the terminal does not say how large it is. */
+/* True if this many columns and rows fit; true if the terminal does not say how large it is. */
 bool terminal_fits(int columns, int rows);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // The lists of the models and surrogates that are built in, with the ids of synfire.h. A new surrogate is entered only
-// here; a new model that fires also has a file of its kernels for the GPU, src/operations/neuron/few_*.cu.
+// here; a new model that fires also has a file of its kernels for the GPU, src/neurons/passes/cuda/few_*.cu.
 #ifndef SYNFIRE_MODEL_BUILT_IN_HPP
 #define SYNFIRE_MODEL_BUILT_IN_HPP
 

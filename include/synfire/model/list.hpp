@@ -36,13 +36,13 @@ struct Find<List<First, Rest...>, id> {
 };
 
 template <class A, class B>
-struct Join;
+struct Concatenate;
 template <class... A, class... B>
-struct Join<List<A...>, List<B...>> {
+struct Concatenate<List<A...>, List<B...>> {
   using type = List<A..., B...>;
 };
 template <class A, class B>
-using Joined = typename Join<A, B>::type;
+using Concatenated = typename Concatenate<A, B>::type;
 
 SYNFIRE_MODEL_END
 

@@ -14,8 +14,8 @@
 
 SYNFIRE_MODEL_BEGIN
 
-using Models = Joined<BuiltInModels, AddedModels>;
-using Surrogates = Joined<BuiltInSurrogates, AddedSurrogates>;
+using Models = Concatenated<BuiltInModels, AddedModels>;
+using Surrogates = Concatenated<BuiltInSurrogates, AddedSurrogates>;
 
 static_assert(are_distinct<Models, Surrogates>(AddedModels{}) && are_distinct<Surrogates, Models>(AddedSurrogates{}));
 

@@ -1,7 +1,6 @@
 #include "allowed.hpp"
 
 #include <base/dtype.hpp>
-#include <operations/replace_nonfinite/finite.hpp>
 
 #include <algorithm>
 
@@ -17,10 +16,6 @@ constexpr uint64_t all_ones = ~uint64_t{0};
 uint64_t magnitude_of(int32_t dtype) {
   const uint64_t n_bits = 8 * bytes_of_dtype(dtype);
   return all_ones >> (n_bits == 8 ? 56 : 64 - n_bits + 1);
-}
-
-bool is_number(int32_t dtype) {
-  return bytes_of_dtype(dtype) > 1;
 }
 
 AllowedElements with_numbers(int32_t dtype, bool or_not_finite, uint64_t most, uint64_t also) {

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHECK_ELEMENTS_HPP
 
-#include "arguments.hpp"
+#include "check_elements_arguments.hpp"
 
 #include <operations/kind.hpp>
 
@@ -34,8 +34,7 @@ cuda::Hints hints(const CheckElements& op, const cuda::GpuShape& gpu);
 void enqueue(const CheckElements& op, cuda::Launcher& launcher);
 
 CheckElementsArguments arguments_of(const CheckElements& op);
-// Searches on the calling thread, in memory that the processor can access: returns the first refused element from
-// `begin` on, or `end`.
+// Searches processor-accessible memory on the calling thread; returns the first refused element from `begin`, or `end`.
 int64_t first_refused(const CheckElementsArguments& arguments, int64_t begin, int64_t end);
 
 }  // namespace synfire::operations

@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHUNKS_HPP
 #define SYNFIRE_OPERATIONS_CHECK_ELEMENTS_CHUNKS_HPP
 
-#include "arguments.hpp"
+#include "check_elements_arguments.hpp"
 
 #include <cstring>
 

@@ -40,9 +40,8 @@ struct DropoutRequest {
   uint64_t seed;
   uint64_t offset;
 };
-// Both throw INVALID_ARGUMENT, UNSUPPORTED, or OUT_OF_MEMORY for a shape that cannot be addressed. "probability",
-// "seed" and "offset" of a graph may change between replays.
-core::OperationList dropout(const DropoutRequest& request, bool on_host);
+// Both throw INVALID_ARGUMENT, UNSUPPORTED or OUT_OF_MEMORY. A graph's "probability", "seed" and "offset" may change.
+core::OperationList dropout(const DropoutRequest& request);
 void record_dropout(core::Graph& graph, const DropoutRequest& request);
 
 }  // namespace synfire::operations

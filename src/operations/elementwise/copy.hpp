@@ -30,7 +30,7 @@ struct CopyRequest {
   uint64_t destination_offset;
   uint64_t bytes;
 };
-core::OperationList copy(const CopyRequest& request, bool on_host);
+core::OperationList copy(const CopyRequest& request);
 
 }  // namespace synfire::operations
 

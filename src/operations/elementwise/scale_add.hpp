@@ -32,7 +32,7 @@ struct ScaleAddRequest {
   double keep;
 };
 // Both throw INVALID_ARGUMENT. "scale" and "keep" of a graph may change between replays.
-core::OperationList scale_add(const ScaleAddRequest& request, bool on_host);
+core::OperationList scale_add(const ScaleAddRequest& request);
 void record_scale_add(core::Graph& graph, const ScaleAddRequest& request);
 
 }  // namespace synfire::operations

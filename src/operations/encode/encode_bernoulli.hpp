@@ -1,5 +1,4 @@
-// Draws spikes from rates: in each step, each neuron spikes with the probability of its rate. The random numbers come
-// from a counter (philox.hpp).
+// Each neuron spikes in each step with the probability of its rate, by counter-based random numbers (philox.hpp).
 #ifndef SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 #define SYNFIRE_OPERATIONS_ENCODE_ENCODE_BERNOULLI_HPP
 
@@ -43,9 +42,8 @@ struct EncodeBernoulliRequest {
   uint64_t seed;
   uint64_t offset;
 };
-// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "seed" and "offset" of a graph
-// may change between replays.
-core::OperationList encode_bernoulli(const EncodeBernoulliRequest& request, bool on_host);
+// Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "seed" and "offset" may change between replays.
+core::OperationList encode_bernoulli(const EncodeBernoulliRequest& request);
 void record_encode_bernoulli(core::Graph& graph, const EncodeBernoulliRequest& request);
 
 }  // namespace synfire::operations

@@ -41,7 +41,7 @@ struct GatherRowsRequest {
   core::Buffer* lengths;  // may be null
 };
 // Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-core::OperationList gather_rows(const GatherRowsRequest& request, bool on_host);
+core::OperationList gather_rows(const GatherRowsRequest& request);
 
 }  // namespace synfire::operations
 

@@ -2,8 +2,8 @@
 #ifndef SYNFIRE_OPERATIONS_LOSS_LAUNCH_OF_HPP
 #define SYNFIRE_OPERATIONS_LOSS_LAUNCH_OF_HPP
 
-#include "arguments_of.hpp"
-#include "kernels.hpp"
+#include "loss_arguments_of.hpp"
+#include "loss_kernels.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
-// A loss of predictions against labels or targets, with its gradient: cross-entropy or mean squared error
-// (arithmetic.hpp).
+// A loss of predictions against labels or targets, and its gradient: cross-entropy or squared error
+// (loss_arithmetic.hpp).
 #ifndef SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_LOSS_HPP
 
@@ -86,9 +86,8 @@ struct LossRequest {
   double label_smoothing;
   double gradient_scale;  // 0 means 1
 };
-// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "gradient_scale" of a graph and
-// "label_smoothing" of its cross-entropy may change between replays.
-core::OperationList loss(const LossRequest& request, bool on_host);
+// Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "gradient_scale" and "label_smoothing" may change.
+core::OperationList loss(const LossRequest& request);
 void record_loss(core::Graph& graph, const LossRequest& request);
 
 }  // namespace synfire::operations

@@ -4,11 +4,11 @@
 #ifndef SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
 #define SYNFIRE_OPERATIONS_LOSS_SAMPLES_CUH
 
-#include "arithmetic.hpp"
-#include "kernels.hpp"
+#include "loss_arithmetic.hpp"
+#include "loss_kernels.hpp"
 
-#include <cuda/storage.cuh>
-#include <cuda/warp_sums.cuh>
+#include <backends/cuda/cuda_storage.cuh>
+#include <backends/cuda/warp_sums.cuh>
 
 namespace synfire::cuda {
 namespace {

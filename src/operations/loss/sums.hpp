@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 
-#include "arithmetic.hpp"
+#include "loss_arithmetic.hpp"
 
 #include <synfire/model/lane_sum.hpp>
 

@@ -1,13 +1,13 @@
 #include "native.hpp"
 
+#include <backends/host/host_launcher.hpp>
 #include <base/error.hpp>
-#include <base/float_environment.hpp>
 #include <base/text.hpp>
 #include <base/view_checks.hpp>
-#include <host/launcher.hpp>
+#include <platform/float_environment.hpp>
 
 #if SYNFIRE_HAVE_CUDA
-#include <cuda/launcher.hpp>
+#include <backends/cuda/cuda_launcher.hpp>
 #endif
 
 #include <exception>
@@ -61,7 +61,7 @@ void call_native(const Native& op, synfire_stream stream, uint32_t slot) {
     text = exception.what();
     thrown = text.c_str();
   } catch (...) {
-    thrown = "something that is no std::exception";
+    thrown = "something that is not a std::exception";
   }
   if (thrown)
     fail(SYNFIRE_ERROR_CALLBACK, "SYN-GRAPH-NATIVE", "the callback of %s threw: %s", describe(op).c_str(), thrown);
@@ -126,7 +126,7 @@ void record_native(Graph& graph, const NativeRequest& request) {
     const auto views_of = [&](const std::vector<Buffer*>& buffers, const char* field, std::vector<View>& views) {
       for (size_t i = 0; i < buffers.size(); ++i) {
         const std::string name = std::string("desc.").append(field).append("[").append(std::to_string(i)).append("]");
-        check_memory(*buffers[i], name.c_str(), recorder.on_host());
+        check_memory(*buffers[i], name.c_str());
         views.push_back(buffers[i]->view());
       }
     };

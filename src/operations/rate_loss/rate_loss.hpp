@@ -55,9 +55,8 @@ struct RateLossRequest {
   double target;
   double strength;
 };
-// Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed. "target" and "strength" of a
-// graph may change between replays.
-core::OperationList rate_loss(const RateLossRequest& request, bool on_host);
+// Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "target" and "strength" may change between replays.
+core::OperationList rate_loss(const RateLossRequest& request);
 void record_rate_loss(core::Graph& graph, const RateLossRequest& request);
 
 }  // namespace synfire::operations

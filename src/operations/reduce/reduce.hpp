@@ -57,7 +57,7 @@ struct ReduceBackward {
   View grad_destination;  // f32 or f64: [B, N] or [T, N]
   View source;            // of the reduction; only a maximum has it
   View lengths, n_active;
-  View grad_source;  // [T, B, N]: f64 beside f64, else f32, f16 or bf16
+  View grad_source;  // [T, B, N]: f64 beside f64, else a type whose arithmetic is f32
   bool accumulate;   // add to what grad_source holds
   View winners;      // of maxima, on a GPU: the index of each
 
@@ -98,14 +98,14 @@ struct ReduceBackwardRequest {
   bool accumulate;
 };
 // Both throw INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-core::OperationList reduce(const ReduceRequest& request, bool on_host);
-core::OperationList reduce_backward(const ReduceBackwardRequest& request, bool on_host);
+core::OperationList reduce(const ReduceRequest& request);
+core::OperationList reduce_backward(const ReduceBackwardRequest& request);
 
 // A buffer of lengths or of n_active; absent if null.
-View lengths_view(const core::Buffer* buffer, const core::Extents& extents, bool on_host);
-View n_active_view(const core::Buffer* buffer, bool on_host);
-// A gradient [T, B, N] in f32, f64, f16 or bf16.
-View gradient_view(const core::Buffer& buffer, const char* name, const core::Extents& extents, bool on_host);
+View lengths_view(const core::Buffer* buffer, const core::Extents& extents);
+View n_active_view(const core::Buffer* buffer);
+// A gradient [T, B, N] in any type of numbers.
+View gradient_view(const core::Buffer& buffer, const char* name, const core::Extents& extents);
 
 }  // namespace synfire::operations
 

@@ -1,4 +1,4 @@
-// Copies numbers [T, B, N] with 0 in the place of those that are not finite, and counts these.
+// Copies numbers [T, B, N] with 0 in place of those that are not finite, and counts these.
 #ifndef SYNFIRE_OPERATIONS_REPLACE_NONFINITE_REPLACE_NONFINITE_HPP
 #define SYNFIRE_OPERATIONS_REPLACE_NONFINITE_REPLACE_NONFINITE_HPP
 
@@ -9,7 +9,7 @@ namespace synfire::operations {
 
 struct ReplaceNonfinite {
   bool accumulate;   // the count is added
-  View source;       // f32, f64, f16 or bf16 [T, B, N]
+  View source;       // numbers of any type [T, B, N]
   View count;        // u64 [1]
   View destination;  // [T, B, N] of the same type; it may be the source
 
@@ -37,7 +37,7 @@ struct ReplaceNonfiniteRequest {
   core::Buffer* destination;
 };
 // Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-core::OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request, bool on_host);
+core::OperationList replace_nonfinite(const ReplaceNonfiniteRequest& request);
 
 }  // namespace synfire::operations
 

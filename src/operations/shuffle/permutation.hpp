@@ -19,8 +19,7 @@ struct ShuffleRules {
   uint32_t batch;      // rows of a full batch
   uint32_t n_batches;  // of an epoch
   bool in_order;
-  // The grid on which rows are permuted: n_columns is even, and n_columns * n_lines is the smallest multiple of it that
-  // is not less than n_rows.
+  // The grid of permuted rows: n_columns is even, and n_columns * n_lines its least multiple that is not below n_rows.
   uint32_t n_columns, n_lines;
 };
 
@@ -51,7 +50,7 @@ SYNFIRE_MODEL_FN uint32_t lines_of(uint32_t n_rows, uint32_t n_columns) {
 
 // A network of J. Black and P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002 (the generalised Feistel
 // construction): a number is a column and a line of a grid; each round moves one of them by an amount that depends on
-// the other, around the end. Numbers that are no rows are permuted again. Sums instead of exclusive ors, and an even
+// the other, around the end. Numbers that are not rows are permuted again. Sums instead of exclusive ors, and an even
 // number of columns, make odd permutations as frequent as even ones. With 32 rounds each of the 8! permutations of 8
 // rows has its share to 0.5 %, with 24 to 5 % (exact, for ideal amounts).
 inline constexpr int shuffle_rounds = 32;

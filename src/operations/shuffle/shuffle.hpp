@@ -41,7 +41,7 @@ struct ShuffleRequest {
   uint64_t offset;
 };
 // Both throw INVALID_ARGUMENT. "seed" and "offset" of a graph may change between replays.
-core::OperationList shuffle(const ShuffleRequest& request, bool on_host);
+core::OperationList shuffle(const ShuffleRequest& request);
 void record_shuffle(core::Graph& graph, const ShuffleRequest& request);
 
 }  // namespace synfire::operations

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_CUH
 
-#include "kernels.hpp"
+#include "spikes_kernels.hpp"
 
 namespace synfire::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_BLOCKS_HPP
 
-#include "arrays.hpp"
+#include "spikes_arrays.hpp"
 
 #include <base/extents.hpp>
 

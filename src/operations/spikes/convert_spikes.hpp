@@ -31,7 +31,7 @@ struct ConvertSpikesRequest {
   core::Buffer* destination;
 };
 // Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-core::OperationList convert_spikes(const ConvertSpikesRequest& request, bool on_host);
+core::OperationList convert_spikes(const ConvertSpikesRequest& request);
 
 }  // namespace synfire::operations
 

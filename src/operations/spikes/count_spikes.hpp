@@ -39,7 +39,7 @@ struct CountSpikesRequest {
   core::Buffer* counts;
 };
 // Throws INVALID_ARGUMENT, or OUT_OF_MEMORY for a shape that cannot be addressed.
-core::OperationList count_spikes(const CountSpikesRequest& request, bool on_host);
+core::OperationList count_spikes(const CountSpikesRequest& request);
 
 }  // namespace synfire::operations
 

@@ -1,8 +1,8 @@
-// Spikes of any format, one at a time, for the twins of kernels.
+// Spikes of any format, one at a time, on processors.
 #ifndef SYNFIRE_OPERATIONS_SPIKES_ONE_SPIKE_HPP
 #define SYNFIRE_OPERATIONS_SPIKES_ONE_SPIKE_HPP
 
-#include "arrays.hpp"
+#include "spikes_arrays.hpp"
 
 #include <base/extents.hpp>
 

@@ -23,25 +23,14 @@ Extents checked_extents(Extents extents) {
   return extents;
 }
 
-View spike_view(const Buffer& buffer, const char* name, const Extents& e, bool on_host) {
-  const int64_t time_words = (e.n_steps + 31) / 32;
-  char text[128];
-  switch (buffer.dtype()) {
-    case SYNFIRE_DTYPE_BITS:
-      return stepped(buffer, name, {e.n_steps, e.batch, e.words_per_row()}, packed_text(buffer.dtype(), e), on_host);
-    case SYNFIRE_DTYPE_TIME_BITS:
-      return stepped(buffer, name, {time_words, e.batch, e.n_neurons}, packed_text(buffer.dtype(), e), on_host);
-    case SYNFIRE_DTYPE_U32:
-    case SYNFIRE_DTYPE_U64:
-      fail_argument("SYN-BUFFER-TYPE",
-                    "%s holds %s; spikes in f32, f64, f16, bf16, u8, bits or time-packed bits are needed", name,
-                    name_of_dtype(buffer.dtype()));
-    default:
-      std::snprintf(text, sizeof text, "%s [%lld, %lld, %lld]", name_of_dtype(buffer.dtype()),
-                    static_cast<long long>(e.n_steps), static_cast<long long>(e.batch),
-                    static_cast<long long>(e.n_neurons));
-      return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text, on_host);
-  }
+View spike_view(const Buffer& buffer, const char* name, const Extents& e) {
+  check_type(buffer, name, spike_dtypes);
+  const int32_t dtype = buffer.dtype();
+  if (dtype == SYNFIRE_DTYPE_BITS)
+    return stepped(buffer, name, {e.n_steps, e.batch, e.words_per_row()}, packed_text(dtype, e));
+  if (dtype == SYNFIRE_DTYPE_TIME_BITS)
+    return stepped(buffer, name, {(e.n_steps + 31) / 32, e.batch, e.n_neurons}, packed_text(dtype, e));
+  return array_view(buffer, name, {e.n_steps, e.batch, e.n_neurons});
 }
 
 std::string shape_text(const Extents& e) {

@@ -1,5 +1,6 @@
 #include "dense_spec.hpp"
 
+#include <base/dtype.hpp>
 #include <base/error.hpp>
 
 #include <cmath>
@@ -9,10 +10,6 @@ namespace synfire::operations {
 using namespace synfire::core;
 
 namespace {
-
-void check_synapse_flag(int32_t value, const char* name) {
-  if (value != 0 && value != 1) fail_argument("SYN-SYNAPSE-FLAG", "desc.%s is %d; allowed are 0 and 1", name, value);
-}
 
 // Sums of this many weights on their grid are exact in f64, in which the host adds them.
 constexpr int64_t most_inputs = int64_t{1} << 29;
@@ -42,9 +39,7 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
     fail_argument("SYN-SYNAPSE-INPUT-KIND",
                   "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0) and SYNFIRE_INPUT_VALUES (1)",
                   desc.input_kind);
-  if (desc.dtype != SYNFIRE_DTYPE_F32 && desc.dtype != SYNFIRE_DTYPE_F64)
-    fail_argument("SYN-SYNAPSE-DTYPE", "desc.dtype is %d; allowed are SYNFIRE_DTYPE_F32 (0) and SYNFIRE_DTYPE_F64 (1)",
-                  desc.dtype);
+  check_dtype("SYN-SYNAPSE-DTYPE", desc.dtype, arithmetic_dtypes);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
     fail_argument("SYN-SYNAPSE-GRADIENT-BITS",
                   "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24 (32 with values)", desc.gradient_bits);
@@ -53,8 +48,8 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
         "SYN-SYNAPSE-INITIALIZATION",
         "desc.initialization is %d; allowed are SYNFIRE_INITIALIZATION_UNIFORM (0), _NORMAL (1) and _ZERO (2)",
         desc.initialization);
-  check_synapse_flag(desc.bias, "bias");
-  check_synapse_flag(desc.frozen, "frozen");
+  check_flag(desc.bias, "SYN-SYNAPSE-FLAG", "desc.bias");
+  check_flag(desc.frozen, "SYN-SYNAPSE-FLAG", "desc.frozen");
   if (!std::isfinite(desc.gain) || desc.gain < 0 || desc.gain > 1e30)
     fail_argument("SYN-SYNAPSE-GAIN", "desc.gain is %g; it must be positive and at most 1e30 (0 means 1)", desc.gain);
   const auto connections = static_cast<uint64_t>(n_weights());

@@ -49,9 +49,8 @@ struct DenseSpec {
   uint64_t rows_bytes() const { return static_cast<uint64_t>(n_outputs * rows_pitch()) * element_bytes(); }
   uint64_t grid_bytes() const { return has_grid() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
 
-  // Byte planes of the weights on their grid for tensor cores (fragments.hpp): three bytes for each weight. Those of
-  // the table have an even number of words of 32 inputs and a multiple of 64 outputs, those of the rows a multiple of
-  // 64 inputs.
+  // Byte planes of weights on their grid for tensor cores (fragments.hpp): three bytes per weight. Those of the table
+  // have an even number of words of 32 inputs and a multiple of 64 outputs, those of rows a multiple of 64 inputs.
   static constexpr int64_t column_multiple = 64;
   static int64_t padded_columns(int64_t count) {
     return (count + column_multiple - 1) / column_multiple * column_multiple;

@@ -3,9 +3,9 @@
 #define SYNFIRE_SYNAPSES_DENSE_FEW_ROWS_HPP
 
 #include "dense.hpp"
-#include "kernels.hpp"
+#include "dense_kernels.hpp"
 
-#include <cuda/launcher.hpp>
+#include <backends/cuda/cuda_launcher.hpp>
 
 #include <span>
 

@@ -2,7 +2,7 @@
 #ifndef SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 #define SYNFIRE_SYNAPSES_DENSE_INPUT_PLANES_CUH
 
-#include "kernels.hpp"
+#include "dense_kernels.hpp"
 #include "planes.cuh"
 
 #include <synfire/model/grid.hpp>
@@ -23,8 +23,7 @@ __device__ __forceinline__ s32 grid_of_product(u64 magnitude) {
       magnitude_of(from_bits(0x3F800000u | (static_cast<u32>(magnitude >> 29) & 0x7FFFFFu)), exponent));
 }
 
-// 16 threads have a row: four outputs of every 64 each. Up to 512 outputs stay in their registers between the search
-// for the grid and its use.
+// 16 threads share a row: four of every 64 outputs each. Up to 512 outputs stay in registers until the grid is known.
 inline constexpr int planes_at_once = 8, planes_width = planes_at_once * 64;
 
 struct RowPart {

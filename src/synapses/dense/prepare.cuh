@@ -2,11 +2,11 @@
 #ifndef SYNFIRE_SYNAPSES_DENSE_PREPARE_CUH
 #define SYNFIRE_SYNAPSES_DENSE_PREPARE_CUH
 
+#include "dense_kernels.hpp"
 #include "fragments.hpp"
-#include "kernels.hpp"
 #include "planes.cuh"
 
-#include <cuda/storage.cuh>
+#include <backends/cuda/cuda_storage.cuh>
 
 #include <synfire/model/grid.hpp>
 

@@ -2,9 +2,9 @@
 #ifndef SYNFIRE_SYNAPSES_DENSE_RESULTS_CUH
 #define SYNFIRE_SYNAPSES_DENSE_RESULTS_CUH
 
-#include "kernels.hpp"
+#include "dense_kernels.hpp"
 
-#include <cuda/storage.cuh>
+#include <backends/cuda/cuda_storage.cuh>
 
 #include <synfire/model/grid.hpp>
 

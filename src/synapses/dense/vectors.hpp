@@ -1,5 +1,4 @@
-// Vectors of numbers for loops in which the sums must stay in registers: those of the file's instruction level.
-// Included by host kernels only.
+// Vectors of the file's instruction level, for loops whose sums must stay in registers. Included by host kernels only.
 #ifndef SYNFIRE_SYNAPSES_DENSE_VECTORS_HPP
 #define SYNFIRE_SYNAPSES_DENSE_VECTORS_HPP
 

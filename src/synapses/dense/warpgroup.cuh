@@ -19,9 +19,9 @@ __device__ __forceinline__ uint64_t right_operand(const void* shared) {
   return (at & 0x3FFFFu) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32;
 }
 
-// Adds the product of 64 x 32 and 32 x 64 bytes to 64 x 64 sums. Element i of a thread is row r + 8 * (i / 2 % 2) of
-// its warp's 16 and column 8 * (i / 4) + 2 * c + i % 2, where r is lane / 4 and c is lane % 4; the left operand is that
-// of mma.m16n8k32.
+// Adds products of 64 x 32 and 32 x 64 bytes to 64 x 64 sums, with left operands as for mma.m16n8k32. Element i of a
+// thread is row r + 8 * (i / 2 % 2) of its warp's 16 and column 8 * (i / 4) + 2 * c + i % 2, r = lane / 4, c = lane %
+// 4.
 template <bool left_signed, bool right_signed>
 __device__ __forceinline__ void multiply(int32_t (&sums)[32], const uint32_t (&left)[4], uint64_t right) {
 #define SYNFIRE_WGMMA(left_type, right_type)                                                                           \

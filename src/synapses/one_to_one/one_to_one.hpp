@@ -10,8 +10,8 @@
 
 #include <base/extents.hpp>
 #include <graph/graph.hpp>
-#include <operations/gradients/row_sums.hpp>
 #include <operations/kind.hpp>
+#include <operations/row_sums/row_sums.hpp>
 #include <synapses/synapse.hpp>
 
 namespace synfire::operations {

@@ -1,2 +1,2 @@
-// The lists of models and surrogates, with the checks of what was added, as src/layer/parameters.cpp includes them.
+// The lists of models and surrogates, with the checks of what was added, as src/neurons/parameters.cpp includes them.
 #include <synfire/model/models.hpp>

@@ -140,7 +140,7 @@ TEST_F(SpikeErrors, Types) {
   }
   for (int32_t type = SYNFIRE_DTYPE_F32; type <= SYNFIRE_DTYPE_TIME_BITS; ++type) {
     const Buffer no_counts = make(type, 1000);
-    expect_bad(refused, "SYN-BUFFER-TYPE", "create the buffer with SYNFIRE_DTYPE_U32 or SYNFIRE_DTYPE_U64",
+    expect_bad(refused, "SYN-BUFFER-TYPE", "u32 or u64",
                [&](synfire_count_spikes_desc& desc) { desc.counts = no_counts; });
   }
 }

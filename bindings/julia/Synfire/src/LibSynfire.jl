@@ -75,7 +75,7 @@ function try_load(path)
     end
     file = dlpath(handle)
     address = dlsym_e(handle, :synfire_abi_version)
-    address == C_NULL && return "$file is no Synfire library: it has no synfire_abi_version"
+    address == C_NULL && return "$file is not a Synfire library: it has no synfire_abi_version"
     version = ccall(address, UInt32, ())
     if version >> 16 != SYNFIRE_ABI_MAJOR || version < SYNFIRE_ABI_VERSION
         return "$file has ABI $(version_text(version)); this package needs $(SYNFIRE_ABI_MAJOR).x " *

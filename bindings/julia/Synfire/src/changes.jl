@@ -40,7 +40,7 @@ end
 """
     rebind!(graph, old => new)
 
-Puts another [`Buffer`](@ref), of the same type, size and kind of memory, in the place of one, in all operations. Slow:
+Replaces a [`Buffer`](@ref) by another one of the same type, size and kind of memory, in all operations. Slow:
 replays in flight are waited for, and on a GPU the graph is captured anew.
 """
 function rebind!(graph::Graph, buffers::Pair{<:Buffer,<:Buffer})

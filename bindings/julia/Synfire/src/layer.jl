@@ -75,7 +75,7 @@ end
 const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
                        :threads_per_block)
 
-# Every keyword that is no option is a parameter; the error for one that is neither lists both.
+# Every keyword that is not an option is a parameter; the error for one that is neither lists both.
 function set_keywords!(layer::Layer, parameters)
     for (name, value) in pairs(parameters)
         try

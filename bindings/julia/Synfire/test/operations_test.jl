@@ -143,7 +143,7 @@ end
     m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)
 end
 
-@testset "a synapse in the place of X" begin
+@testset "a synapse in place of X" begin
     context = Context(backend=:host)
     synapse, layer = Synapse(context; inputs=4, outputs=3, gain=3), Layer(context; steps=2, neurons=3)
     input, x, rest = UInt8[1 0; 0 1; 1 1; 1 0], zeros(Float32, 3, 2), zeros(Float32, 3)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use synfire::*;
 
-/// Something that changes, in the place of a sensor.
+/// Something that changes, in place of a sensor.
 fn read_sensor(x: &mut [f32]) {
     x.iter_mut().enumerate().for_each(|(i, x)| *x = 2.0 * (i % 128) as f32 / 128.0);
 }

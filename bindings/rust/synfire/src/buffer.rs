@@ -436,7 +436,7 @@ impl<T: Element> Buffer<T> {
     /// Copies `values` in, from element `first` of the memory.
     pub fn upload(&self, first: usize, values: &[T]) -> Result<()> {
         let (offset, bytes) = self.span(first, values.len())?;
-        // SAFETY: the slice has so many bytes.
+        // SAFETY: the slice has this many bytes.
         self.core.held.during(|| {
             check(unsafe { sys::synfire_buffer_upload(self.core.raw, offset, values.as_ptr().cast(), bytes) }).map(drop)
         })
@@ -444,7 +444,7 @@ impl<T: Element> Buffer<T> {
     /// Copies out into `values`, from element `first` of the memory.
     pub fn download(&self, first: usize, values: &mut [T]) -> Result<()> {
         let (offset, bytes) = self.span(first, values.len())?;
-        // SAFETY: the slice has so many bytes, and any bits are a value.
+        // SAFETY: the slice has this many bytes, and any bits are a value.
         self.core.held.during(|| {
             check(unsafe { sys::synfire_buffer_download(self.core.raw, offset, values.as_mut_ptr().cast(), bytes) })
                 .map(drop)

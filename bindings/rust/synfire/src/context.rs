@@ -113,7 +113,7 @@ impl ContextBuilder {
         self.0.stream_priority = priority;
         self
     }
-    /// The program's job system in the place of threads of the context's own, and how many threads it has, the calling one
+    /// The program's job system in place of threads of the context's own, and how many threads it has, the calling one
     /// included; 0: as many as there are processors. On CUDA it is never called.
     pub fn job_system<J: JobSystem>(mut self, jobs: &'static J, n_threads: i32) -> Self {
         crate::jobs::describe(&mut self.0, jobs, n_threads);

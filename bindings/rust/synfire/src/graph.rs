@@ -142,7 +142,7 @@ pub struct Graph {
     on_host: bool,
     is_part: bool, // of another object, which replays it too
 }
-// SAFETY: recording and launching take &mut, also what runs native nodes; waiting is legal on any thread.
+// SAFETY: recording and launching take &mut, as does what runs native nodes; waiting is legal on any thread.
 unsafe impl Send for Graph {}
 unsafe impl Sync for Graph {}
 
@@ -343,7 +343,7 @@ impl Graph {
         }
         Ok(())
     }
-    /// Puts another buffer, of the same type, size and kind, in the place of one, in all operations. Slow: replays in flight
+    /// Replaces a buffer by another one of the same type, size and kind, in all operations. Slow: replays in flight
     /// are waited for, and on a GPU the graph is captured again. The graphs of a network stay with its buffers.
     pub fn rebind<T: Element>(&mut self, old: &Buffer<T>, new: &Buffer<T>) -> Result<()> {
         if self.is_part {
@@ -373,7 +373,7 @@ impl Graph {
     /// The graph as text in the DOT language of Graphviz: operations, and what hands what to which.
     pub fn to_dot(&self) -> Result<String> {
         let mut bytes = 0;
-        // SAFETY: null asks for the size; then the text has so many bytes.
+        // SAFETY: null asks for the size; then the text has this many bytes.
         unsafe {
             check(sys::synfire_graph_write_dot(self.raw, std::ptr::null_mut(), &mut bytes))?;
             let mut text = vec![0u8; bytes as usize];

@@ -1,4 +1,4 @@
-// jobs.rs - a job system of the program's in the place of threads of a host context's own.
+// jobs.rs - a job system of the program's in place of threads of a host context's own.
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::raw::c_void;
@@ -38,7 +38,7 @@ impl Task<'_> {
     }
     /// Runs these items.
     pub fn run(&self, items: Range<usize>) {
-        // No task has so many.
+        // No task has that many.
         let index = |item| i32::try_from(item).unwrap_or(i32::MAX);
         // SAFETY: the call that made the task lasts; the library looks at the indices.
         unsafe { (self.part)(self.argument, index(items.start), index(items.end)) }

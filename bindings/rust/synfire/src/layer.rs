@@ -266,7 +266,7 @@ impl Layer {
     /// Sets a parameter: one value, or one per neuron. The next launch sees it, replays in flight do not.
     pub fn set_parameter(&self, name: &str, values: &[f64]) -> Result<()> {
         let name = Name::new(name)?;
-        // SAFETY: the slice has so many values.
+        // SAFETY: the slice has this many values.
         self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_set_parameter(self.core.raw, name.as_ptr(), values.as_ptr(), values.len() as u64)
@@ -296,7 +296,7 @@ impl Layer {
     /// Reads a parameter: one value, or one per neuron.
     pub fn parameter(&self, name: &str, values: &mut [f64]) -> Result<()> {
         let name = Name::new(name)?;
-        // SAFETY: the slice has so many values.
+        // SAFETY: the slice has this many values.
         self.core.held.between_launches(|| {
             check(unsafe {
                 sys::synfire_layer_get_parameter(self.core.raw, name.as_ptr(), values.as_mut_ptr(), values.len() as u64)
@@ -344,7 +344,7 @@ impl Layer {
         self.state_type::<T>()?;
         let name = Name::new(name)?;
         let bytes = std::mem::size_of_val(values) as u64;
-        // SAFETY: the slice has so many bytes.
+        // SAFETY: the slice has this many bytes.
         self.core.held.during(|| {
             check(unsafe {
                 sys::synfire_layer_read_state(self.core.raw, name.as_ptr(), values.as_mut_ptr().cast(), bytes)
@@ -357,7 +357,7 @@ impl Layer {
         self.state_type::<T>()?;
         let name = Name::new(name)?;
         let bytes = std::mem::size_of_val(values) as u64;
-        // SAFETY: the slice has so many bytes.
+        // SAFETY: the slice has this many bytes.
         self.core.held.during(|| {
             check(unsafe {
                 sys::synfire_layer_write_state(self.core.raw, name.as_ptr(), values.as_ptr().cast(), bytes)

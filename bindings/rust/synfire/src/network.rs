@@ -168,7 +168,7 @@ impl Network {
     pub fn save_to_memory(&self) -> Result<Vec<u8>> {
         self.core.held.between_launches(|| {
             let mut bytes = 0;
-            // SAFETY: a live handle; null asks for the size, then the file has so many bytes.
+            // SAFETY: a live handle; null asks for the size, then the file has this many bytes.
             unsafe {
                 check(sys::synfire_network_save_to_memory(self.core.raw, null_mut(), &mut bytes))?;
                 let mut file = vec![0u8; bytes as usize];

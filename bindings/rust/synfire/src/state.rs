@@ -82,7 +82,7 @@ impl Layer {
         let desc = rows_desc(rows)?;
         self.core.held.during(|| {
             let mut bytes = 0;
-            // SAFETY: null asks for the size; then the vector has so many bytes.
+            // SAFETY: null asks for the size; then the vector has this many bytes.
             unsafe {
                 check(sys::synfire_layer_snapshot(self.core.raw, &desc, std::ptr::null_mut(), &mut bytes))?;
                 let mut data = vec![0u8; bytes as usize];
@@ -95,7 +95,7 @@ impl Layer {
     /// Puts a snapshot back into as many batch rows. What is none, or one of another layer, is refused.
     pub fn restore(&self, rows: impl RangeBounds<i64>, snapshot: &[u8]) -> Result<()> {
         let desc = rows_desc(rows)?;
-        // SAFETY: the slice has so many bytes.
+        // SAFETY: the slice has this many bytes.
         self.core.held.during(|| {
             let (data, bytes) = (snapshot.as_ptr().cast(), snapshot.len() as u64);
             check(unsafe { sys::synfire_layer_restore(self.core.raw, &desc, data, bytes) }).map(drop)

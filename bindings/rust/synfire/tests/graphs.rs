@@ -229,7 +229,7 @@ fn a_native_node_enqueues_on_a_gpu() {
             drop(others.take());
             let (data, bytes) = call.write_memory(0).unwrap();
             counted.fetch_add(1, Relaxed);
-            // SAFETY: a buffer of so many bytes, and the stream that is being captured.
+            // SAFETY: a buffer of this many bytes, and the stream that is being captured.
             match unsafe { memset(data as u64, 2f32.to_bits(), bytes / 4, call.stream()) } {
                 0 => Ok(()),
                 status => Err(format!("cuMemsetD32Async: {status}").into()),

@@ -1,4 +1,4 @@
-//! Arrays of synapses and optimisers, calls on them that run now, and synapses in the place of X.
+//! Arrays of synapses and optimisers, calls on them that run now, and synapses in place of X.
 mod common;
 use common::*;
 use synfire::operations::{OptimizerStep, SynapseBackward, SynapseForward};

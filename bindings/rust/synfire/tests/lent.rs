@@ -1,4 +1,4 @@
-// lent.rs - memory that the program lends: it stays until nothing reads it, also where no call names its buffer, and nobody
+// lent.rs - memory that the program lends: it stays until nothing reads it, even where no call names its buffer, and nobody
 // writes it meanwhile. What this program's allocator gets back is spoilt at once, so that numbers read from it are wrong.
 mod common;
 use common::*;

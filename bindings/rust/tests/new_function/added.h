@@ -129,7 +129,7 @@ typedef struct synfire_delay_line_desc {
   synfire_delay_line previous SYNFIRE_NULLABLE;
   /** The values at the start, read. */
   synfire_buffer first SYNFIRE_READ("[B, N]");
-  /** Where it keeps what is on its way, in the place of memory of its own. Optional. */
+  /** Where it keeps what is on its way, in place of memory of its own. Optional. */
   synfire_buffer memory SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
   /** The taps' delays. */
   const double *delays SYNFIRE_NULLABLE;

@@ -152,7 +152,7 @@ unnamed() { # MESSAGE FILE: a network that is refused
   grep -q ' s to ' "$work/out" && fail "names words with $2"
 }
 
-# Files that are no network of words, and options that do not go together.
+# Files that do not contain a network of words, and options that do not go together.
 case_unnamed() {
   network=$extra
   unnamed 'SYN-FILE-OPEN' "$work/none.safetensors"
@@ -193,7 +193,7 @@ case_realtime() {
     fail "500 frames of 1 ms took less than half a second"
 }
 
-# Where stderr is no terminal: lines without escape sequences, one picture a second. Watching changes no spike.
+# Where stderr is not a terminal: lines without escape sequences, one picture a second. Watching changes no spike.
 case_live() {
   run_well "$sound" --backend host --live --loop 1.2 --output "$work/watched"
   grep -q "$(printf '\033')" "$work/err" && fail "an escape sequence where no terminal is"

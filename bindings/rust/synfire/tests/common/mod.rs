@@ -32,7 +32,7 @@ pub fn replay(graph: &mut Graph) {
 /// the scheduler does and however long it takes.
 pub const AHEAD: u64 = 20;
 
-/// Set when this goes out of scope, also where an assertion ends the scope.
+/// Set when this goes out of scope, even where an assertion ends the scope.
 pub struct Ends<'a>(pub &'a AtomicBool);
 impl Drop for Ends<'_> {
     fn drop(&mut self) {

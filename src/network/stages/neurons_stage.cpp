@@ -1,0 +1,575 @@
+// Neurons: a layer, its spikes and its V over all steps. Their rates can be drawn to a target.
+#include "stage_kinds.hpp"
+
+#include <network/stage_key_values.hpp>
+#include <network/stage_recorder.hpp>
+#include <network/state_arrays.hpp>
+
+#include <base/dtype.hpp>
+#include <base/text.hpp>
+#include <neurons/layer.hpp>
+#include <neurons/layer_spec.hpp>
+#include <neurons/loaded.hpp>
+#include <neurons/parameter_bounds.hpp>
+#include <neurons/passes/backward.hpp>
+#include <neurons/passes/forward.hpp>
+#include <neurons/state/make_layer.hpp>
+#include <neurons/state/state_rows.hpp>
+#include <operations/rate_loss/rate_loss.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+constexpr ValueSpec neurons_values[] = {
+    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed},
+    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed},
+    {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training},
+    {"detach_reset", 0, 0, 1, value::whole, value::fixed, value::on_training},
+    {"undecayed_input", 0, 0, 1, value::whole, value::fixed},
+    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training},
+    {"rate_target", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
+    {"rate_strength", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
+    {"rate_of_layer", 0, 0, 1, value::whole, value::fixed, value::on_training},
+};
+
+struct NamedValue {
+  std::string name;
+  double value;
+};
+
+struct NeuronsSettings final : SettingsOf<NeuronsSettings> {
+  explicit NeuronsSettings(int32_t its_model) : model(its_model) {}
+  int32_t model;          // SYNFIRE_MODEL_*, or the id of one that was loaded
+  bool has_rate = false;  // their rates are drawn to a target, also with a strength of 0 for now
+  std::vector<NamedValue> parameters = {};
+  std::vector<TrainedParameter> trained = {};
+  // Keep loaded models and surrogates alive.
+  Ref<LoadedModel> loaded_model = {};
+  Ref<LoadedSurrogate> loaded_surrogate = {};
+};
+
+const NeuronsSettings& settings_of(const Stage& stage) {
+  return stage.as<NeuronsSettings>();
+}
+
+int32_t model_of(const Stage& stage) {
+  const int32_t model = settings_of(stage).model;
+  return model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : model;
+}
+bool never_fires(const Stage& stage) {
+  return find_model(model_of(stage))->never_fires;
+}
+bool has_rate(const Stage& stage) {
+  return settings_of(stage).has_rate || stage.value("rate_strength") != 0;
+}
+
+synfire_layer_desc layer_desc(const StageView& view) {
+  const Stage& stage = view.stage();
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  desc.model = settings_of(stage).model;
+  desc.n_steps = view.rules().n_steps;
+  desc.n_neurons = stage.width();
+  desc.batch = view.rules().batch;
+  desc.dtype = stage.whole("dtype") == 0 ? view.rules().dtype : stage.whole("dtype");
+  desc.reset = stage.whole("reset");
+  desc.surrogate = stage.whole("surrogate");
+  desc.detach_reset = stage.whole("detach_reset");
+  desc.undecayed_input = stage.whole("undecayed_input");
+  return desc;
+}
+
+ParameterSet parameters_of(const LayerSpec& spec) {
+  return {*spec.model, *spec.surrogate, 1, spec.undecayed_input};
+}
+ParameterSet parameters_of(const StageView& view) {
+  return parameters_of(LayerSpec(layer_desc(view)));
+}
+
+bool has_parameter(const ParameterSet& set, std::string_view name) {
+  for (uint32_t i = 0; i < set.size(); ++i)
+    if (name == set.spec(i).name || (set.spec(i).reciprocal_name && name == set.spec(i).reciprocal_name)) return true;
+  return false;
+}
+
+void check_trained(const ParameterSet& set, const Stage& stage, std::span<const TrainedParameter> before,
+                   const TrainedParameter& parameter) {
+  const ParameterName wanted = set.find(parameter.name, "parameter");
+  set.gradient_row(wanted, "parameter");
+  for (const TrainedParameter& other : before)
+    if (set.find(other.name).index == wanted.index)
+      fail_argument("SYN-NETWORK-TRAINED", "parameter is \"%s\" of stage \"%s\", which is trained already",
+                    parameter.name.c_str(), stage.name.c_str());
+  for (const double* const factor : {&parameter.rate_factor, &parameter.decay_factor})
+    if (!std::isfinite(*factor) || *factor < 0)
+      fail_argument("SYN-NETWORK-VALUE", "%s is %g; a finite number of at least 0 is needed",
+                    factor == &parameter.rate_factor ? "learning_rate_factor" : "weight_decay_factor", *factor);
+  const ParameterBounds bounds = trained_bounds(set, wanted, {parameter.lower, parameter.upper});
+  if (!(bounds.lower <= bounds.upper))
+    fail_argument("SYN-NETWORK-VALUE", "lower is %g%s and upper %g%s; no number is between them", bounds.lower,
+                  std::isnan(parameter.lower) ? " (the default)" : "", bounds.upper,
+                  std::isnan(parameter.upper) ? " (the default)" : "");
+}
+
+// ---- parts ----------------------------------------------------------------------------------------------------------
+
+class NeuronsParts final : public StageParts {
+ public:
+  explicit NeuronsParts(StageMaker& maker) : StageParts(maker.stage()), has_rate_(network::has_rate(own())) {
+    const LayerSpec spec(layer_desc(maker.stage()));
+    if (!maker.is_planned()) spec.check_context(maker.context());
+    maker.count_as(&PartBytes::layers, [&] {
+      layer_ = Ref<Layer>::adopt(operations::make_layer(maker.context(), spec));
+      set_parameters();
+    });
+    make_arrays(maker);
+  }
+
+  Object* object() const noexcept override { return layer_.get(); }
+  Buffer* array(Port port) const noexcept override { return port == Port::v ? v_.get() : spikes_.get(); }
+  Buffer* gradient(Port port) const noexcept override { return port == Port::v ? grad_v_.get() : grad_spikes_.get(); }
+  void offer(FunctionRef<void(const char*, const Ref<Buffer>&)> each) const override {
+    each(".spikes", spikes_);
+    each(".v", v_);
+    each(".grad_spikes", grad_spikes_);
+    each(".grad_v", grad_v_);
+  }
+
+  void add_reset(OperationList& list) const override {
+    OperationList reset = operations::reset_rows(*layer_, {0, 0}, nullptr);
+    std::move(reset.begin(), reset.end(), std::back_inserter(list));
+  }
+
+  void forward(StageRecorder& recorder) override {
+    operations::ForwardRequest request = {};
+    request.tape = recorder.has_backward() ? static_cast<TapeMode>(own().whole("tape")) : TapeMode::none;
+    request.spikes = recorder.written(Port::output);
+    request.v_seq = recorder.written(Port::v);
+    const StageRecorder::Read input = recorder.read();
+    if (input.product)
+      input.product->give(request, recorder);
+    else
+      request.x = input.array;
+    operations::record_forward(recorder.graph(), *layer_, request);
+  }
+
+  void backward(StageRecorder& recorder) override {
+    if (has_rate_) record_rates(recorder);
+    operations::BackwardRequest request = {};
+    request.grad_spike_seq = recorder.output_gradient(Port::output);
+    request.grad_v_seq = recorder.output_gradient(Port::v);
+    const std::vector<TrainedParameter>& trained = settings_of(own()).trained;
+    for (size_t i = 0; i < gradients_.size(); ++i)
+      request.gradients.push_back({layer_->parameters().find(trained[i].name), gradients_[i].get()});
+    if (Product* const product = recorder.read().product)
+      product->give(request, recorder);
+    else
+      request.grad_x_seq = recorder.gradient().array;
+    operations::record_backward(recorder.graph(), *layer_, request);
+  }
+
+  void train(Trainer& trainer) override {
+    const std::vector<TrainedParameter>& trained = settings_of(own()).trained;
+    for (size_t i = 0; i < gradients_.size(); ++i) {
+      const TrainedParameter& one = trained[i];
+      const ParameterName name = layer_->parameters().find(one.name);
+      trainer.optimizer().add_parameter(*layer_, name, *gradients_[i], {one.rate_factor, one.decay_factor}, one.lower,
+                                        one.upper);
+      const int64_t count = trainer.optimizer().members().back().count;
+      trainer.name_member(parameter_name(name.index), [&layer = *layer_, index = name.index, count] {
+        return layer.parameters().values(index).size() > 1 ? std::vector{count} : std::vector<int64_t>{};
+      });
+    }
+  }
+  void check_order() const override { layer_->order_on(nullptr, stream_id(nullptr)); }
+
+  bool take_value(const char* name, double value) override {
+    if (!own().find_spec(name)) {
+      const ParameterValues one = {layer_->parameters().find(name), {&value, 1}};
+      layer_->set_parameters({&one, 1});
+      return true;
+    }
+    if (!has_rate_)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
+           "\"rate_strength\" of stage \"%s\" was 0 when the network was built, so its rates have no target",
+           own().name.c_str());
+    return false;
+  }
+  std::optional<double> further_value(const char* name) const override {
+    const ParameterName parameter = layer_->parameters().find(name);
+    if (layer_->n_values(parameter) > 1)
+      fail_argument("SYN-NETWORK-PER-NEURON",
+                    "\"%s\" of stage \"%s\" is one number per neuron; the stage's layer has them "
+                    "(synfire_network_get_layer, synfire_layer_get_parameter)",
+                    name, own().name.c_str());
+    double now = 0;
+    layer_->get_parameter(parameter, name, {&now, 1});
+    return now;
+  }
+
+  void list_state(std::vector<CarriedState>& list) const override {
+    const LayerSpec& spec = layer_->spec();
+    for (int i = 0; i < spec.model->n_states; ++i)
+      list.push_back({layer_->state_memory(i), spec.arithmetic(), spec.extents.batch, spec.extents.n_neurons});
+  }
+
+  void list_saved(StateArrays& list) const override {
+    Layer& layer = *layer_;
+    const LayerSpec& spec = layer.spec();
+    for (int i = 0; i < spec.model->n_states; ++i) {
+      const char* const name = spec.model->states[static_cast<size_t>(i)];
+      StateArray array = {own().name + ".state." + name,
+                          file_type_of(spec.arithmetic()),
+                          {spec.extents.batch, spec.extents.n_neurons},
+                          StateArray::Numbers::any};
+      array.of_rows = true;
+      const uint64_t bytes = array.bytes();
+      array.read = [&layer, name, bytes](void* values) { layer.read_state(name, values, bytes); };
+      array.write = [&layer, name, bytes](const void* values) { layer.write_state(name, values, bytes); };
+      list.arrays.push_back(std::move(array));
+    }
+    ParameterGroup group = {{}, spec.extents.n_neurons, {}, {}, {}};
+    for (uint32_t i = 0; i < layer.parameters().size(); ++i) group.names.push_back(parameter_name(i));
+    group.read = [&layer, names = group.names](uint32_t i) {
+      std::vector<double> values(layer.parameters().values(i).size());
+      layer.get_parameter({i, false}, names[i].c_str(), values);
+      return values;
+    };
+    group.check = [&layer](const ParameterGroup::Values& values) { check_values(layer, values); };
+    group.write = [&layer](const ParameterGroup::Values& values) {
+      std::vector<ParameterValues> all;
+      for (uint32_t i = 0; i < values.size(); ++i) all.push_back({{i, false}, values[i]});
+      layer.set_parameters(all);
+    };
+    list.parameters.push_back(std::move(group));
+  }
+
+ private:
+  const Stage& own() const noexcept { return stage().stage(); }
+  std::string parameter_name(uint32_t index) const {
+    return own().name + ".parameter." + layer_->parameters().spec(index).name;
+  }
+
+  // Sets the caller's values, and one number per neuron for parameters with gradients of their own.
+  void set_parameters() const {
+    std::vector<ParameterValues> list;
+    for (const NamedValue& one : settings_of(own()).parameters)
+      list.push_back({layer_->parameters().find(one.name), {&one.value, 1}});
+    if (!list.empty()) layer_->set_parameters(list);
+    for (const TrainedParameter& one : settings_of(own()).trained) {
+      if (!one.per_neuron) continue;
+      const ParameterName name = layer_->parameters().find(one.name);
+      std::vector<double> values(static_cast<size_t>(layer_->spec().extents.n_neurons));
+      layer_->get_parameter(name, one.name.c_str(), values);
+      const ParameterValues all = {name, values};
+      layer_->set_parameters({&all, 1});
+    }
+  }
+
+  void make_arrays(StageMaker& maker) {
+    const StageView& view = maker.stage();
+    const int64_t width = view->width();
+    const std::span<const Edge> readers = view.design().readers(view.index());
+    const bool as_numbers = std::ranges::any_of(readers, [&](const Edge& edge) {
+      const Stage& reader = view.design().stages()[edge.from];
+      return edge.port == Port::output && reader.kind->reads_numbers(reader);
+    });
+    if (!never_fires(own()) && (view.is_read(Port::output) || has_rate_))
+      spikes_ = maker.sequence(as_numbers ? maker.number() : SYNFIRE_DTYPE_BITS, width);
+    if (view.is_read(Port::v)) v_ = maker.sequence(maker.number(), width);
+    if (!maker.gradient().has_backward) return;
+    if (spikes_) grad_spikes_ = maker.sequence(maker.number(), width);
+    if (v_) grad_v_ = maker.sequence(maker.number(), width);
+    if (!maker.gradient().learns) return;
+    for (const TrainedParameter& trained : settings_of(own()).trained)
+      gradients_.push_back(maker.parts().make(maker.number(), {trained.per_neuron ? width : 1}));
+  }
+
+  // Adds the gradient of the neurons' rates to that of their spikes.
+  void record_rates(StageRecorder& recorder) const {
+    const StageRecorder::Gradient gradient = recorder.own_gradient();
+    operations::record_rate_loss(recorder.graph(),
+                                 {recorder.extents(own().width()), own().flag("rate_of_layer"), spikes_.get(),
+                                  recorder.lengths(), recorder.n_active(), nullptr, gradient.array, false, gradient.add,
+                                  own().value("rate_target"), own().value("rate_strength")});
+    recorder.note("rate_target", "target");
+    recorder.note("rate_strength", "strength");
+  }
+
+  static void check_values(const Layer& layer, const ParameterGroup::Values& values) {
+    ParameterSet set = [&] {
+      const auto lock = layer.lock_parameters();
+      return layer.parameters();
+    }();
+    for (uint32_t i = 0; i < set.size(); ++i) set.set(i, set.checked({i, false}, values[i]));
+    const double most = layer.spec().dtype == SYNFIRE_DTYPE_F64 ? std::numeric_limits<double>::max()
+                                                                : std::numeric_limits<float>::max();
+    for (uint32_t i = 0; i < set.size(); ++i) set.check_constants({i, false}, most);
+  }
+
+  const bool has_rate_;
+  Ref<Layer> layer_;
+  Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
+  Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
+  std::vector<Ref<Buffer>> gradients_;  // of trained parameters
+};
+
+// ---- words of files -------------------------------------------------------------------------------------------------
+
+constexpr std::string_view surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
+                           parameter_prefix = "parameter.", trained_prefix = "trained.", default_bound = "default";
+
+void write_trained(KeyValueWriter& words, const TrainedParameter& trained) {
+  std::string value = trained.per_neuron ? "neuron" : "layer";
+  for (const double number : {trained.rate_factor, trained.decay_factor, trained.lower, trained.upper})
+    value.append(",").append(std::isnan(number) ? std::string(default_bound) : text_of(number));
+  words.add(std::string(trained_prefix) + trained.name, value);
+}
+
+TrainedParameter read_trained(const KeyValueReader& words, const KeyValueReader::KeyValue& word) {
+  const std::string key = std::string(trained_prefix) + word.key;
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = word.value; parts.size() < 6;) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    parts.push_back(rest.substr(0, comma));
+    if (comma == rest.size()) break;
+    rest.remove_prefix(comma + 1);
+  }
+  if (parts.size() != 5 || (parts[0] != "neuron" && parts[0] != "layer"))
+    words.fail(key, word.value, "\"neuron\" or \"layer\", two factors and two bounds");
+  const auto number = [&](size_t i) { return words.number(key, parts[i]); };
+  const auto bound = [&](size_t i) {
+    return parts[i] == default_bound ? std::numeric_limits<double>::quiet_NaN() : number(i);
+  };
+  return {word.key, parts[0] == "neuron", number(1), number(2), bound(3), bound(4)};
+}
+
+int32_t read_model(KeyValueReader& words, const Context& context) {
+  const std::string text = words.take("model");
+  if (const FoundModel model = find_model(text, context)) return model->id;
+  fail_argument("SYN-NETWORK-FILE",
+                "the file has neurons of model %s, which this library does not have, nor was it loaded into this "
+                "context; it has %s",
+                quoted(text, 64).c_str(), model_names());
+}
+
+int32_t read_surrogate(KeyValueReader& words, const Context& context) {
+  const std::string text = words.take(loaded_surrogate_name, "");
+  if (text.empty()) return 0;
+  if (const FoundSurrogate surrogate = find_surrogate(text, context)) return surrogate->id;
+  fail_argument("SYN-NETWORK-FILE", "the file has the surrogate %s, which was not loaded into this context",
+                quoted(text, 64).c_str());
+}
+
+// A default follows from the parameter's kind, not from this network.
+void compare_bound(const Stage& stage, std::string_view what, double here, double there) {
+  if (!std::isnan(here) && !std::isnan(there)) compare_number(stage, what, here, there);
+}
+
+// ---- the kind -------------------------------------------------------------------------------------------------------
+
+class NeuronsKind final : public StageKind {
+ public:
+  constexpr NeuronsKind()
+      : StageKind({.name = "neurons",
+                   .noun = "neurons",
+                   .values = neurons_values,
+                   .reads = signal::product,
+                   .makes = signal::spikes | signal::v,
+                   .can_end = true}) {}
+
+  Flow shape(const StageView& view) const override {
+    Flow flow = view.flow();
+    flow.elements = Elements::spikes;
+    return flow;
+  }
+  void settle(Stage& stage) const override {
+    auto& settings = stage.as<NeuronsSettings>();
+    settings.loaded_model = find_model(settings.model).loaded;
+    settings.loaded_surrogate = find_surrogate(stage.whole(surrogate_name)).loaded;
+  }
+  void check(const StageView& view) const override {
+    in_stage(view.stage(), [&] { check_parameters(view); });
+  }
+  void check_copy(const StageView& view) const override {
+    const NeuronsSettings& settings = settings_of(view.stage());
+    if (!settings.parameters.empty()) {
+      const ParameterSet set = parameters_of(view);
+      uint32_t seen = 0;
+      for (const NamedValue& one : settings.parameters) {
+        if (!has_parameter(set, one.name)) view.design().fail_unknown_value(view.index(), one.name.c_str());
+        const uint32_t bit = uint32_t{1} << set.find(one.name).index;
+        if ((seen & bit) != 0)
+          fail_argument("SYN-PARAMETER-TWICE", "\"%s\" of stage \"%s\" is given twice", one.name.c_str(),
+                        view->name.c_str());
+        seen |= bit;
+      }
+    }
+    check(view);
+    if (settings.trained.empty()) return;
+    const ParameterSet set = parameters_of(view);
+    for (size_t i = 0; i < settings.trained.size(); ++i)
+      check_trained(set, view.stage(), std::span(settings.trained).first(i), settings.trained[i]);
+  }
+  uint32_t makes(const Stage& stage) const override { return never_fires(stage) ? signal::v : traits.makes; }
+  const char* why_not(const Stage&) const override { return "whose neurons never fire"; }
+
+  std::vector<std::string> further_names(const StageView& view) const override {
+    const ParameterSet set = parameters_of(view);
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < set.size(); ++i) {
+      names.emplace_back(set.spec(i).name);
+      if (set.spec(i).reciprocal_name) names.emplace_back(set.spec(i).reciprocal_name);
+    }
+    return names;
+  }
+  bool has_further(const StageView& view, std::string_view name) const override {
+    return has_parameter(parameters_of(view), name);
+  }
+  void set_further(const StageView& view, Stage& changed, const char* name, double value) const override {
+    const ParameterSet set = parameters_of(view);
+    const uint32_t wanted = set.find(name).index;
+    std::vector<NamedValue>& parameters = changed.as<NeuronsSettings>().parameters;
+    std::erase_if(parameters, [&](const NamedValue& other) { return set.find(other.name).index == wanted; });
+    parameters.push_back({name, value});
+  }
+  double get_further(const StageView& view, const char* name) const override {
+    const ParameterSet set = parameters_of(view);
+    const ParameterName wanted = set.find(name);
+    double value = set.spec(wanted.index).default_value;
+    for (const NamedValue& one : settings_of(view.stage()).parameters) {
+      const ParameterName other = set.find(one.name);
+      if (other.index == wanted.index) value = other.reciprocal ? 1.0 / one.value : one.value;
+    }
+    return wanted.reciprocal ? 1.0 / value : value;
+  }
+  // If rates are drawn to a target now, they can be later.
+  void built(Stage& stage) const noexcept override { stage.as<NeuronsSettings>().has_rate = has_rate(stage); }
+  void take_changes(Stage& stage, const Stage& from) const override {
+    stage.as<NeuronsSettings>().parameters = settings_of(from).parameters;
+  }
+
+  bool learns(const Stage& stage) const override { return !settings_of(stage).trained.empty(); }
+  bool begins_gradient(const Stage& stage) const override { return has_rate(stage); }
+  std::optional<StageOutput> output(const StageView& view) const override {
+    const bool fires = !never_fires(view.stage());
+    return StageOutput{fires ? Port::output : Port::v,
+                       {fires ? SYNFIRE_DTYPE_BITS : view.rules().dtype, view.rules().n_steps, view->width()}};
+  }
+
+  std::string describe(const Stage& stage) const override {
+    std::string text = find_model(model_of(stage))->name;
+    for (const TrainedParameter& trained : settings_of(stage).trained) text.append(", trains ").append(trained.name);
+    return text;
+  }
+  int64_t n_learnt(const StageView& view) const override {
+    int64_t count = 0;
+    for (const TrainedParameter& trained : settings_of(view.stage()).trained)
+      count += trained.per_neuron ? view->width() : 1;
+    return count;
+  }
+
+  void write(const Stage& stage, StageKeyValues& words) const override {
+    const NeuronsSettings& settings = settings_of(stage);
+    words.before_seed.add("model", find_model(model_of(stage))->name);
+    if (settings.has_rate) words.after_seed.add_whole("has_rate", 1);
+    if (settings.loaded_surrogate) {
+      // Ids of loaded models and surrogates mean nothing to another process.
+      words.values[static_cast<size_t>(stage.find_spec(surrogate_name) - neurons_values)] = 0;
+      words.after_values.add(loaded_surrogate_name, settings.loaded_surrogate->row().name);
+    }
+    for (const NamedValue& one : settings.parameters)
+      words.after_values.add_number(std::string(parameter_prefix) + one.name, one.value);
+    for (const TrainedParameter& one : settings.trained) write_trained(words.after_values, one);
+  }
+  void read(Stage& stage, KeyValueReader& words, const Context& context) const override {
+    auto settings = std::make_unique<NeuronsSettings>(read_model(words, context));
+    settings->has_rate = words.take_whole("has_rate", 1, 0) == 1;
+    if (const int32_t surrogate = read_surrogate(words, context); surrogate != 0)
+      stage.at(*stage.find_spec(surrogate_name)) = surrogate;
+    for (KeyValueReader::KeyValue word; !(word = words.take_first(parameter_prefix)).key.empty();)
+      settings->parameters.push_back({word.key, words.number(std::string(parameter_prefix) + word.key, word.value)});
+    for (KeyValueReader::KeyValue word; !(word = words.take_first(trained_prefix)).key.empty();)
+      settings->trained.push_back(read_trained(words, word));
+    stage.settings = std::move(settings);
+  }
+  void compare_choice(const Stage& here, const Stage& there) const override {
+    const FoundModel model = find_model(model_of(here)), other = find_model(model_of(there));
+    if (std::strcmp(model->name, other->name) != 0) fail_other(here, "the model", model->name, other->name);
+  }
+  void compare_rest(const Stage& here, const Stage& there, bool is_trained) const override {
+    if (!is_trained) return;
+    if (settings_of(there).has_rate && !settings_of(here).has_rate)
+      fail_argument("SYN-NETWORK-OTHER",
+                    "\"rate_strength\" of stage \"%s\" was 0 when the network was built, and not in the file",
+                    here.name.c_str());
+    const std::vector<TrainedParameter>&mine = settings_of(here).trained, &others = settings_of(there).trained;
+    compare_whole(here, "the number of trained parameters", mine.size(), others.size());
+    for (size_t i = 0; i < mine.size(); ++i) {
+      const TrainedParameter &one = mine[i], &other = others[i];
+      const std::string of = "trained parameter \"" + one.name + "\"";
+      if (one.name != other.name) fail_other(here, "trained parameter " + std::to_string(i), one.name, other.name);
+      compare_whole(here, "per_neuron of " + of, one.per_neuron ? 1 : 0, other.per_neuron ? 1 : 0);
+      compare_number(here, "the learning_rate_factor of " + of, one.rate_factor, other.rate_factor);
+      compare_number(here, "the weight_decay_factor of " + of, one.decay_factor, other.decay_factor);
+      compare_bound(here, "the lower bound of " + of, one.lower, other.lower);
+      compare_bound(here, "the upper bound of " + of, one.upper, other.upper);
+    }
+  }
+
+  std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<NeuronsParts>(maker); }
+
+ private:
+  static void check_parameters(const StageView& view) {
+    const Stage& stage = view.stage();
+    const NeuronsSettings& settings = settings_of(stage);
+    const LayerSpec spec(layer_desc(view));
+    ParameterSet set = parameters_of(spec);
+    const double most = spec.dtype == SYNFIRE_DTYPE_F64 ? value::largest : std::numeric_limits<float>::max();
+    for (const NamedValue& one : settings.parameters) {
+      const ParameterName name = set.find(one.name);
+      set.set(name.index, set.checked(name, {&one.value, 1}));
+    }
+    if (!settings.parameters.empty()) set.check_constants(set.find(settings.parameters.back().name), most);
+    for (const TrainedParameter& one : settings.trained) set.find(one.name);
+    if (spec.model->never_fires)
+      for (const char* const name : {"rate_target", "rate_strength"})
+        if (stage.value(name) != 0)
+          fail_argument("SYN-NETWORK-VALUE", "\"%s\" is %g; the neurons never fire, 0 is needed", name,
+                        stage.value(name));
+    if (stage.whole("tape") == SYNFIRE_TAPE_NONE)
+      fail_argument("SYN-NETWORK-VALUE", "\"tape\" is 1 (SYNFIRE_TAPE_NONE), with which no training is possible");
+    if (stage.whole("tape") == SYNFIRE_TAPE_STORE_NARROW && !spec.is_narrow())
+      fail_argument("SYN-NETWORK-VALUE",
+                    "\"tape\" is 3 (SYNFIRE_TAPE_STORE_NARROW), which only layers of 16 bits have");
+    if (spec.arithmetic() != view.rules().dtype)
+      fail_argument("SYN-NETWORK-DTYPE", "\"dtype\" is %s; the network computes in %s", name_of_dtype(spec.dtype),
+                    name_of_dtype(view.rules().dtype));
+  }
+};
+
+constexpr NeuronsKind the_neurons;
+
+}  // namespace
+
+const StageKind& neurons_kind = the_neurons;
+
+size_t add_neurons(Design& design, const char* name, int32_t model, const Reads& reads) {
+  return design.add(neurons_kind, name, std::make_unique<NeuronsSettings>(model), reads);
+}
+
+void train_parameter(Design& design, const char* name, TrainedParameter&& parameter) {
+  const size_t index = design.find(name, neurons_kind);
+  const StageView view = design.view(index);
+  check_trained(parameters_of(view), view.stage(), settings_of(view.stage()).trained, parameter);
+  static_cast<NeuronsSettings&>(design.settings(index)).trained.push_back(std::move(parameter));
+}
+
+}  // namespace synfire::network

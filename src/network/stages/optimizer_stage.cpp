@@ -1,0 +1,184 @@
+// An optimizer: the step that ends each batch of training, over all that the network's stages train.
+#include "stage_kinds.hpp"
+
+#include <network/stage_key_values.hpp>
+#include <network/stage_recorder.hpp>
+#include <network/state_arrays.hpp>
+
+#include <optimizer/optimizer.hpp>
+
+#include <cstdio>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+constexpr ValueSpec optimizer_values[] = {
+    {"learning_rate", 1e-3, 0, value::largest, value::any, value::changes},
+    {"weight_decay", 0, 0, value::largest, value::any, value::changes},
+    {"clip_norm", 0, 0, value::largest, value::any, value::changes},
+    {"momentum", 0, 0, value::largest, value::any, value::fixed},
+    {"nesterov", 0, 0, 1, value::whole, value::fixed},
+    {"beta1", 0.9, value::above_0, value::below_one, value::any, value::fixed},
+    {"beta2", 0.999, value::above_0, value::below_one, value::any, value::fixed},
+    {"epsilon", 1e-8, value::above_0, value::largest, value::any, value::fixed},
+};
+
+struct OptimizerSettings final : SettingsOf<OptimizerSettings> {
+  explicit OptimizerSettings(int32_t its_kind) : kind(its_kind) {}
+  int32_t kind;  // SYNFIRE_OPTIMIZER_KIND_*
+};
+
+int32_t kind_of_optimizer(const Stage& stage) {
+  return stage.as<OptimizerSettings>().kind;
+}
+
+synfire_optimizer_desc optimizer_desc(const Stage& stage) {
+  synfire_optimizer_desc desc = SYNFIRE_OPTIMIZER_DESC_INIT;
+  desc.kind = kind_of_optimizer(stage);
+  desc.nesterov = stage.whole("nesterov");
+  desc.learning_rate = stage.value("learning_rate");
+  desc.weight_decay = stage.value("weight_decay");
+  desc.momentum = stage.value("momentum");
+  desc.beta1 = stage.value("beta1");
+  desc.beta2 = stage.value("beta2");
+  desc.epsilon = stage.value("epsilon");
+  desc.clip_norm = stage.value("clip_norm");
+  return desc;
+}
+
+class OptimizerParts final : public StageParts {
+ public:
+  explicit OptimizerParts(StageMaker& maker) : StageParts(maker.stage()) {
+    maker.count_as(&PartBytes::optimizer, [&] {
+      optimizer_ = Ref<operations::Optimizer>::adopt(
+          new operations::Optimizer(maker.context(), operations::OptimizerSpec(optimizer_desc(own()))));
+    });
+    maker.parts().optimizer = optimizer_;
+  }
+  void finish(StageMaker& maker) override {
+    Trainer trainer(*optimizer_);
+    maker.count_as(&PartBytes::optimizer, [&] {
+      for (const std::unique_ptr<StageParts>& one : maker.parts().stages) one->train(trainer);
+      if (optimizer_->members().empty())
+        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+             "stage \"%s\" has nothing to train: all synapses are frozen, and no parameter of neurons is trained",
+             own().name.c_str());
+      optimizer_->seal();
+    });
+    members_ = trainer.take_members();
+  }
+
+  Object* object() const noexcept override { return optimizer_.get(); }
+
+  void forward(StageRecorder&) override {}
+  void step(StageRecorder& recorder) override {
+    operations::record_optimizer_step(recorder.graph(), *optimizer_, {0, 0, 0});
+    for (const char* const name : {"learning_rate", "weight_decay", "clip_norm"}) {
+      recorder.note(name, name);
+      // 0 is a value here, but in a request it means the optimiser's own value.
+      recorder.graph().set_value(recorder.graph().last_operation(), name, own().value(name));
+    }
+  }
+
+  void list_saved(StateArrays& list) const override {
+    using Numbers = StateArray::Numbers;
+    constexpr int32_t itself = -1;
+    const std::string& name = own().name;
+    add_saved(list, itself, "step_count", name, files::Dtype::u64, {}, Numbers::any);
+    add_saved(list, itself, "skipped", name, files::Dtype::u64, {}, Numbers::any);
+    add_saved(list, itself, "beta1_power", name, files::Dtype::f64, {}, Numbers::from_0_to_1);
+    add_saved(list, itself, "beta2_power", name, files::Dtype::f64, {}, Numbers::from_0_to_1);
+    const int n_moments = optimizer_->spec().n_moments();
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const auto add_moment = [&](const char* known_as, Numbers numbers) {
+        add_saved(list, static_cast<int32_t>(i), known_as, name + "." + members_[i].name,
+                  file_type_of(optimizer_->members()[i].dtype), members_[i].shape(), numbers);
+      };
+      if (n_moments == 1) add_moment("momentum", Numbers::finite);
+      if (n_moments == 2) {
+        add_moment("moment1", Numbers::finite);
+        add_moment("moment2", Numbers::from_0);
+      }
+    }
+  }
+
+ private:
+  const Stage& own() const noexcept { return stage().stage(); }
+
+  void add_saved(StateArrays& list, int32_t member, const char* known_as, const std::string& prefix, files::Dtype dtype,
+                 std::vector<int64_t>&& shape, StateArray::Numbers numbers) const {
+    StateArray array = {prefix + "." + known_as, dtype, std::move(shape), numbers};
+    const uint64_t bytes = array.bytes();
+    operations::Optimizer& optimizer = *optimizer_;
+    array.read = [&optimizer, member, known_as, bytes](void* values) {
+      optimizer.read(member, known_as, values, bytes);
+    };
+    array.write = [&optimizer, member, known_as, bytes](const void* values) {
+      optimizer.write(member, known_as, values, bytes);
+    };
+    list.arrays.push_back(std::move(array));
+  }
+
+  Ref<operations::Optimizer> optimizer_;
+  std::vector<Trainer::Member> members_;
+};
+
+class OptimizerKind final : public StageKind {
+ public:
+  constexpr OptimizerKind()
+      : StageKind({.name = "optimizer",
+                   .noun = "an optimizer",
+                   .values = optimizer_values,
+                   .reads = signal::objective,
+                   .most_inputs = most_stages,
+                   .can_end = true,
+                   .of_training = true,
+                   .role = Role::trains}) {}
+
+  void begin(const NetworkRules&, Stage& stage) const override {
+    check_choice(kind_of_optimizer(stage), "kind", SYNFIRE_OPTIMIZER_KIND_ADAMW,
+                 "SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)");
+    if (kind_of_optimizer(stage) == SYNFIRE_OPTIMIZER_KIND_ADAMW) stage.at(*stage.find_spec("weight_decay")) = 1e-2;
+  }
+  Flow shape(const StageView&) const override { return {}; }
+  void check(const StageView& view) const override {
+    in_stage(view.stage(), [&] { operations::OptimizerSpec{optimizer_desc(view.stage())}; });
+  }
+
+  std::string describe(const Stage& stage) const override {
+    constexpr const char* names[] = {"sgd", "adam", "adamw"};
+    char text[64];
+    std::snprintf(text, sizeof text, "%s, rate %g", names[kind_of_optimizer(stage)], stage.value("learning_rate"));
+    return text;
+  }
+
+  void write(const Stage& stage, StageKeyValues& words) const override {
+    write_choice(words, kind_of_optimizer(stage));
+  }
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
+    stage.settings = std::make_unique<OptimizerSettings>(take_choice(words));
+  }
+  void compare_choice(const Stage& here, const Stage& there) const override {
+    compare_whole(here, "the kind", kind_of_optimizer(here), kind_of_optimizer(there));
+  }
+
+  std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<OptimizerParts>(maker); }
+};
+
+constexpr OptimizerKind the_optimizer;
+
+}  // namespace
+
+const StageKind& optimizer_kind = the_optimizer;
+
+size_t add_optimizer(Design& design, const char* name, int32_t kind, double learning_rate, const Reads& reads) {
+  const InitialValue values[] = {{"learning_rate", learning_rate}};
+  const size_t n_values = learning_rate == 0 ? 0 : 1;
+  return design.add(optimizer_kind, name, std::make_unique<OptimizerSettings>(kind), reads, Port::output,
+                    std::span(values).first(n_values));
+}
+
+}  // namespace synfire::network

@@ -1,0 +1,144 @@
+// A readout: spikes or V of neurons, reduced over the steps, or as they are at every step.
+#include "stage_kinds.hpp"
+
+#include <network/stage_key_values.hpp>
+#include <network/stage_recorder.hpp>
+
+#include <operations/reduce/reduce.hpp>
+
+#include <cstdio>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+struct ReadoutSettings final : SettingsOf<ReadoutSettings> {
+  ReadoutSettings(int32_t its_reduction, bool reads_spikes) : reduction(its_reduction), of_spikes(reads_spikes) {}
+  int32_t reduction;  // SYNFIRE_READOUT_*
+  bool of_spikes;     // not of V
+};
+
+bool is_of_steps(const Stage& stage) {
+  return stage.as<ReadoutSettings>().reduction == SYNFIRE_READOUT_STEPS;
+}
+
+class ReadoutParts final : public StageParts {
+ public:
+  explicit ReadoutParts(StageMaker& maker) : StageParts(maker.stage()) {
+    const StageView& view = maker.stage();
+    if (is_of_steps(view.stage())) return;
+    if (view.is_read()) readout_ = maker.parts().make(maker.number(), {view.rules().batch, view->width()});
+    if (maker.gradient().has_backward)
+      grad_readout_ = maker.parts().make(maker.number(), {view.rules().batch, view->width()});
+  }
+
+  Buffer* array(Port) const noexcept override { return readout_.get(); }
+  Buffer* gradient(Port) const noexcept override { return grad_readout_.get(); }
+
+  void forward(StageRecorder& recorder) override {
+    Buffer* const destination = recorder.written();
+    if (!destination) return;  // nothing reads it in this graph
+    recorder.append([&] {
+      return operations::reduce({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
+                                 recorder.read().array, destination, recorder.lengths(), recorder.n_active()});
+    });
+  }
+  void backward(StageRecorder& recorder) override {
+    if (!grad_readout_) return;  // that of what it reads is the readout's
+    const StageRecorder::Gradient before = recorder.gradient();
+    recorder.append([&] {
+      return operations::reduce_backward({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
+                                          recorder.output_gradient(),
+                                          reduction() == operations::Reduction::max ? recorder.read().array : nullptr,
+                                          recorder.lengths(), recorder.n_active(), before.array, before.add});
+    });
+  }
+
+ private:
+  operations::Reduction reduction() const {
+    return static_cast<operations::Reduction>(stage()->as<ReadoutSettings>().reduction);
+  }
+
+  Ref<Buffer> readout_, grad_readout_;  // [B, C]
+};
+
+class ReadoutKind final : public StageKind {
+ public:
+  constexpr ReadoutKind()
+      : StageKind({.name = "readout",
+                   .noun = "a readout",
+                   .reads = signal::spikes | signal::v,
+                   .makes = signal::readout,
+                   .can_end = true}) {}
+
+  void begin(const NetworkRules&, Stage& stage) const override {
+    check_choice(stage.as<ReadoutSettings>().reduction, "reduction", SYNFIRE_READOUT_STEPS,
+                 "SYNFIRE_READOUT_SUM (0), _MEAN (1), _MAX (2), _LAST (3) and _STEPS (4)");
+  }
+  Flow shape(const StageView& view) const override {
+    Flow flow = view.flow();
+    flow.elements = Elements::values;
+    if (!is_of_steps(view.stage())) flow.n_steps = 1;
+    return flow;
+  }
+  void check(const StageView& view) const override {
+    const Stage& before = view.input().stage();
+    if (view->as<ReadoutSettings>().of_spikes && (before.kind->makes(before) & signal::spikes) == 0)
+      fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1; the neurons of stage \"%s\" never fire",
+                    before.name.c_str());
+  }
+  bool hands_on(const Stage& stage) const override { return is_of_steps(stage); }
+  bool reads_numbers(const Stage& stage) const override { return is_of_steps(stage); }
+  std::optional<StageOutput> output(const StageView& view) const override {
+    return StageOutput{Port::output, {view.rules().dtype, view->output.n_steps, view->width()}};
+  }
+
+  std::string describe(const Stage& stage) const override {
+    constexpr const char* names[] = {"sum", "mean", "maximum", "last", "every step"};
+    const auto& settings = stage.as<ReadoutSettings>();
+    return std::string(names[settings.reduction]).append(settings.of_spikes ? " of spikes" : " of v");
+  }
+  std::string shape_text(const StageView& view) const override {
+    if (is_of_steps(view.stage())) return StageKind::shape_text(view);
+    char text[64];
+    std::snprintf(text, sizeof text, "[%lld, %lld]", static_cast<long long>(view.rules().batch),
+                  static_cast<long long>(view->width()));
+    return text;
+  }
+
+  void write(const Stage& stage, StageKeyValues& words) const override {
+    const auto& settings = stage.as<ReadoutSettings>();
+    write_choice(words, settings.reduction);
+    words.before_seed.add_whole("of_spikes", settings.of_spikes ? 1 : 0);
+  }
+  void read(Stage& stage, KeyValueReader& words, const Context&) const override {
+    const int32_t reduction = take_choice(words);
+    const bool of_spikes = words.take_whole("of_spikes", 1) == 1;
+    stage.settings = std::make_unique<ReadoutSettings>(reduction, of_spikes);
+    for (Edge& input : stage.inputs) input.port = port_of(of_spikes);
+  }
+  void compare_choice(const Stage& here, const Stage& there) const override {
+    const auto &one = here.as<ReadoutSettings>(), &other = there.as<ReadoutSettings>();
+    compare_whole(here, "the reduction", one.reduction, other.reduction);
+    compare_whole(here, "of_spikes", one.of_spikes ? 1 : 0, other.of_spikes ? 1 : 0);
+  }
+
+  std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<ReadoutParts>(maker); }
+
+  static Port port_of(bool of_spikes) noexcept { return of_spikes ? Port::output : Port::v; }
+};
+
+constexpr ReadoutKind the_readout;
+
+}  // namespace
+
+const StageKind& readout_kind = the_readout;
+
+size_t add_readout(Design& design, const char* name, int32_t reduction, bool of_spikes, const Reads& reads) {
+  return design.add(readout_kind, name, std::make_unique<ReadoutSettings>(reduction, of_spikes), reads,
+                    ReadoutKind::port_of(of_spikes));
+}
+
+}  // namespace synfire::network

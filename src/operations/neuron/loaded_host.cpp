@@ -1,8 +1,0 @@
-// The text in front of a user's model or surrogate when it is compiled at run time for layers on the host (src/jit).
-// The library contains it as text only: SYNFIRE_LOADED makes models.hpp take the lists made for this text.
-#include "host_backward.cpp"
-#include "host_forward.cpp"
-#include "host_kernels.cpp"
-#include "loaded_table.hpp"
-
-SYNFIRE_EXPORT_LOADED(&synfire::host::SYNFIRE_MODEL_LEVEL::neuron_kernels)

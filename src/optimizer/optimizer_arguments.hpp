@@ -1,0 +1,74 @@
+// The data of a step of an optimiser, as host code and kernels see it.
+#ifndef SYNFIRE_OPTIMIZER_OPTIMIZER_ARGUMENTS_HPP
+#define SYNFIRE_OPTIMIZER_OPTIMIZER_ARGUMENTS_HPP
+
+#include <synfire/model/platform.hpp>
+
+#include <cstdint>
+
+namespace synfire::operations {
+
+enum class OptimizerRule : int32_t { descent, momentum, adam };
+
+// These numbers do not change after creation.
+struct OptimizerRates {
+  OptimizerRule rule;
+  bool nesterov, decoupled;
+  double momentum, beta1, beta2, epsilon;
+};
+
+struct OptimizerState {
+  uint64_t step_count, skipped;
+  double beta1_power, beta2_power;
+  double gradient_norm;  // of the last step
+  // The step that is running has:
+  double rate, decay, scale;        // scale: what gradients are multiplied by
+  double correction1, correction2;  // 1 - beta1^t and sqrt(1 - beta2^t)
+  uint32_t takes_step;              // 0: the gradients are not finite
+  uint32_t arrived;                 // blocks
+};
+
+// A value of a step: a number, or its address in device memory.
+struct StepValue {
+  const double* where;  // null: the number
+  double number;
+
+  SYNFIRE_MODEL_FN double get() const { return where ? *where : number; }
+};
+
+struct StepValues {
+  StepValue rate, decay, clip;
+};
+
+struct MemberGradient {
+  const void* data;  // null: a parameter's
+  int64_t count;
+  int64_t first_chunk;  // among the chunks of all members
+  int32_t parameter;    // its number among the parameters, or -1
+  int32_t is_f64;
+};
+
+// The factors of one member.
+struct MemberFactors {
+  double rate, decay;
+};
+
+// An array of a synapse, with its moments. One that is not a member has no gradient.
+struct MemberArray {
+  void* values;
+  const void* gradient;
+  void *moment1, *moment2;
+  MemberFactors factors;
+};
+
+inline constexpr int64_t step_piece = 1024;
+struct SteppedArray {
+  MemberArray array;
+  int64_t count;
+  int64_t first_piece;  // among those of all arrays
+  int32_t is_f64;
+};
+
+}  // namespace synfire::operations
+
+#endif

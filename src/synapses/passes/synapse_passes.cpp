@@ -1,0 +1,110 @@
+// Turns requests into checked operations.
+#include "synapse_passes.hpp"
+
+#include <base/error.hpp>
+#include <base/view_checks.hpp>
+#include <graph/operands.hpp>
+#include <operations/reduce/reduce.hpp>
+#include <operations/spikes/spike_views.hpp>
+
+namespace synfire::operations {
+
+using namespace synfire::core;
+
+namespace {
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+std::string text_of(int32_t dtype, const Extents& e) {
+  return std::string(name_of_dtype(dtype)).append(" ").append(shape_text(e));
+}
+
+// Numbers [T, B, n] in the type of the synapse.
+View numbers(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e) {
+  check_type(buffer, name, synapse.dtype());
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(synapse.dtype(), e));
+}
+
+View input_view(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e) {
+  if (synapse.reads_spikes()) return spike_view(buffer, name, e);
+  check_type(buffer, name, number_dtypes_beside(synapse.dtype()));
+  return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(buffer.dtype(), e));
+}
+
+Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale, const Extents& e) {
+  if (!mask != !scale)
+    fail_argument("SYN-SYNAPSE-DROPOUT", "desc.%s is null, but desc.%s is not; dropout needs both",
+                  mask ? "input_scale" : "input_mask", mask ? "input_mask" : "input_scale");
+  if (!mask) return {};
+  if (!synapse.kind().takes_dropout)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-DROPOUT-KIND",
+         "desc.input_mask is given; a synapse of the kind \"%s\" takes no dropout", synapse.kind().name);
+  check_type(*mask, "desc.input_mask", SYNFIRE_DTYPE_BITS);
+  check_type(*scale, "desc.input_scale", synapse.dtype());
+  return {spike_view(*mask, "desc.input_mask", {1, e.batch, e.n_neurons}),
+          stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(synapse.dtype())).append(" [1]"))};
+}
+
+Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
+  return checked_extents({n_steps, batch, synapse.n_inputs()});
+}
+
+}  // namespace
+
+View synapse_input(const Synapse& synapse, const Buffer& buffer, const char* name, int64_t n_steps, int64_t batch) {
+  return input_view(synapse, buffer, name, input_extents(synapse, n_steps, batch));
+}
+
+View synapse_input_gradient(const Synapse& synapse, const Buffer& buffer, const char* name, int64_t n_steps,
+                            int64_t batch) {
+  return numbers(synapse, buffer, name, input_extents(synapse, n_steps, batch));
+}
+
+OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& request) {
+  const Extents e = input_extents(synapse, request.n_steps, request.batch);
+  const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  pass.input = input_view(synapse, *request.input, "desc.input", e);
+  const View output = numbers(synapse, *request.output, "desc.output", outputs);
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
+  pass.n_active = n_active_view(request.n_active);
+  OperationList operations = synapse.kind().product(pass, output);
+  check_overlap(operations);
+  return operations;
+}
+
+void record_synapse_forward(Graph& graph, Synapse& synapse, const SynapseForwardRequest& request) {
+  graph.record([&](Recorder&) { return synapse_forward(synapse, request); });
+}
+
+OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& request) {
+  if (!request.input && !request.grad_input)
+    fail_argument("SYN-SYNAPSE-NOTHING",
+                  "desc.input and desc.grad_input are null; input is needed for the gradients of weights and bias, "
+                  "grad_input for that of the input");
+  const Extents e = input_extents(synapse, request.n_steps, request.batch);
+  synapse.kind().check_gradients(synapse, e.n_steps, e.batch, request.input, request.grad_input);
+  const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs);
+  pass.n_active = n_active_view(request.n_active);
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
+  OperationList operations;
+  if (request.input) {
+    pass.input = input_view(synapse, *request.input, "desc.input", e);
+    synapse.prepare_gradients();
+    append(operations, synapse.kind().gradients(pass, grad_output, request.add_gradients));
+  }
+  if (request.grad_input) {
+    const View grad_input = numbers(synapse, *request.grad_input, "desc.grad_input", e);
+    append(operations, synapse.kind().input_gradient(pass, grad_output, grad_input, request.add_input_gradient));
+  }
+  check_overlap(operations);
+  return operations;
+}
+
+void record_synapse_backward(Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request) {
+  graph.record([&](Recorder&) { return synapse_backward(synapse, request); });
+}
+
+}  // namespace synfire::operations
