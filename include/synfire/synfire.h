@@ -1214,8 +1214,8 @@ typedef struct synfire_parameter_gradient {
   const char *name;
   /** dL/dp, replaced or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
    *  layer) with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch
-   *  rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine
-   *  gives the same bits. */
+   *  rows and steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a
+   *  grid of 32 bits for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere. */
   synfire_buffer gradient SYNFIRE_UPDATED("[1] or [N]");
 } synfire_parameter_gradient;
 
@@ -2283,10 +2283,10 @@ enum {
  * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
  * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
  * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
- * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
- * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
- * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
- * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * rounded once. Sums over classes have one order: value i is added to running sum i mod 128 of chunk i / 1024, from +0;
+ * the sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on), those of several
+ * chunks likewise. In f32, the losses of the samples and their shares s (or s * w) in the divisor, one f32 each, are added
+ * as integers on a grid of 32 bits for the largest of them; in f64, in the order of classes. The bits are the same on every
  * backend, for any number of threads. */
 typedef struct synfire_loss_desc {
   /** `sizeof(synfire_loss_desc)`. */
@@ -3545,7 +3545,7 @@ typedef struct synfire_synapse_rounding {
  *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. In f32, weights of values are rounded to the grid of their largest weight.
+ * rounded once. Weights of values are taken as they are, in f32 too.
  *
  * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
  * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
@@ -3581,12 +3581,12 @@ typedef struct synfire_synapse_forward_desc {
 
 /** The gradients of a product, from dL/dy.
  *
- * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. Spikes in f32: dL/dy of each output is
- * rounded to a grid for its largest magnitude over all steps and active rows, and added as integers; a gradient of which
- * one term is not finite is NaN for the whole output. Otherwise the terms are added in the order of
- * ::synfire_synapse_forward_desc, step by step and row by row.
+ * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. In f32, dL/dy of each output is rounded
+ * to a grid for its largest magnitude over all steps and active rows, values to one of 24 bits for the largest of their
+ * input, and the terms, or their products, are added as integers; an output with a dL/dy, or an input with a value, that
+ * is not finite has NaN. In f64, terms are added in the order of ::synfire_synapse_forward_desc, step by step, row by row.
  *
- * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
+ * dL/dx is the product of dL/dy with the weights on their grid, also for values. In f32, dL/dy[n] * 2^s[n] of
  * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
  * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order.
  *
@@ -3707,9 +3707,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(
  *
  * dL/dw[e] and dL/db[e] are sums over the steps, the active rows and the elements i of entry e: of dL/dy[i] * x[i], and
  * of dL/dy[i]. Spikes in f32: dL/dy is rounded to a grid for the largest magnitude of the entry and added as integers, as
- * in ::synfire_synapse_backward_desc; the gradients of an entry of which one term is not finite are NaN. Otherwise they
- * are added in the order of ::synfire_synapse_backward_desc, where the elements of an entry follow one another within
- * their row, in ascending order.
+ * in ::synfire_synapse_backward_desc. Values in f32: the sum over the steps of each element, from the last step back in
+ * f64, is rounded to f32, and these are added as integers on a grid of 32 bits. An entry with a term that is not finite
+ * is NaN. In f64, terms are added in the order of ::synfire_synapse_backward_desc, the elements of a row ascending.
  *
  * @param context      The context it belongs to.
  * @param desc         What to create.

@@ -810,8 +810,9 @@ namespace Synfire.Raw
         /// <summary>
         /// dL/dp, replaced or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
         /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N elements,
-        /// the sum over batch rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that
-        /// every run and every machine gives the same bits.
+        /// the sum over batch rows and steps for each neuron. In f32, the sums over the steps are rounded to f32
+        /// and added as integers, on a grid of 32 bits for their largest; in f64 they are added in a fixed order.
+        /// Both give the same bits everywhere.
         /// </summary>
         public synfire_buffer gradient;
     }

@@ -25,6 +25,25 @@ struct LossRules {
   bool add_gradient;  // to what the gradient's buffer holds
 };
 
+// The entries of a loss in f32 (sum_entry.hpp). It has two sums over its samples: that of the shares in the divisor of
+// the mean, which the gradient needs, and that of the losses.
+enum class LossEntry : int32_t {
+  all,
+  share_maxima,  // the largest share
+  share_sums,    // the shares, and how many samples count
+  samples,       // with the sums of all shares: losses, predictions, gradient, the largest loss, correct predictions
+  sums,          // the losses
+  finish,        // with the sums of all samples: the loss and the numbers of samples
+};
+// The arrays between the entries (LossSums); absent with LossEntry::all.
+struct LossParts {
+  View largest_share;  // u32 [1]
+  View shares;         // i64 [2]
+  View largest;        // u32 [1]
+  View losses;         // i64 [2]
+  View of_samples;     // f32 [T, B]
+};
+
 struct Loss {
   core::Extents extents;  // n_neurons are the classes
   LossRules rules;
@@ -42,11 +61,13 @@ struct Loss {
   View predictions;     // u32 [T, B]
   View gradient;        // [T, B, C], in the type of the arithmetic
   View divisor;         // f32 or f64 [1]: of the mean
-  View scratch;         // LossScratch; has no bytes if one block does everything
+  View scratch;         // LossSums, in f64 LossScratch; has no bytes if one block does everything
   double label_smoothing;
   double gradient_scale;
   const double* label_smoothing_value = nullptr;  // in device memory, instead of `label_smoothing`
   const double* gradient_scale_value = nullptr;   // instead of `gradient_scale`
+  LossEntry entry = LossEntry::all;
+  LossParts parts = {};
 
   static constexpr const char* name = "loss";
   static void operands(Loss& op, OperandVisitor visit);

@@ -12,22 +12,33 @@ namespace synfire::operations {
 using namespace synfire::core;
 
 void Loss::operands(Loss& op, OperandVisitor visit) {
-  visit({"desc.source", op.source, Access::read});
+  const auto does = [&](LossEntry entry) { return op.entry == LossEntry::all || op.entry == entry; };
   visit({"desc.labels", op.labels, Access::read});
-  visit({"desc.targets", op.targets, Access::read});
   visit({"desc.lengths", op.lengths, Access::read});
   visit({"desc.n_active", op.n_active, Access::read});
   visit({"desc.sample_weights", op.sample_weights, Access::read});
   visit({"desc.class_weights", op.class_weights, Access::read});
+  if (does(LossEntry::samples)) {
+    visit({"desc.source", op.source, Access::read});
+    visit({"desc.targets", op.targets, Access::read});
+    visit({"desc.losses", op.losses, Access::write});
+    visit({"desc.predictions", op.predictions, Access::write});
+    visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
+  }
+  const auto written_by = [&](LossEntry entry) { return op.entry == entry ? Access::write : Access::read; };
+  visit({"the largest share of a loss", op.parts.largest_share, written_by(LossEntry::share_maxima)});
+  visit({"the shares of a loss", op.parts.shares, written_by(LossEntry::share_sums)});
+  visit({"the largest of the losses", op.parts.largest, written_by(LossEntry::samples)});
+  visit({"the sum of the losses", op.parts.losses,
+         op.entry == LossEntry::sums ? Access::update : written_by(LossEntry::samples)});
+  visit({"the losses of the samples", op.parts.of_samples, written_by(LossEntry::samples)});
+  visit({"desc.scratch", op.scratch, Access::scratch});
+  if (!does(LossEntry::finish)) return;
   const Access total = op.rules.accumulate ? Access::update : Access::write;
   visit({"desc.loss", op.loss, total});
-  visit({"desc.losses", op.losses, Access::write});
   visit({"desc.n_correct", op.n_correct, total});
   visit({"desc.n_counted", op.n_counted, total});
-  visit({"desc.predictions", op.predictions, Access::write});
-  visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
   visit({"desc.divisor", op.divisor, total});
-  visit({"desc.scratch", op.scratch, Access::scratch});
 }
 
 OperationLabel label(const Loss& op) {
@@ -145,7 +156,7 @@ OperationList loss(const LossRequest& request) {
   op.gradient_scale = request.gradient_scale == 0 ? 1 : request.gradient_scale;
   const int64_t n_samples = e.n_steps * e.batch;
   if (!loss_fits_one_block(n_samples, e.n_neurons))
-    op.scratch.bytes = loss_scratch_bytes(n_samples, f64 ? sizeof(double) : sizeof(float));
+    op.scratch.bytes = f64 ? loss_scratch_bytes(n_samples, sizeof(double)) : loss_sums_bytes(n_samples);
   OperationList operations = {op};
   check_overlap(operations);
   return operations;

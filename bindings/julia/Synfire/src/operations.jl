@@ -439,8 +439,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   `v_reset`; not a parameter of the surrogate. A second name (`tau` of PLIF) selects the gradient with respect to that
   quantity. A buffer is dL/dp, replaced or added to (`add_parameter_gradients`): a buffer of f32 (f64 in an f64 layer)
   with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch rows and
-  steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine gives the same
-  bits.
+  steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a grid of 32 bits
+  for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere.
 - `grad_synapse_input`: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
 - `grad_state_seq`: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none.
   Given as `(name=buffer,)`. A name is that of a variable of the model, such as `:g_inhibitory`; not V. W has fields of
