@@ -194,7 +194,7 @@ SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, double weight, double
   return a.squared ? samples * all_classes : samples;
 }
 
-// What the samples give to the divisor in f32.
+// The samples give these to the divisor in f32.
 struct LossShares {
   uint32_t largest;
   int64_t sum, count;

@@ -308,7 +308,7 @@ __device__ __forceinline__ void add_losses(const LossArguments& a, int64_t first
   warp_sum_to(sum, total);
 }
 
-// What the slots have together, in all threads of a block, which must all call these.
+// All slots together, in all threads of a block, which must all call these.
 __device__ __forceinline__ uint32_t largest_of_slots(const LossArguments& a, const LossSums& sums) {
   __shared__ uint32_t largest;
   if (threadIdx.x == 0) largest = 0;
