@@ -49,7 +49,7 @@ SYNFIRE_STRUCT_SIZES(synfire_replace_nonfinite_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_rate_loss_desc, 96);
-SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176);
+SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176, 184);
 SYNFIRE_STRUCT_SIZES(synfire_graph_desc, 8);
 SYNFIRE_STRUCT_SIZES(synfire_copy_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_native_desc, 64);
@@ -64,6 +64,7 @@ SYNFIRE_STRUCT_SIZES(synfire_synapse_memory, 32);
 SYNFIRE_STRUCT_SIZES(synfire_one_to_one_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_info, 96);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_array_info, 56);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_rounding, 48);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_forward_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);
@@ -73,7 +74,7 @@ SYNFIRE_STRUCT_SIZES(synfire_optimizer_memory, 24);
 SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40, 48);
 SYNFIRE_STRUCT_SIZES(synfire_network_file_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_network_memory, 72);
-SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72);
+SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72, 80);
 
 #undef SYNFIRE_STRUCT_SIZES
 

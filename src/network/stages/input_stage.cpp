@@ -106,7 +106,11 @@ class InputParts final : public StageParts {
 class InputKind final : public StageKind {
  public:
   constexpr InputKind()
-      : StageKind({.name = "input", .noun = "an input", .values = input_values, .makes = signal::input}) {}
+      : StageKind({.name = "input",
+                   .noun = "an input",
+                   .values = input_values,
+                   .makes = signal::input,
+                   .draws_for = purpose::rates}) {}
 
   void begin(const NetworkRules& rules, Stage& stage) const override {
     const auto& settings = stage.as<InputSettings>();
@@ -185,7 +189,9 @@ class InputKind final : public StageKind {
     }
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override { write_choice(words, kind_of_input(stage)); }
+  void write(const StageView& view, StageKeyValues& words) const override {
+    write_choice(words, kind_of_input(view.stage()));
+  }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<InputSettings>(take_choice(words), stage.width());
   }

@@ -1,4 +1,5 @@
-// Sums over the samples of a loss on the host and in twins, in the order of model/reduction.hpp.
+// Sums over the samples of a loss on the host and in twins: of integers in f32, in the order of model/reduction.hpp in
+// f64.
 #ifndef SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 
@@ -10,6 +11,57 @@
 
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
+
+// ---- f32: the samples from `first` on, before `end` -----------------------------------------------------------------
+
+inline uint32_t largest_share(const LossArguments& a, int64_t first, int64_t end) {
+  uint32_t largest = 0;
+  for (int64_t i = first; i < end; ++i)
+    largest = std::max<uint32_t>(largest, model::magnitude_bits(share_of_sample(a, sample_at(a, i))));
+  return largest;
+}
+inline LossShares sum_shares(const LossArguments& a, uint32_t largest, int64_t first, int64_t end) {
+  LossShares shares = {largest, 0, 0};
+  for (int64_t i = first; i < end; ++i) {
+    const LossSample s = sample_at(a, i);
+    if (is_weighted(a)) shares.sum += share_term(share_of_sample(a, s), largest);
+    shares.count += s.counts ? 1 : 0;
+  }
+  return shares;
+}
+// One slot is enough without blocks; the others are 0.
+inline void write_largest_share(const LossSums& sums, uint32_t largest) {
+  std::fill_n(sums.largest_share, sums.n_slots, 0u);
+  *sums.largest_share = largest;
+}
+inline void write_shares(const LossSums& sums, int64_t sum, int64_t count) {
+  std::fill_n(sums.shares, 2 * sums.n_slots, 0);
+  sums.shares[0] = sum;
+  sums.shares[sums.n_slots] = count;
+}
+inline uint32_t largest_of_slots(const LossArguments& a, const LossSums& sums) {
+  return is_weighted(a) ? *std::max_element(sums.largest_share, sums.largest_share + sums.n_slots) : 0;
+}
+inline LossShares shares_of_slots(const LossArguments& a, const LossSums& sums) {
+  LossShares shares = {largest_of_slots(a, sums), 0, 0};
+  for (int64_t slot = 0; slot < sums.n_slots; ++slot) {
+    shares.sum += sums.shares[slot];
+    shares.count += sums.shares[sums.n_slots + slot];
+  }
+  return shares;
+}
+inline uint32_t largest_loss(const float* losses, int64_t first, int64_t end) {
+  uint32_t largest = 0;
+  for (int64_t i = first; i < end; ++i) largest = std::max<uint32_t>(largest, model::magnitude_bits(losses[i]));
+  return largest;
+}
+inline int64_t sum_losses(const float* losses, uint32_t largest, int64_t first, int64_t end) {
+  int64_t sum = 0;
+  for (int64_t i = first; i < end; ++i) sum += loss_term(losses[i], largest);
+  return sum;
+}
+
+// ---- f64 ------------------------------------------------------------------------------------------------------------
 
 // Sums the divisor's shares of a chunk of samples and counts them.
 inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, double& count) {
@@ -25,12 +77,11 @@ inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, d
   count = ones.total();
 }
 
-template <class R>
-double sum_chunk(const LossArguments& a, const R* losses, int64_t chunk) {
+inline double sum_chunk(const LossArguments& a, const double* losses, int64_t chunk) {
   model::LaneSum sum;
   const int64_t first = chunk * model::reduction_chunk;
   const int64_t length = std::min<int64_t>(a.n_samples - first, model::reduction_chunk);
-  for (int64_t i = 0; i < length; ++i) sum.add(static_cast<double>(losses[first + i]));
+  for (int64_t i = 0; i < length; ++i) sum.add(losses[first + i]);
   return sum.total();
 }
 

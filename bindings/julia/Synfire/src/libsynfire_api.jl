@@ -736,9 +736,10 @@ struct synfire_loss_desc
     sum::Int32
     accumulate::Int32
     add_gradient::Int32
+    divisor::synfire_buffer
 end
-synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0) =
-    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
+synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0, divisor=C_NULL) =
+    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient, divisor)
 
 """
 How to create a graph. Zero means the default in every field except `struct_size`.
@@ -938,11 +939,11 @@ struct synfire_synapse_info
     frozen::Int32
     takes_mask::Int32
     takes_dropout::Int32
-    reserved::UInt32
+    gradient_bits::Int32
     kind::Ptr{UInt8}
 end
-synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, reserved=0, kind=C_NULL) =
-    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind)
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind)
 
 """
 An array of a synapse, as synfire_synapse_get_array_info() returns it.
@@ -957,6 +958,21 @@ struct synfire_synapse_array_info
 end
 synfire_synapse_array_info(; dtype=0, trained=0, n_dimensions=0, shape=ntuple(_ -> zero(Int64), 4), name=C_NULL) =
     synfire_synapse_array_info(sizeof(synfire_synapse_array_info), dtype, trained, n_dimensions, shape, name)
+
+"""
+How far the weights of a synapse are from their grid, as synfire_synapse_get_rounding() returns it. Since ABI 0.3.
+"""
+struct synfire_synapse_rounding
+    struct_size::UInt32
+    has_grid::Int32
+    n_weights::UInt64
+    n_lost::UInt64
+    largest_error::Float64
+    largest_bias_error::Float64
+    output::Int64
+end
+synfire_synapse_rounding(; has_grid=0, n_weights=0, n_lost=0, largest_error=0, largest_bias_error=0, output=0) =
+    synfire_synapse_rounding(sizeof(synfire_synapse_rounding), has_grid, n_weights, n_lost, largest_error, largest_bias_error, output)
 
 """
 The product of a synapse with its input: y = W x + b for every step and batch row.
@@ -1105,9 +1121,10 @@ struct synfire_network_result
     epoch::UInt64
     batch::UInt64
     n_replaced::UInt64
+    rate_loss::Float64
 end
-synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0) =
-    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
+synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0, rate_loss=0) =
+    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced, rate_loss)
 
 """
 Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
@@ -1230,6 +1247,7 @@ mutable struct FunctionTable
     synfire_synapse_destroy::Ptr{Cvoid}
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
+    synfire_synapse_get_rounding::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1283,7 +1301,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2421,6 +2439,17 @@ Describes an array of a synapse.
 end
 
 """
+    synfire_synapse_get_rounding(synapse, output, rounding)
+
+Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them, after every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses bits there, or becomes 0.
+"""
+@inline function synfire_synapse_get_rounding(synapse, output, rounding)
+    address = functions.synfire_synapse_get_rounding
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Int64, Ptr{synfire_synapse_rounding}), synapse, output, rounding)
+end
+
+"""
     synfire_synapse_read(synapse, name, values, bytes)
 
 Reads an array of a synapse, after every replay that uses it and was launched before.
@@ -2797,7 +2826,7 @@ end
 """
     synfire_network_write_summary(network, text, bytes)
 
-Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that the parts of the network take.
+Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that the parts of the network take. If the network is built, it also has a line for each synapse whose weights are on a grid: what synfire_synapse_get_rounding() says of all of them.
 """
 @inline function synfire_network_write_summary(network, text, bytes)
     address = functions.synfire_network_write_summary
@@ -2962,7 +2991,7 @@ end
 """
     synfire_network_load(network, path)
 
-Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds, widths, masks, class weights and values, but for those that can change between replays, which become those of the file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
+Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds, widths, masks, class weights and values, but for those that can change between replays, which become those of the file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. The seeds of stages and that of the order of the training rows become those of the file, unless the program has set one for the stage. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
 """
 @inline function synfire_network_load(network, path)
     address = functions.synfire_network_load
