@@ -1,4 +1,4 @@
-// What an operation tells the graph while it is recorded: the numbers that it reads, and the objects that it needs.
+// Through a recorder, an operation tells the graph which numbers it reads and which objects it needs.
 #ifndef SYNFIRE_GRAPH_RECORDER_HPP
 #define SYNFIRE_GRAPH_RECORDER_HPP
 
