@@ -3,6 +3,7 @@
 
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
+#include <network/add_stage.hpp>
 #include <network/network.hpp>
 #include <network/stages/stage_kinds.hpp>
 
@@ -61,6 +62,68 @@ synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) 
   *bytes = needed;
   return SYNFIRE_OK;
 }
+
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t most_entries = network::most_stages + 2;  // an array for each stage, and those of the rows
+
+std::string text_of(const char* list, uint64_t i, const char* field) {
+  return std::string(list).append("[").append(std::to_string(i)).append("]").append(field);
+}
+
+void check_list(const void* list, const char* name, uint64_t count, const char* count_name, uint64_t most) {
+  if (count == 0) return;
+  check_pointer(list, name);
+  if (count > most)
+    core::fail_argument("SYN-NETWORK-LIST", "%s is %llu; at most %llu are allowed", count_name,
+                        static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
+}
+
+synfire_stage_desc checked_stage(const synfire_stage_desc* given) {
+  const synfire_stage_desc desc = read_descriptor(given, "desc");
+  check_reserved(desc.reserved, "desc.reserved");
+  check_pointer(desc.kind, "desc.kind");
+  check_pointer(desc.name, "desc.name");
+  check_list(desc.inputs, "desc.inputs", desc.n_inputs, "desc.n_inputs", network::most_stages);
+  for (uint64_t i = 0; i < desc.n_inputs; ++i)
+    check_pointer(desc.inputs[i].stage, text_of("desc.inputs", i, ".stage").c_str());
+  check_list(desc.values, "desc.values", desc.n_values, "desc.n_values", network::most_values);
+  for (uint64_t i = 0; i < desc.n_values; ++i)
+    check_pointer(desc.values[i].name, text_of("desc.values", i, ".name").c_str());
+  return desc;
+}
+
+// Arrays of stages, held for the call.
+class HeldArrays {
+ public:
+  HeldArrays(const synfire_network_array* arrays, uint64_t count, const core::Context& context) {
+    check_list(arrays, "arrays", count, "n_arrays", most_entries);
+    for (uint64_t i = 0; i < count; ++i) {
+      const synfire_network_array& one = arrays[i];
+      check_choice(one.role, "SYN-NETWORK-KIND", text_of("arrays", i, ".role").c_str(), SYNFIRE_ARRAY_INPUTS,
+                   SYNFIRE_ARRAY_OUTPUTS,
+                   "SYNFIRE_ARRAY_INPUTS (0), _LABELS (1), _TARGETS (2), _LENGTHS (3), _SAMPLE_WEIGHTS (4) and "
+                   "_OUTPUTS (5)");
+      check_reserved(one.reserved, text_of("arrays", i, ".reserved").c_str());
+      held_.push_back(required(one.buffer, text_of("arrays", i, ".buffer").c_str(), context));
+      arrays_.push_back({one.stage, static_cast<network::DataRole>(one.role), held_.back().get()});
+    }
+  }
+  std::span<const network::GivenArray> arrays() const noexcept { return arrays_; }
+
+ private:
+  std::vector<HeldBuffer> held_;
+  std::vector<network::GivenArray> arrays_;
+};
+
+network::DataKind checked_set(int32_t set) {
+  if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
+    core::fail_argument("SYN-NETWORK-KIND",
+                        "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
+  return static_cast<network::DataKind>(set);
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
 
 files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
   check_pointer(data, "data");
@@ -151,6 +214,16 @@ synfire_status SYNFIRE_CALL synfire_network_add_optimizer(synfire_network networ
                                                           double learning_rate) noexcept {
   return change(__func__, network, name, "name",
                 [&](network::Design& design) { network::add_optimizer(design, name, kind, learning_rate); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_stage(synfire_network network,
+                                                      const synfire_stage_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const synfire_stage_desc checked = checked_stage(desc);
+    found->change([&](network::Design& design) { network::add_stage(design, checked, *found->context()); });
+    return SYNFIRE_OK;
+  });
 }
 
 // ---- what a stage is like -------------------------------------------------------------------------------------------
@@ -257,11 +330,19 @@ synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, in
     const HeldBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
     const HeldBuffer length = optional(lengths, "lengths", context);
     const HeldBuffer weight = optional(sample_weights, "sample_weights", context);
-    if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
-      core::fail_argument("SYN-NETWORK-KIND",
-                          "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
-    found->set_data(static_cast<network::DataKind>(set), n_rows,
-                    {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    found->set_data(checked_set(set), n_rows, {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network, int32_t set, int64_t n_rows,
+                                                       const synfire_network_array* arrays,
+                                                       uint64_t n_arrays) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = held_network(network);
+    const HeldArrays given(arrays, n_arrays, *found->context());
+    found->set_arrays(checked_set(set), n_rows, given.arrays());
     return SYNFIRE_OK;
   });
 }
@@ -289,6 +370,21 @@ synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, sy
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network network, synfire_stage_result* losses,
+                                                            uint64_t n_losses,
+                                                            synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const Answer out(result, "result");
+    check_list(losses, "losses", n_losses, "n_losses", network::most_stages);
+    for (uint64_t i = 0; i < n_losses; ++i) check_pointer(losses[i].stage, text_of("losses", i, ".stage").c_str());
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->evaluate(answer, {losses, n_losses});
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs, int64_t n_rows,
                                                   synfire_buffer outputs) noexcept {
   return guarded(__func__, [&] {
@@ -296,6 +392,17 @@ synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfi
     const HeldBuffer from = required(inputs, "inputs", *found->context());
     const HeldBuffer to = required(outputs, "outputs", *found->context());
     found->infer(*from, n_rows, *to);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_network network, int64_t n_rows,
+                                                         const synfire_network_array* arrays,
+                                                         uint64_t n_arrays) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const HeldArrays given(arrays, n_arrays, *found->context());
+    found->infer(given.arrays(), n_rows);
     return SYNFIRE_OK;
   });
 }

@@ -4226,6 +4226,22 @@ enum {
   SYNFIRE_DATA_EVALUATION = 1
 };
 
+/** Roles of an array of rows in a network: ::synfire_network_array. Since ABI 0.3. */
+enum {
+  /** The rows of an input, of its `"dtype"`: `[R, T, K]`, or rates `[R, K]`. */
+  SYNFIRE_ARRAY_INPUTS = 0,
+  /** The labels of a loss: u32 `[R]`, or `[R, T]` with its value `"per_step"`. */
+  SYNFIRE_ARRAY_LABELS = 1,
+  /** The targets of a loss: f32 (f64 in an f64 network) `[R, C]`, or `[R, T, C]` with its value `"per_step"`. */
+  SYNFIRE_ARRAY_TARGETS = 2,
+  /** The lengths of the rows: u32 `[R]`, as in synfire_network_set_data(). They belong to no stage. */
+  SYNFIRE_ARRAY_LENGTHS = 3,
+  /** The weights of the rows: f32 `[R]`, as in synfire_network_set_data(). They belong to no stage. */
+  SYNFIRE_ARRAY_SAMPLE_WEIGHTS = 4,
+  /** The output of a readout, or of neurons that nothing reads, as in synfire_network_infer(). */
+  SYNFIRE_ARRAY_OUTPUTS = 5
+};
+
 /** The graphs of a network: synfire_network_get_graph(). */
 enum {
   /** From the buffer `"input"` to the buffer `"output"`, both page-locked: all B rows, without data sets. The state of
@@ -4494,6 +4510,72 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
     synfire_network network, const char *name, int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND),
     double learning_rate SYNFIRE_OPTIONAL) SYNFIRE_NOEXCEPT;
 
+/** A stage that another one reads: ::synfire_stage_desc. Since ABI 0.3. */
+typedef struct synfire_stage_input {
+  /** The name of a stage that was added before. */
+  const char *stage;
+  /** `"spikes"` or `"v"` of neurons. Null: V for a readout, unless it is of spikes, and else the output. */
+  const char *port SYNFIRE_NULLABLE;
+  /** Must be 0. */
+  int64_t delay;
+} synfire_stage_input;
+
+/** A value of a stage: ::synfire_stage_desc. Since ABI 0.3. */
+typedef struct synfire_stage_value {
+  /** The name of the value. */
+  const char *name;
+  /** A constant by its name: in lower case and without its prefix, such as `"mean"` for ::SYNFIRE_READOUT_MEAN. Models
+   *  and surrogates have the names that synfire_model_id() and synfire_surrogate_id() take. Null: `number` is the value. */
+  const char *text SYNFIRE_NULLABLE;
+  /** The value, if `text` is null. Constants and flags are numbers too. */
+  double number;
+} synfire_stage_value;
+
+/** A stage of a network: synfire_network_add_stage(). Since ABI 0.3. */
+typedef struct synfire_stage_desc {
+  /** `sizeof(synfire_stage_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** `"input"`, `"dropout"`, `"synapse"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  const char *kind;
+  /** The name of the stage. */
+  const char *name;
+  /** The stages that it reads. Default: the stage that was added last. */
+  const synfire_stage_input *inputs SYNFIRE_NULLABLE;
+  /** How many `inputs` there are. Default: 0. */
+  uint64_t n_inputs SYNFIRE_LENGTH_OF(inputs);
+  /** Its values, in any order, each at most once. */
+  const synfire_stage_value *values SYNFIRE_NULLABLE;
+  /** How many `values` there are, at most 256. Default: 0. */
+  uint64_t n_values SYNFIRE_LENGTH_OF(values);
+} synfire_stage_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_STAGE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_stage_desc), 0u, NULL, NULL, NULL, 0u, NULL, 0u }
+
+/**
+ * Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are short forms: the
+ * values of a stage are their parameters after the name, by the names of these, and the values that they list.
+ * `"kind"` and `"n_features"` of an input, `"n_outputs"` of a synapse, `"model"` of neurons, `"reduction"` of a readout
+ * and `"kind"` of a loss and of an optimiser are needed, and are chosen once. `"of_spikes"` of a readout is 0 by default.
+ *
+ * A stage may read any stage before it that it can follow, and several stages may read one, but for a synapse, which one
+ * stage of neurons reads. An optimiser reads all losses that it minimises.
+ *
+ * @param network A network that is not built.
+ * @param desc    The stage.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: a kind, a value, a
+ *         constant or a stage of this name does not exist, or a value is given twice), ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (the network is built, or such a stage cannot follow those that it reads),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY. After a failure, nothing has changed.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_stage(synfire_network network,
+                                                                  const synfire_stage_desc *desc) SYNFIRE_NOEXCEPT;
+
 /**
  * Sets a value of a stage; the function that adds the stage says which there are.
  *
@@ -4680,6 +4762,40 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
     synfire_buffer labels SYNFIRE_NULLABLE, synfire_buffer targets SYNFIRE_NULLABLE,
     synfire_buffer lengths SYNFIRE_NULLABLE, synfire_buffer sample_weights SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
+/** Rows of an array for a stage of a network: synfire_network_set_arrays() and synfire_network_infer_arrays(). Since ABI
+ *  0.3. */
+typedef struct synfire_network_array {
+  /** The name of a stage. Null for arrays of the rows, and where one stage takes an array of the role. */
+  const char *stage SYNFIRE_NULLABLE;
+  /** One of `SYNFIRE_ARRAY_*`. */
+  int32_t role SYNFIRE_ONE_OF(SYNFIRE_ARRAY);
+  /** Must be zero. */
+  uint32_t reserved;
+  /** R rows without gaps, in memory of any kind. Outputs are written, all others read. */
+  synfire_buffer buffer SYNFIRE_UPDATED("[R, ...]");
+} synfire_network_array;
+
+/**
+ * Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one: for
+ * each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+ *
+ * @param network  A built network with a loss, and for training data with an optimiser.
+ * @param set      One of `SYNFIRE_DATA_*`.
+ * @param n_rows   Rows R, 1 to 2^32 - 1.
+ * @param arrays   The arrays, in any order. Stages may share a buffer.
+ * @param n_arrays How many there are, at most 4,098.
+ * @return As synfire_network_set_data(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if an array is missing, given twice, or for
+ *         a stage that takes none.
+ * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
+ * @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network,
+                                                                   int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA),
+                                                                   int64_t n_rows, const synfire_network_array *arrays,
+                                                                   uint64_t n_arrays SYNFIRE_LENGTH_OF(arrays))
+    SYNFIRE_NOEXCEPT;
+
 /**
  * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
  * synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -4716,6 +4832,36 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network ne
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network,
                                                                  synfire_network_result *result) SYNFIRE_NOEXCEPT;
 
+/** The result of one loss of a network: synfire_network_evaluate_stages(). Since ABI 0.3. */
+typedef struct synfire_stage_result {
+  /** The name of the loss; set before the call. */
+  const char *stage;
+  /** As synfire_network_result::loss, of this loss. */
+  double loss;
+  /** As synfire_network_result::n_counted. */
+  uint64_t n_counted;
+  /** As synfire_network_result::n_correct. */
+  uint64_t n_correct;
+} synfire_stage_result;
+
+/**
+ * Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.
+ *
+ * @param network        A built network with a loss and evaluation data.
+ * @param[in,out] losses In: `stage` of each entry. Out: everything else; untouched on failure.
+ * @param n_losses       How many there are, at most 4,096.
+ * @param[in,out] result In: `struct_size`. Out: everything else, the sums over all losses of the network.
+ * @return As synfire_network_evaluate(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a stage is not a loss.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network network,
+                                                                        synfire_stage_result *losses,
+                                                                        uint64_t n_losses SYNFIRE_LENGTH_OF(losses),
+                                                                        synfire_network_result *result)
+    SYNFIRE_NOEXCEPT;
+
 /**
  * Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
  * before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random
@@ -4740,6 +4886,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs,
                                                               int64_t n_rows, synfire_buffer outputs) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the outputs.
+ *
+ * @param network  A built network.
+ * @param n_rows   Rows R, at least 1.
+ * @param arrays   The inputs of each input, and the outputs of one stage at least. Outputs overlap no other array.
+ * @param n_arrays How many there are, at most 4,098.
+ * @return As synfire_network_infer(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if an array is missing, given twice, or for a
+ *         stage that takes none.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each B rows, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_network network, int64_t n_rows,
+                                                                     const synfire_network_array *arrays,
+                                                                     uint64_t n_arrays SYNFIRE_LENGTH_OF(arrays))
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Resets the state of all neurons, as synfire_layer_reset_state().

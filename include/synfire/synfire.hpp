@@ -3358,6 +3358,21 @@ class Network : public Owner<synfire_network> {
   }
 
   /**
+   * Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one:
+   * for each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+   *
+   * Calls synfire_network_set_arrays().
+   *
+   * @param set    One of `SYNFIRE_DATA_*`.
+   * @param n_rows Rows R, 1 to 2^32 - 1.
+   * @param arrays The arrays, in any order. Stages may share a buffer.
+   * @throws error
+   */
+  void set_arrays(std::int32_t set, std::int64_t n_rows, const std::vector<synfire_network_array>& arrays) {
+    check(synfire_network_set_arrays(handle_, set, n_rows, arrays.data(), arrays.size()));
+  }
+
+  /**
    * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own,
    * as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
    *
@@ -3403,6 +3418,20 @@ class Network : public Owner<synfire_network> {
    */
   void infer(const Buffer& inputs, std::int64_t n_rows, const Buffer& outputs) {
     check(synfire_network_infer(handle_, inputs, n_rows, outputs));
+  }
+
+  /**
+   * Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the
+   * outputs.
+   *
+   * Calls synfire_network_infer_arrays().
+   *
+   * @param n_rows Rows R, at least 1.
+   * @param arrays The inputs of each input, and the outputs of one stage at least. Outputs overlap no other array.
+   * @throws error
+   */
+  void infer_arrays(std::int64_t n_rows, const std::vector<synfire_network_array>& arrays) {
+    check(synfire_network_infer_arrays(handle_, n_rows, arrays.data(), arrays.size()));
   }
 
   /**
@@ -3610,6 +3639,127 @@ inline std::string summary(const Network& network) {
 inline std::string dot(const Network& network) {
   return detail::written(
       [&](char* text, std::uint64_t* bytes) { return synfire_network_write_dot(network, text, bytes); });
+}
+
+/**
+ * A stage for add_stage(): its kind, its name, what it reads and its values, as in ::synfire_stage_desc.
+ *
+ *     synfire::add_stage(network, synfire::Stage("synapse", "first").reads("rates").set("n_outputs", 53));
+ */
+class Stage {
+ public:
+  /**
+   * Begins a stage that reads the one before.
+   *
+   * @param kind As synfire_stage_desc::kind.
+   * @param name The name of the stage.
+   */
+  Stage(std::string kind, std::string name) : kind_(std::move(kind)), name_(std::move(name)) {}
+
+  /**
+   * Lets it read a stage.
+   *
+   * @param stage The name of a stage that was added before.
+   * @param port  As synfire_stage_input::port. Empty: null.
+   * @return The stage itself.
+   */
+  Stage& reads(std::string stage, std::string port = {}) {
+    inputs_.emplace_back(std::move(stage), std::move(port));
+    return *this;
+  }
+
+  /**
+   * Sets a value.
+   *
+   * @param name   The name of the value.
+   * @param number As synfire_stage_value::number; a constant or a flag too.
+   * @return The stage itself.
+   */
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number> || std::is_enum_v<Number>, int> = 0>
+  Stage& set(std::string name, Number number) {
+    values_.push_back({std::move(name), {}, static_cast<double>(number), false});
+    return *this;
+  }
+
+  /**
+   * Sets a value to a constant.
+   *
+   * @param name The name of the value.
+   * @param text As synfire_stage_value::text.
+   * @return The stage itself.
+   */
+  Stage& set(std::string name, std::string text) {
+    values_.push_back({std::move(name), std::move(text), 0, true});
+    return *this;
+  }
+
+  /** @copydoc set(std::string, std::string) */
+  Stage& set(std::string name, const char* text) { return set(std::move(name), std::string(text)); }
+
+ private:
+  friend void add_stage(Network& network, const Stage& stage);
+  struct Value {
+    std::string name, text;
+    double number;
+    bool is_text;
+  };
+
+  std::string kind_, name_;
+  std::vector<std::pair<std::string, std::string>> inputs_;
+  std::vector<Value> values_;
+};
+
+/**
+ * Adds a stage of any kind. Calls synfire_network_add_stage().
+ *
+ * @param network A network that is not built.
+ * @param stage   The stage.
+ * @throws error
+ */
+inline void add_stage(Network& network, const Stage& stage) {
+  std::vector<synfire_stage_input> inputs;
+  for (const auto& [from, port] : stage.inputs_)
+    inputs.push_back({from.c_str(), port.empty() ? nullptr : port.c_str(), 0});
+  std::vector<synfire_stage_value> values;
+  for (const Stage::Value& value : stage.values_)
+    values.push_back({value.name.c_str(), value.is_text ? value.text.c_str() : nullptr, value.number});
+  auto desc = detail::empty<synfire_stage_desc>();
+  desc.kind = stage.kind_.c_str();
+  desc.name = stage.name_.c_str();
+  desc.inputs = inputs.empty() ? nullptr : inputs.data();
+  desc.n_inputs = inputs.size();
+  desc.values = values.empty() ? nullptr : values.data();
+  desc.n_values = values.size();
+  check(synfire_network_add_stage(network, &desc));
+}
+
+/**
+ * An array for Network::set_arrays() and Network::infer_arrays().
+ *
+ * @param stage  The name of a stage, or null, as synfire_network_array::stage; it is not copied.
+ * @param role   One of `SYNFIRE_ARRAY_*`.
+ * @param buffer A buffer of the network's context.
+ * @return The entry of the list.
+ */
+constexpr synfire_network_array network_array(const char* stage, std::int32_t role, synfire_buffer buffer) noexcept {
+  return {stage, role, 0, buffer};
+}
+
+/**
+ * Evaluates, and returns the results of single losses. Calls synfire_network_evaluate_stages().
+ *
+ * @param network A built network with evaluation data.
+ * @param losses  The names of losses; the results point to them.
+ * @return The sums over all losses of the network, and the result of each loss, in the same order.
+ * @throws error
+ */
+inline std::pair<synfire_network_result, std::vector<synfire_stage_result>> evaluate(
+    Network& network, const std::vector<const char*>& losses) {
+  std::vector<synfire_stage_result> results;
+  for (const char* const loss : losses) results.push_back({loss, 0, 0, 0});
+  auto result = detail::empty<synfire_network_result>();
+  check(synfire_network_evaluate_stages(network, results.data(), results.size(), &result));
+  return {result, std::move(results)};
 }
 
 /**

@@ -153,8 +153,10 @@ std::string readers_of(uint32_t signals) {
 
 void check_edge(const StageKind& kind, const Stage& before, Port port) {
   const uint32_t reads = kind.traits.reads, of_kind = before.kind->traits.makes, makes = before.kind->makes(before);
-  if ((reads & of_kind) == 0 || (port == Port::v && (reads & of_kind & signal::v) == 0))
-    fail_follow(kind, before, of_kind, "");
+  if ((reads & of_kind) == 0) fail_follow(kind, before, of_kind, "");
+  if (port == Port::v && (reads & of_kind & signal::v) == 0)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s cannot read the V of stage \"%s\"",
+         kind.traits.name, before.name.c_str());
   if ((reads & makes) == 0) fail_follow(kind, before, makes, std::string(", ") + before.kind->why_not(before));
 }
 
@@ -250,6 +252,15 @@ void Design::check(size_t index) {
 
 namespace {
 
+void assign(Stage& stage, const ValueSpec& spec, double value) {
+  check_value(stage, spec, value);
+  if (seed_name == spec.name) {
+    stage.seed = static_cast<uint64_t>(value);
+    stage.seed_is_set = true;
+  }
+  stage.at(spec) = value;
+}
+
 Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings,
                 std::vector<Edge>&& inputs) {
   Stage stage;
@@ -263,24 +274,36 @@ Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSe
 
 }  // namespace
 
-size_t Design::add(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings, const Reads& reads,
-                   Port port, std::span<const InitialValue> values) {
+size_t Design::add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
+                   std::span<const InitialValue> values) {
   std::vector<Edge> inputs;
   if (reads)
-    for (const uint32_t from : *reads) inputs.push_back({from, port});
+    for (const StageInput& input : *reads) inputs.push_back({input.from, kind.port(choices, input.port)});
   else if (!stages_.empty())
-    inputs.push_back({static_cast<uint32_t>(stages_.size() - 1), port});
-  const size_t index = place(new_stage(kind, name, std::move(settings), std::move(inputs)));
-  keep_if([&] {
-    Stage& stage = stages_[index];
-    for (const InitialValue& one : values) {
-      const ValueSpec& spec = *stage.find_spec(one.name);
-      check_value(stage, spec, one.value);
-      stage.at(spec) = one.value;
-    }
-    check(index);
-  });
+    inputs.push_back({static_cast<uint32_t>(stages_.size() - 1), kind.port(choices, std::nullopt)});
+  const size_t index = place(new_stage(kind, name, kind.settings(choices), std::move(inputs)));
+  keep_if([&] { give_values(index, values); });
   return index;
+}
+
+// The values of the kind come first: they decide which further ones the stage has.
+void Design::give_values(size_t index, std::span<const InitialValue> values) {
+  Stage& stage = stages_[index];
+  for (const InitialValue& one : values)
+    if (const ValueSpec* const spec = stage.find_spec(one.name)) assign(stage, *spec, one.value);
+  check(index);
+  std::vector<const char*> further;
+  for (const InitialValue& one : values) {
+    if (stage.find_spec(one.name)) continue;
+    if (!stage.kind->has_further(view(index), one.name)) fail_unknown_value(index, one.name);
+    for (const char* const other : further)
+      if (stage.kind->is_same_further(view(index), one.name, other))
+        fail_argument("SYN-NETWORK-VALUE", "\"%s\" and \"%s\" of stage \"%s\" are the same number, given twice", other,
+                      one.name, stage.name.c_str());
+    further.push_back(one.name);
+    stage.kind->set_further(view(index), stage, one.name, one.value);
+  }
+  if (!further.empty()) check(index);
 }
 
 size_t Design::add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed) {
@@ -408,6 +431,10 @@ void Design::check_complete() const {
 
 void Design::fail_unknown_value(size_t index, const char* name) const {
   const Stage& stage = stages_[index];
+  for (const ChoiceSpec& choice : stage.kind->traits.choices)
+    if (std::string_view(choice.name) == name)
+      fail_argument("SYN-NETWORK-VALUE", "\"%s\" of stage \"%s\" is chosen once, when the stage is added", name,
+                    stage.name.c_str());
   std::vector<std::string> known;
   for (const ValueSpec& spec : stage.kind->traits.values) known.emplace_back(spec.name);
   for (std::string& further : stage.kind->further_names(view(index))) known.push_back(std::move(further));
@@ -426,13 +453,7 @@ size_t Design::set_value(const char* stage_name, const char* name, double value,
     if (is_built && !spec->changes)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
            "\"%s\" of stage \"%s\" cannot change any more: the network is built", name, stage_name);
-    change(index, [&](Stage& changed) {
-      if (seed_name == name) {
-        changed.seed = static_cast<uint64_t>(value);
-        changed.seed_is_set = true;
-      }
-      changed.at(*spec) = value;
-    });
+    change(index, [&](Stage& changed) { assign(changed, *spec, value); });
     return index;
   }
   if (!stage.kind->has_further(view(index), name)) fail_unknown_value(index, name);

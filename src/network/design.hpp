@@ -25,6 +25,7 @@ namespace synfire::network {
 inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
 // The limit keeps files from describing networks that cannot be saved or take long to build.
 inline constexpr size_t most_stages = 4096;
+inline constexpr size_t most_values = 256;  // that a program gives a stage when it adds it: more than any has
 
 // Settings of the network as a whole.
 struct NetworkRules {
@@ -42,8 +43,15 @@ void check_size(const NetworkRules& rules, int64_t width, const char* name);
 // Throws INVALID_ARGUMENT unless the value is one of the constants from 0 to `most`.
 void check_choice(int32_t value, const char* name, int32_t most, const char* allowed);
 
-// The numbers of the stages that a new stage reads. None: the stage before, or nothing if it is the first.
-using Reads = std::optional<std::vector<uint32_t>>;
+// An input of a new stage: an earlier stage by its number, at a port or, without one, where the kind reads.
+struct StageInput {
+  StageInput(uint32_t number, std::optional<Port> named = std::nullopt) noexcept : from(number), port(named) {}
+
+  uint32_t from;
+  std::optional<Port> port;
+};
+// None: the stage before, or nothing if it is the first.
+using Reads = std::optional<std::vector<StageInput>>;
 
 struct InitialValue {
   const char* name;
@@ -59,9 +67,9 @@ class Design {
 
   // ---- growing; all throw INVALID_ARGUMENT, WRONG_ORDER or OUT_OF_MEMORY, and change nothing then
 
-  // Returns the stage's number. It reads this port of each stage in `reads`.
-  size_t add(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings, const Reads& reads,
-             Port port = Port::output, std::span<const InitialValue> values = {});
+  // Returns the stage's number. Values are of the kind or further ones of the stage, in any order.
+  size_t add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
+             std::span<const InitialValue> values = {});
   // Adds a stage of another design with these inputs. Without a seed, it gets that of a new stage.
   size_t add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed);
   // Changes settings of a stage. The body checks its change.
@@ -113,6 +121,7 @@ class Design {
   template <class Change>
   void change(size_t index, Change change);
   void check(size_t index);
+  void give_values(size_t index, std::span<const InitialValue> values);
 
   NetworkRules rules_;
   std::vector<Stage> stages_;
@@ -160,6 +169,17 @@ void in_stage(const Stage& stage, Body body) {
     failure.text = std::string("stage \"").append(stage.name).append("\": ").append(failure.text);
     throw;
   }
+}
+
+// Adds the stage to texts about its array of a data set, if several stages need an array of the role.
+template <class Body>
+void in_stage_of(const Design& design, const DataNeed& need, Body body) {
+  int n_stages = 0;
+  for (const DataNeed& other : design.data_needs()) n_stages += other.role == need.role ? 1 : 0;
+  if (n_stages > 1)
+    in_stage(design.stages()[need.stage], body);
+  else
+    body();
 }
 
 }  // namespace synfire::network

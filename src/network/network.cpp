@@ -149,6 +149,14 @@ void Network::build() {
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
+  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+}
+
+void Network::set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays) {
+  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+}
+
+void Network::take_data(DataKind kind, int64_t n_rows, FunctionRef<NeededArrays()> arrays) {
   const Use use(*this);
   check_built();
   const bool training = kind == DataKind::training;
@@ -162,7 +170,7 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
   HeldGraphs held;
   held.add(graph_kind, before);
   held.finish();
-  DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
+  DataSet next = copy_data(design_, *context(), n_rows, arrays(), current);
   // The existing graph reads the same memory.
   if (next.is_in(current)) return;
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });

@@ -120,7 +120,8 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
   for (const size_t index : design.outputs()) {
     const StageOutput output = *stage(index).kind->output(design.view(index));
     const RowShape& row = output.row;
-    outputs.push_back({row, make_sequence(row.dtype, row.n_steps, rules().batch, row.width, SYNFIRE_MEMORY_PINNED),
+    outputs.push_back({index, row,
+                       make_sequence(row.dtype, row.n_steps, rules().batch, row.width, SYNFIRE_MEMORY_PINNED),
                        design.source({static_cast<uint32_t>(index), output.port})});
   }
   for (const std::unique_ptr<StageParts>& one : stages) one->add_reset(resets);

@@ -62,11 +62,13 @@ struct GradientPlan {
 
 // Arrays that the inference graph reads and writes.
 struct NetworkInput {
+  size_t stage;
   RowShape row;
   Ref<Buffer> array;       // page-locked
   Ref<Buffer> n_replaced;  // u64 [1], page-locked: of a replay, with "replace_nonfinite"
 };
 struct NetworkOutput {
+  size_t stage;
   RowShape row;
   Ref<Buffer> array;  // page-locked
   Edge from;          // the array that is written there
@@ -74,6 +76,7 @@ struct NetworkOutput {
 
 // Sums of one loss over the replays of a call.
 struct Score {
+  size_t stage;
   Ref<Buffer> loss, n_correct, n_counted;  // f64, u32, u32; n_correct is null without labels
   int64_t n_terms;                         // of the loss of one sample
   int64_t n_samples;                       // of a batch, at most

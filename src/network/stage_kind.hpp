@@ -57,14 +57,25 @@ struct StageOutput {
   RowShape row;
 };
 
+// The name of a port, by which a reader can ask for it.
+struct PortName {
+  const char* name;
+  Port port;
+};
+
+// The choices of a new stage, in the order of those of its kind.
+using Choices = std::span<const int64_t>;
+
 enum class Draws { never, in_training, always };
 
 struct KindTraits {
   const char* name;  // "synapse"
   const char* noun;  // "a synapse"
+  std::span<const ChoiceSpec> choices = {};
   std::span<const ValueSpec> values = {};
   uint32_t reads = 0;  // signals; 0: it reads nothing
   uint32_t makes = 0;
+  std::span<const PortName> ports = {};  // none: its output alone, which has no name
   uint32_t most_inputs = 1;
   bool one_reader = false;   // no operation adds to the gradient of its output
   bool can_end = false;      // nothing needs to read it
@@ -81,6 +92,10 @@ class StageKind {
 
   // ---- the design; functions throw INVALID_ARGUMENT or OUT_OF_MEMORY
 
+  // The settings of a new stage, not checked yet.
+  virtual std::unique_ptr<StageSettings> settings(Choices) const { return nullptr; }
+  // The port that a new stage reads; none: no port is named.
+  virtual Port port(Choices, std::optional<Port> named) const { return named.value_or(Port::output); }
   // Begins a new stage: checks its settings, and sets the initial values that depend on them.
   virtual void begin(const NetworkRules&, Stage&) const {}
   virtual core::Flow shape(const StageView& stage) const = 0;
@@ -97,6 +112,8 @@ class StageKind {
   virtual bool has_further(const StageView&, std::string_view /*name*/) const { return false; }
   virtual void set_further(const StageView&, Stage& /*changed*/, const char* /*name*/, double) const {}
   virtual double get_further(const StageView&, const char* /*name*/) const { return 0; }
+  // True if two names mean the same number, such as a parameter and its reciprocal.
+  virtual bool is_same_further(const StageView&, const char* /*one*/, const char* /*other*/) const { return false; }
   virtual void built(Stage&) const noexcept {}
   // Takes changeable settings from the stage of a file, beside the kind's values.
   virtual void take_changes(Stage&, const Stage& /*from*/) const {}

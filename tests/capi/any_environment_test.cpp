@@ -581,7 +581,16 @@ class Everything {
     answer(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY));
     constexpr float weights[] = {1, 0.5F, 2};
     answer(synfire_network_set_class_weights(network, "loss", weights, 3));
-    answer(synfire_network_add_optimizer(network, "optimizer", SYNFIRE_OPTIMIZER_KIND_ADAMW, 0.01));
+    const synfire_stage_value values[] = {{"kind", "adamw", 0}, {"learning_rate", nullptr, 0.01}};
+    const synfire_stage_input of_loss = {"loss", nullptr, 0};
+    synfire_stage_desc optimizer = SYNFIRE_STAGE_DESC_INIT;
+    optimizer.kind = "optimizer";
+    optimizer.name = "optimizer";
+    optimizer.inputs = &of_loss;
+    optimizer.n_inputs = 1;
+    optimizer.values = values;
+    optimizer.n_values = 2;
+    answer(synfire_network_add_stage(network, &optimizer));
     synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
     answer(synfire_network_query_memory(network, &memory));
     add(&memory, sizeof memory);
@@ -604,6 +613,14 @@ class Everything {
     answer(synfire_network_evaluate(network, &result));
     add(&result, sizeof result);
     answer(synfire_network_infer(network, inputs, 5, outputs));
+    const synfire_network_array arrays[] = {{"rates", SYNFIRE_ARRAY_INPUTS, 0, inputs},
+                                            {"readout", SYNFIRE_ARRAY_OUTPUTS, 0, outputs}};
+    answer(synfire_network_infer_arrays(network, 5, arrays, 2));
+    const synfire_network_array data[] = {{"rates", SYNFIRE_ARRAY_INPUTS, 0, inputs},
+                                          {"loss", SYNFIRE_ARRAY_LABELS, 0, labels}};
+    answer(synfire_network_set_arrays(network, SYNFIRE_DATA_EVALUATION, 5, data, 2));
+    synfire_stage_result loss = {"loss", 0, 0, 0};
+    answer(synfire_network_evaluate_stages(network, &loss, 1, &result));
     look(outputs);
     double tau = 0;
     answer(synfire_network_get_value(network, "last", "tau", &tau));

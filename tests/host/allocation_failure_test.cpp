@@ -1033,10 +1033,18 @@ const std::vector<NetworkCall>& network_calls() {
        [](NetworkWorld& w) {
          return synfire_network_add_loss(w.network, "a-loss-with-a-name-that-is-allocated", SYNFIRE_LOSS_CROSS_ENTROPY);
        }},
-      {"add_optimizer", false,
+      {"add_stage", false,
        [](NetworkWorld& w) {
-         return synfire_network_add_optimizer(w.network, "an-optimizer-with-a-name-that-is-allocated",
-                                              SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01);
+         const synfire_stage_input inputs[] = {{"a-loss-with-a-name-that-is-allocated", nullptr, 0}};
+         const synfire_stage_value values[] = {{"learning_rate", nullptr, 0.01}, {"kind", "adam", 0}};
+         synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
+         desc.kind = "optimizer";
+         desc.name = "an-optimizer-with-a-name-that-is-allocated";
+         desc.inputs = inputs;
+         desc.n_inputs = 1;
+         desc.values = values;
+         desc.n_values = 2;
+         return synfire_network_add_stage(w.network, &desc);
        }},
       {"query_memory", false,
        [](NetworkWorld& w) {
@@ -1045,7 +1053,13 @@ const std::vector<NetworkCall>& network_calls() {
        }},
       {"build", false, [](NetworkWorld& w) { return synfire_network_build(w.network); }},
       {"set_data of the training", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_TRAINING); }},
-      {"set_data of the evaluation", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_EVALUATION); }},
+      {"set_arrays of the evaluation", false,
+       [](NetworkWorld& w) {
+         const synfire_network_array arrays[] = {
+             {nullptr, SYNFIRE_ARRAY_LABELS, 0, w.labels},
+             {"an-input-with-a-name-that-is-allocated", SYNFIRE_ARRAY_INPUTS, 0, w.inputs}};
+         return synfire_network_set_arrays(w.network, SYNFIRE_DATA_EVALUATION, NetworkWorld::n_rows, arrays, 2);
+       }},
       {"train", true,
        [](NetworkWorld& w) {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
@@ -1056,8 +1070,20 @@ const std::vector<NetworkCall>& network_calls() {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_evaluate(w.network, &result);
        }},
+      {"evaluate_stages", false,
+       [](NetworkWorld& w) {
+         synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_evaluate_stages(w.network, &loss, 1, &result);
+       }},
       {"infer", false,
        [](NetworkWorld& w) { return synfire_network_infer(w.network, w.inputs, NetworkWorld::n_rows, w.outputs); }},
+      {"infer_arrays", false,
+       [](NetworkWorld& w) {
+         const synfire_network_array arrays[] = {{nullptr, SYNFIRE_ARRAY_INPUTS, 0, w.inputs},
+                                                 {nullptr, SYNFIRE_ARRAY_OUTPUTS, 0, w.outputs}};
+         return synfire_network_infer_arrays(w.network, NetworkWorld::n_rows, arrays, 2);
+       }},
   };
   return list;
 }

@@ -1,11 +1,12 @@
-// Networks that branch: the design is made from inside, because synfire.h describes chains only; all else goes through
-// synfire.h. The order of recording, the shapes and the gradients are those of the same network recorded by hand.
+// Networks that branch: the design is made from inside, or by names with synfire.h; all else goes through synfire.h.
+// The order of recording, the shapes and the gradients are those of the same network recorded by hand.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "network_file.hpp"
+#include "described_stages.hpp"
 #include "held.hpp"
+#include "network_file.hpp"
 
 #include <network/network.hpp>
 #include <network/stages/stage_kinds.hpp>
@@ -407,6 +408,51 @@ TEST_F(NetworkBranches, AreRecordedAsByHand) {
   EXPECT_EQ(dot_of(graph), dot_of(by_hand.graph()));
 }
 
+// describe_branches() by names.
+Network make_described(synfire_context context) {
+  Network network = make_network(context, [](inside::Design&) {});
+  const auto add = [&](const char* kind, const char* name, const StageValues& values, const StageInputs& inputs = {}) {
+    require_ok(add_stage(network, kind, name, values, inputs));
+  };
+  const auto synapse = [&](const char* name, int64_t width, const StageInputs& inputs = {}) {
+    add("synapse", name, {number("n_outputs", static_cast<double>(width)), number("gain", 2)}, inputs);
+  };
+  add("input", "input", {text("kind", "spikes"), number("n_features", n_inputs)});
+  synapse("s.shared", n_shared);
+  add("neurons", "shared", {text("model", "lif"), number("rate_target", 0.2), number("rate_strength", 0.5)});
+  add("readout", "last", {text("reduction", "last")}, {reads("shared", "v")});
+  add("dropout", "drop", {number("probability", 0.3)}, {reads("shared")});
+  synapse("s.upper", n_upper);
+  add("neurons", "upper", {text("model", "lif")});
+  synapse("s.lower", n_lower, {reads("shared", "spikes")});
+  add("neurons", "lower", {text("model", "li")});
+  add("readout", "mean", {text("reduction", "mean"), number("of_spikes", 1)}, {reads("upper")});
+  add("readout", "steps", {text("reduction", "steps")}, {reads("lower")});
+  add("loss", "loss.last", {text("kind", "cross_entropy")}, {reads("last")});
+  add("loss", "loss.mean", {text("kind", "cross_entropy"), number("gradient_scale", 0.5)}, {reads("mean")});
+  add("loss", "loss.steps", {text("kind", "cross_entropy")}, {reads("steps")});
+  add("optimizer", "optimizer", {text("kind", "adam"), number("learning_rate", 0.01)},
+      {reads("loss.last"), reads("loss.mean"), reads("loss.steps")});
+  require_ok(synfire_network_train_parameter(network, "shared", "tau", 1, 0.5, 0, 1.1, infinity_of_double));
+  return network;
+}
+
+TEST_F(NetworkBranches, AreDescribedByNames) {
+  const Network network = make_described(context);
+  require_ok(synfire_network_build(network));
+  const Rows rows = make_rows(context);
+  give(network, rows);
+  BranchesByHand by_hand(context, rows);
+  const Graph graph = part<synfire_graph>(
+      [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_TRAINING, out); });
+  EXPECT_EQ(dot_of(graph), dot_of(by_hand.graph()));
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  require_ok(synfire_network_train(network, 3, &result));
+  for (int i = 0; i < 3; ++i) by_hand.replay_once();
+  EXPECT_TRUE(same_bits(weights_of(synapse_of(network, "s.shared"), n_inputs * n_shared),
+                        weights_of(by_hand.shared_.synapse, n_inputs * n_shared)));
+}
+
 TEST_F(NetworkBranches, TrainToTheBitAsByHand) {
   const Network network = make_network(context, describe_branches);
   require_ok(synfire_network_build(network));
@@ -488,7 +534,8 @@ TEST_F(NetworkBranches, ThatDoNotMeetTrainAsAloneNetworks) {
   const Chain chains[] = {{"a", 5, SYNFIRE_READOUT_MEAN, 31}, {"b", 8, SYNFIRE_READOUT_MAX, 32}};
   const auto add_chain = [](inside::Design& design, const Chain& chain) {
     const auto named = [&](const char* what) { return what + ("." + chain.name); };
-    add_input(design, named("input").c_str(), SYNFIRE_NETWORK_INPUT_SPIKES, n_inputs, std::vector<uint32_t>{});
+    add_input(design, named("input").c_str(), SYNFIRE_NETWORK_INPUT_SPIKES, n_inputs,
+              std::vector<inside::StageInput>{});
     add_synapse(design, named("s").c_str(), chain.width);
     set(design, named("s").c_str(), "gain", 2);
     set(design, named("s").c_str(), "seed", chain.seed);

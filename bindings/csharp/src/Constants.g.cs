@@ -526,6 +526,35 @@ namespace Synfire
         Evaluation = 1
     }
 
+    /// <summary>The constants <c>SYNFIRE_ARRAY_*</c> of the C library.</summary>
+    public enum ArrayRole
+    {
+        /// <summary>The rows of an input, of its <c>"dtype"</c>: <c>[R, T, K]</c>, or rates <c>[R, K]</c>.</summary>
+        Inputs = 0,
+
+        /// <summary>The labels of a loss: u32 <c>[R]</c>, or <c>[R, T]</c> with its value <c>"per_step"</c>.</summary>
+        Labels = 1,
+
+        /// <summary>
+        /// The targets of a loss: f32 (f64 in an f64 network) <c>[R, C]</c>, or <c>[R, T, C]</c> with its value
+        /// <c>"per_step"</c>.
+        /// </summary>
+        Targets = 2,
+
+        /// <summary>
+        /// The lengths of the rows: u32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        Lengths = 3,
+
+        /// <summary>
+        /// The weights of the rows: f32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        SampleWeights = 4,
+
+        /// <summary>The output of a readout, or of neurons that nothing reads, as in synfire_network_infer().</summary>
+        Outputs = 5
+    }
+
     /// <summary>The constants <c>SYNFIRE_NETWORK_GRAPH_*</c> of the C library.</summary>
     public enum NetworkGraph
     {

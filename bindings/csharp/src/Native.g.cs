@@ -2445,6 +2445,106 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>A stage that another one reads: synfire_stage_desc. Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_input
+    {
+        /// <summary>The name of a stage that was added before.</summary>
+        public byte* stage;
+        /// <summary>
+        /// <c>"spikes"</c> or <c>"v"</c> of neurons. Null: V for a readout, unless it is of spikes, and else the
+        /// output.
+        /// </summary>
+        public byte* port;
+        /// <summary>Must be 0.</summary>
+        public long delay;
+    }
+
+    /// <summary>A value of a stage: synfire_stage_desc. Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_value
+    {
+        /// <summary>The name of the value.</summary>
+        public byte* name;
+        /// <summary>
+        /// A constant by its name: in lower case and without its prefix, such as <c>"mean"</c> for
+        /// SYNFIRE_READOUT_MEAN. Models and surrogates have the names that synfire_model_id() and
+        /// synfire_surrogate_id() take. Null: <c>number</c> is the value.
+        /// </summary>
+        public byte* text;
+        /// <summary>The value, if <c>text</c> is null. Constants and flags are numbers too.</summary>
+        public double number;
+    }
+
+    /// <summary>A stage of a network: synfire_network_add_stage(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_desc
+    {
+        /// <summary><c>sizeof(synfire_stage_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"neurons"</c>, <c>"readout"</c>, <c>"loss"</c>
+        /// or <c>"optimizer"</c>.
+        /// </summary>
+        public byte* kind;
+        /// <summary>The name of the stage.</summary>
+        public byte* name;
+        /// <summary>The stages that it reads. Default: the stage that was added last.</summary>
+        public synfire_stage_input* inputs;
+        /// <summary>How many <c>inputs</c> there are. Default: 0.</summary>
+        public ulong n_inputs;
+        /// <summary>Its values, in any order, each at most once.</summary>
+        public synfire_stage_value* values;
+        /// <summary>How many <c>values</c> there are, at most 256. Default: 0.</summary>
+        public ulong n_values;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_stage_desc Init
+        {
+            get
+            {
+                synfire_stage_desc made = default(synfire_stage_desc);
+                made.struct_size = (uint)sizeof(synfire_stage_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Rows of an array for a stage of a network: synfire_network_set_arrays() and
+    /// synfire_network_infer_arrays(). Since ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_array
+    {
+        /// <summary>
+        /// The name of a stage. Null for arrays of the rows, and where one stage takes an array of the role.
+        /// </summary>
+        public byte* stage;
+        /// <summary>One of <c>SYNFIRE_ARRAY_*</c>.</summary>
+        public int role;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>R rows without gaps, in memory of any kind. Outputs are written, all others read.</summary>
+        public synfire_buffer buffer;
+    }
+
+    /// <summary>The result of one loss of a network: synfire_network_evaluate_stages(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_result
+    {
+        /// <summary>The name of the loss; set before the call.</summary>
+        public byte* stage;
+        /// <summary>As synfire_network_result.loss, of this loss.</summary>
+        public double loss;
+        /// <summary>As synfire_network_result.n_counted.</summary>
+        public ulong n_counted;
+        /// <summary>As synfire_network_result.n_correct.</summary>
+        public ulong n_correct;
+    }
+
     /// <summary>
     /// Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file
     /// in every field except <c>struct_size</c>.
@@ -2920,6 +3020,31 @@ namespace Synfire.Raw
 
         /// <summary>The rows on which synfire_network_evaluate() tests.</summary>
         public const int SYNFIRE_DATA_EVALUATION = 1;
+
+        /// <summary>The rows of an input, of its <c>"dtype"</c>: <c>[R, T, K]</c>, or rates <c>[R, K]</c>.</summary>
+        public const int SYNFIRE_ARRAY_INPUTS = 0;
+
+        /// <summary>The labels of a loss: u32 <c>[R]</c>, or <c>[R, T]</c> with its value <c>"per_step"</c>.</summary>
+        public const int SYNFIRE_ARRAY_LABELS = 1;
+
+        /// <summary>
+        /// The targets of a loss: f32 (f64 in an f64 network) <c>[R, C]</c>, or <c>[R, T, C]</c> with its value
+        /// <c>"per_step"</c>.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_TARGETS = 2;
+
+        /// <summary>
+        /// The lengths of the rows: u32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_LENGTHS = 3;
+
+        /// <summary>
+        /// The weights of the rows: f32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_SAMPLE_WEIGHTS = 4;
+
+        /// <summary>The output of a readout, or of neurons that nothing reads, as in synfire_network_infer().</summary>
+        public const int SYNFIRE_ARRAY_OUTPUTS = 5;
 
         /// <summary>
         /// From the buffer <c>"input"</c> to the buffer <c>"output"</c>, both page-locked: all B rows, without
@@ -3793,6 +3918,16 @@ namespace Synfire.Raw
         public static extern int synfire_network_add_optimizer(
             synfire_network network, byte* name, int kind, double learning_rate);
 
+        /// <summary>
+        /// Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are
+        /// short forms: the values of a stage are their parameters after the name, by the names of these, and the
+        /// values that they list. <c>"kind"</c> and <c>"n_features"</c> of an input, <c>"n_outputs"</c> of a
+        /// synapse, <c>"model"</c> of neurons, <c>"reduction"</c> of a readout and <c>"kind"</c> of a loss and of
+        /// an optimiser are needed, and are chosen once. <c>"of_spikes"</c> of a readout is 0 by default.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_stage(synfire_network network, synfire_stage_desc* desc);
+
         /// <summary>Sets a value of a stage; the function that adds the stage says which there are.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_set_value(
@@ -3862,6 +3997,16 @@ namespace Synfire.Raw
             synfire_buffer targets, synfire_buffer lengths, synfire_buffer sample_weights);
 
         /// <summary>
+        /// Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that
+        /// needs one: for each input its inputs, and for each loss its labels or its targets. All arrays are
+        /// taken, or none of them.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_arrays(
+            synfire_network network, int set, long n_rows, synfire_network_array* arrays, ulong
+            n_arrays);
+
+        /// <summary>
         /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order
         /// of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the
         /// neurons is reset.
@@ -3877,6 +4022,12 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_evaluate(synfire_network network, synfire_network_result* result);
 
+        /// <summary>Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_evaluate_stages(
+            synfire_network network, synfire_stage_result* losses, ulong n_losses,
+            synfire_network_result* result);
+
         /// <summary>
         /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the
         /// neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are
@@ -3886,6 +4037,14 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_infer(
             synfire_network network, synfire_buffer inputs, long n_rows, synfire_buffer outputs);
+
+        /// <summary>
+        /// Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for
+        /// any of the outputs.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_infer_arrays(
+            synfire_network network, long n_rows, synfire_network_array* arrays, ulong n_arrays);
 
         /// <summary>Resets the state of all neurons, as synfire_layer_reset_state().</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

@@ -47,6 +47,39 @@ namespace Synfire.Tests
             Check.That(false, "a call that must be refused: " + word);
         }
 
+        // Described by names, with arrays for its stages, it is the network of the other methods.
+        public static void StagesAreDescribedByNames()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network expected = Stages(context))
+            using (Network network = new Network(context, new NetworkOptions { Steps = 4, Batch = Batch }))
+            using (Buffer<float> inputs = context.CreateBuffer<float>(MemoryKind.Host, Rows * Inputs))
+            using (Buffer<uint> labels = context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, Rows))
+            using (Buffer<float> scores = context.CreateBuffer<float>(MemoryKind.Host, Rows * 2))
+            {
+                network.AddStage("input", "rates", new StageValues { { "kind", "rates" }, { "n_features", Inputs } })
+                    .AddStage("synapse", "first", new StageValues { { "n_outputs", 6 } })
+                    .AddStage("neurons", "hidden", new StageValues { { "model", Model.Lif }, { "detach_reset", false } }, "first")
+                    .AddStage("synapse", "second", new StageValues { { "n_outputs", 2 } }, new StageInput("hidden", "spikes"))
+                    .AddStage("neurons", "potentials", new StageValues { { "model", "li" } })
+                    .AddStage("readout", "scores", new StageValues { { "reduction", "mean" } })
+                    .AddStage("loss", "loss", new StageValues { { "kind", "cross_entropy" } })
+                    .AddStage("optimizer", "adam", new StageValues { { "kind", OptimizerKind.Adam } });
+                Check.That(network.ToDot() == expected.ToDot(), "the same stages");
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-READS",
+                        () => network.AddStage("readout", "early", new StageValues { { "reduction", "mean" } }, "early"));
+                network.Build().SetArrays(Data.Evaluation, Rows, new StageArray("loss", ArrayRole.Labels, labels),
+                                          new StageArray(null, ArrayRole.Inputs, inputs));
+                NetworkResult whole;
+                StageResult[] losses = network.EvaluateStages(out whole, "loss");
+                Check.That(losses[0].Loss == whole.Loss && losses[0].Counted == Rows, "the result of the loss");
+                network.InferArrays(Rows, new StageArray("rates", ArrayRole.Inputs, inputs),
+                                    new StageArray("scores", ArrayRole.Outputs, scores));
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-ARRAY",
+                        () => network.SetArrays(Data.Evaluation, Rows, new StageArray("scores", ArrayRole.Labels, labels)));
+            }
+        }
+
         public static void PartsAreTheirOwn()
         {
             using (Context context = new Context(Backend.Host))

@@ -80,7 +80,7 @@ const StageKind& dropout_kind = the_dropout;
 
 size_t add_dropout(Design& design, const char* name, double probability, const Reads& reads) {
   const InitialValue values[] = {{"probability", probability}};
-  return design.add(dropout_kind, name, nullptr, reads, Port::output, values);
+  return design.add(dropout_kind, name, {}, reads, values);
 }
 
 }  // namespace synfire::network

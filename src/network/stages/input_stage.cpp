@@ -1,6 +1,7 @@
 // The input of a network: rows of spikes or values, or of rates, from which spikes are drawn.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/data_checks.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
@@ -17,8 +18,13 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr const char* input_kind_list[] = {"spikes", "values", "rates"};
+constexpr ConstantNames input_kinds{input_kind_list};
+
+constexpr ChoiceSpec input_choices[] = {{"kind", &input_kinds}, {"n_features"}};
+
 constexpr ValueSpec input_values[] = {
-    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed},
+    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed, value::on_results, value::always, &names::dtypes},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
     {"per_step", 0, 0, 1, value::whole, value::fixed},
     {"pinned", 0, 0, 1, value::whole, value::fixed, value::on_none},
@@ -62,7 +68,7 @@ class InputParts final : public StageParts {
         parts.n_replaced_in_batches.push_back(n_replaced_in_batches_);
       }
     }
-    parts.inputs.push_back({row, array_, n_replaced_});
+    parts.inputs.push_back({maker.stage().index(), row, array_, n_replaced_});
   }
 
   void offer(FunctionRef<void(const char*, const Ref<Buffer>&)> each) const override {
@@ -106,8 +112,15 @@ class InputParts final : public StageParts {
 class InputKind final : public StageKind {
  public:
   constexpr InputKind()
-      : StageKind({.name = "input", .noun = "an input", .values = input_values, .makes = signal::input}) {}
+      : StageKind({.name = "input",
+                   .noun = "an input",
+                   .choices = input_choices,
+                   .values = input_values,
+                   .makes = signal::input}) {}
 
+  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+    return std::make_unique<InputSettings>(static_cast<int32_t>(choices[0]), choices[1]);
+  }
   void begin(const NetworkRules& rules, Stage& stage) const override {
     const auto& settings = stage.as<InputSettings>();
     check_choice(settings.kind, "kind", SYNFIRE_NETWORK_INPUT_RATES,
@@ -147,11 +160,7 @@ class InputKind final : public StageKind {
   Draws draws(const Stage& stage) const override { return is_of_rates(stage) ? Draws::always : Draws::never; }
 
   std::string describe(const Stage& stage) const override {
-    const int32_t kind = kind_of_input(stage);
-    const std::string name = kind == SYNFIRE_NETWORK_INPUT_SPIKES   ? "spikes"
-                             : kind == SYNFIRE_NETWORK_INPUT_VALUES ? "values"
-                                                                    : "rates";
-    return name + " in " + name_of_dtype(stage.whole("dtype"));
+    return std::string(input_kind_list[kind_of_input(stage)]) + " in " + name_of_dtype(stage.whole("dtype"));
   }
 
   void list_data(const StageView& view, std::vector<DataNeed>& needs) const override {
@@ -203,7 +212,8 @@ constexpr InputKind the_input;
 const StageKind& input_kind = the_input;
 
 size_t add_input(Design& design, const char* name, int32_t kind, int64_t n_features, const Reads& reads) {
-  return design.add(input_kind, name, std::make_unique<InputSettings>(kind, n_features), reads);
+  const int64_t choices[] = {kind, n_features};
+  return design.add(input_kind, name, choices, reads);
 }
 
 }  // namespace synfire::network

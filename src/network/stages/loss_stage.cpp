@@ -1,6 +1,7 @@
 // A loss: the result of a readout, compared with labels or targets of a data set.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/data_checks.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
@@ -15,6 +16,11 @@ namespace synfire::network {
 using namespace synfire::core;
 
 namespace {
+
+constexpr const char* loss_kind_list[] = {"cross_entropy", "mean_squared_error"};
+constexpr ConstantNames loss_kinds{loss_kind_list};
+
+constexpr ChoiceSpec loss_choices[] = {{"kind", &loss_kinds}};
 
 constexpr ValueSpec loss_values[] = {
     {"targets", 0, 0, 1, value::whole, value::fixed},
@@ -55,7 +61,7 @@ class LossParts final : public StageParts {
     n_counted_ = maker.one(SYNFIRE_DTYPE_U32);
     if (!view->flag("targets")) n_correct_ = maker.one(SYNFIRE_DTYPE_U32);
     const Flow scores = view.flow();
-    maker.parts().scores.push_back({loss_, n_correct_, n_counted_,
+    maker.parts().scores.push_back({view.index(), loss_, n_correct_, n_counted_,
                                     is_cross_entropy(view.stage()) ? 1 : scores.n_features(),
                                     scores.batch * scores.n_steps});
     if (settings.class_weights.empty()) return;
@@ -122,6 +128,7 @@ class LossKind final : public StageKind {
   constexpr LossKind()
       : StageKind({.name = "loss",
                    .noun = "a loss",
+                   .choices = loss_choices,
                    .values = loss_values,
                    .reads = signal::readout,
                    .makes = signal::objective,
@@ -129,6 +136,9 @@ class LossKind final : public StageKind {
                    .of_training = true,
                    .role = Role::scores}) {}
 
+  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+    return std::make_unique<LossSettings>(static_cast<int32_t>(choices[0]));
+  }
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(stage.as<LossSettings>().kind, "kind", SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
                  "SYNFIRE_LOSS_CROSS_ENTROPY (0) and SYNFIRE_LOSS_MEAN_SQUARED_ERROR (1)");
@@ -241,7 +251,8 @@ constexpr LossKind the_loss;
 const StageKind& loss_kind = the_loss;
 
 size_t add_loss(Design& design, const char* name, int32_t kind, const Reads& reads) {
-  return design.add(loss_kind, name, std::make_unique<LossSettings>(kind), reads);
+  const int64_t choices[] = {kind};
+  return design.add(loss_kind, name, choices, reads);
 }
 
 void set_class_weights(Design& design, const char* name, const float* weights, uint64_t n_weights) {

@@ -1,6 +1,7 @@
 // Neurons: a layer, its spikes and its V over all steps. Their rates can be drawn to a target.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -28,13 +29,17 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr ChoiceSpec neurons_choices[] = {{"model", &names::models}};
+constexpr PortName neurons_ports[] = {{"spikes", Port::output}, {"v", Port::v}};
+
 constexpr ValueSpec neurons_values[] = {
-    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed},
-    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed},
-    {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training},
+    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed, value::on_results, value::always, &names::dtypes},
+    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed, value::on_results, value::always, &names::resets},
+    {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training, value::always, &names::surrogates},
     {"detach_reset", 0, 0, 1, value::whole, value::fixed, value::on_training},
     {"undecayed_input", 0, 0, 1, value::whole, value::fixed},
-    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training},
+    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training, value::always,
+     &names::tapes},
     {"rate_target", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_strength", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_of_layer", 0, 0, 1, value::whole, value::fixed, value::on_training},
@@ -380,11 +385,16 @@ class NeuronsKind final : public StageKind {
   constexpr NeuronsKind()
       : StageKind({.name = "neurons",
                    .noun = "neurons",
+                   .choices = neurons_choices,
                    .values = neurons_values,
                    .reads = signal::product,
                    .makes = signal::spikes | signal::v,
+                   .ports = neurons_ports,
                    .can_end = true}) {}
 
+  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+    return std::make_unique<NeuronsSettings>(static_cast<int32_t>(choices[0]));
+  }
   Flow shape(const StageView& view) const override {
     Flow flow = view.flow();
     flow.elements = Elements::spikes;
@@ -449,6 +459,10 @@ class NeuronsKind final : public StageKind {
       if (other.index == wanted.index) value = other.reciprocal ? 1.0 / one.value : one.value;
     }
     return wanted.reciprocal ? 1.0 / value : value;
+  }
+  bool is_same_further(const StageView& view, const char* one, const char* other) const override {
+    const ParameterSet set = parameters_of(view);
+    return set.find(one).index == set.find(other).index;
   }
   // If rates are drawn to a target now, they can be later.
   void built(Stage& stage) const noexcept override { stage.as<NeuronsSettings>().has_rate = has_rate(stage); }
@@ -562,7 +576,8 @@ constexpr NeuronsKind the_neurons;
 const StageKind& neurons_kind = the_neurons;
 
 size_t add_neurons(Design& design, const char* name, int32_t model, const Reads& reads) {
-  return design.add(neurons_kind, name, std::make_unique<NeuronsSettings>(model), reads);
+  const int64_t choices[] = {model};
+  return design.add(neurons_kind, name, choices, reads);
 }
 
 void train_parameter(Design& design, const char* name, TrainedParameter&& parameter) {

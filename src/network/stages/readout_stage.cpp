@@ -1,11 +1,13 @@
 // A readout: spikes or V of neurons, reduced over the steps, or as they are at every step.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
 #include <operations/reduce/reduce.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace synfire::network {
@@ -13,6 +15,11 @@ namespace synfire::network {
 using namespace synfire::core;
 
 namespace {
+
+constexpr const char* reduction_list[] = {"sum", "mean", "max", "last", "steps"};
+constexpr ConstantNames reductions{reduction_list};
+
+constexpr ChoiceSpec readout_choices[] = {{"reduction", &reductions}, {"of_spikes", nullptr, false}};
 
 struct ReadoutSettings final : SettingsOf<ReadoutSettings> {
   ReadoutSettings(int32_t its_reduction, bool reads_spikes) : reduction(its_reduction), of_spikes(reads_spikes) {}
@@ -69,11 +76,23 @@ class ReadoutKind final : public StageKind {
   constexpr ReadoutKind()
       : StageKind({.name = "readout",
                    .noun = "a readout",
+                   .choices = readout_choices,
                    .reads = signal::spikes | signal::v,
                    .makes = signal::readout,
                    .can_end = true}) {}
 
+  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+    return std::make_unique<ReadoutSettings>(static_cast<int32_t>(choices[0]), choices[1] != 0);
+  }
+  Port port(Choices choices, std::optional<Port> named) const override {
+    check_flag(static_cast<int32_t>(std::clamp<int64_t>(choices[1], -1, INT32_MAX)), "SYN-NETWORK-FLAG", "of_spikes");
+    if (named && *named == Port::v && choices[1] != 0)
+      fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1, and the readout reads V");
+    return named.value_or(port_of(choices[1] != 0));
+  }
   void begin(const NetworkRules&, Stage& stage) const override {
+    // A port that is named decides.
+    for (const Edge& input : stage.inputs) stage.as<ReadoutSettings>().of_spikes = input.port == Port::output;
     check_choice(stage.as<ReadoutSettings>().reduction, "reduction", SYNFIRE_READOUT_STEPS,
                  "SYNFIRE_READOUT_SUM (0), _MEAN (1), _MAX (2), _LAST (3) and _STEPS (4)");
   }
@@ -137,8 +156,8 @@ constexpr ReadoutKind the_readout;
 const StageKind& readout_kind = the_readout;
 
 size_t add_readout(Design& design, const char* name, int32_t reduction, bool of_spikes, const Reads& reads) {
-  return design.add(readout_kind, name, std::make_unique<ReadoutSettings>(reduction, of_spikes), reads,
-                    ReadoutKind::port_of(of_spikes));
+  const int64_t choices[] = {reduction, of_spikes ? 1 : 0};
+  return design.add(readout_kind, name, choices, reads);
 }
 
 }  // namespace synfire::network

@@ -1,6 +1,7 @@
 // A synapse: weights between its input and the neurons that read it.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -18,11 +19,14 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr ChoiceSpec synapse_choices[] = {{"n_outputs"}};
+
 constexpr ValueSpec synapse_values[] = {
     {"bias", 1, 0, 1, value::whole, value::fixed},
     {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
     {"gradient_bits", 24, 24, 32, value::whole, value::fixed, value::on_training},
-    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none},
+    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none, value::always,
+     &names::initializations},
     {"gain", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
     {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
@@ -163,11 +167,15 @@ class SynapseStage final : public StageKind {
   constexpr SynapseStage()
       : StageKind({.name = "synapse",
                    .noun = "a synapse",
+                   .choices = synapse_choices,
                    .values = synapse_values,
                    .reads = signal::input | signal::spikes | signal::masked,
                    .makes = signal::product,
                    .one_reader = true}) {}
 
+  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+    return std::make_unique<SynapseSettings>(choices[0]);
+  }
   void begin(const NetworkRules& rules, Stage& stage) const override {
     check_size(rules, stage.as<SynapseSettings>().n_outputs, "n_outputs");
   }
@@ -230,7 +238,7 @@ constexpr SynapseStage the_synapse;
 const StageKind& synapse_kind = the_synapse;
 
 size_t add_synapse(Design& design, const char* name, int64_t n_outputs, const Reads& reads) {
-  return design.add(synapse_kind, name, std::make_unique<SynapseSettings>(n_outputs), reads);
+  return design.add(synapse_kind, name, {&n_outputs, 1}, reads);
 }
 
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length) {

@@ -225,6 +225,12 @@ const SYNFIRE_READOUT_LAST = Int32(3)
 const SYNFIRE_READOUT_STEPS = Int32(4)
 const SYNFIRE_DATA_TRAINING = Int32(0)
 const SYNFIRE_DATA_EVALUATION = Int32(1)
+const SYNFIRE_ARRAY_INPUTS = Int32(0)
+const SYNFIRE_ARRAY_LABELS = Int32(1)
+const SYNFIRE_ARRAY_TARGETS = Int32(2)
+const SYNFIRE_ARRAY_LENGTHS = Int32(3)
+const SYNFIRE_ARRAY_SAMPLE_WEIGHTS = Int32(4)
+const SYNFIRE_ARRAY_OUTPUTS = Int32(5)
 const SYNFIRE_NETWORK_GRAPH_INFERENCE = Int32(0)
 const SYNFIRE_NETWORK_GRAPH_TRAINING = Int32(1)
 const SYNFIRE_NETWORK_GRAPH_EVALUATION = Int32(2)
@@ -254,6 +260,7 @@ const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbo
 const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES,)
 const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
 const data_names = (Symbol("training") => SYNFIRE_DATA_TRAINING, Symbol("evaluation") => SYNFIRE_DATA_EVALUATION,)
+const array_names = (Symbol("inputs") => SYNFIRE_ARRAY_INPUTS, Symbol("labels") => SYNFIRE_ARRAY_LABELS, Symbol("targets") => SYNFIRE_ARRAY_TARGETS, Symbol("lengths") => SYNFIRE_ARRAY_LENGTHS, Symbol("sample_weights") => SYNFIRE_ARRAY_SAMPLE_WEIGHTS, Symbol("outputs") => SYNFIRE_ARRAY_OUTPUTS,)
 const network_graph_names = (Symbol("inference") => SYNFIRE_NETWORK_GRAPH_INFERENCE, Symbol("training") => SYNFIRE_NETWORK_GRAPH_TRAINING, Symbol("evaluation") => SYNFIRE_NETWORK_GRAPH_EVALUATION,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
@@ -1107,6 +1114,68 @@ synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches
     synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
 
 """
+A stage that another one reads: synfire_stage_desc. Since ABI 0.3.
+"""
+struct synfire_stage_input
+    stage::Ptr{UInt8}
+    port::Ptr{UInt8}
+    delay::Int64
+end
+synfire_stage_input(; stage=C_NULL, port=C_NULL, delay=0) =
+    synfire_stage_input(stage, port, delay)
+
+"""
+A value of a stage: synfire_stage_desc. Since ABI 0.3.
+"""
+struct synfire_stage_value
+    name::Ptr{UInt8}
+    text::Ptr{UInt8}
+    number::Float64
+end
+synfire_stage_value(; name=C_NULL, text=C_NULL, number=0) =
+    synfire_stage_value(name, text, number)
+
+"""
+A stage of a network: synfire_network_add_stage(). Since ABI 0.3.
+"""
+struct synfire_stage_desc
+    struct_size::UInt32
+    reserved::UInt32
+    kind::Ptr{UInt8}
+    name::Ptr{UInt8}
+    inputs::Ptr{synfire_stage_input}
+    n_inputs::UInt64
+    values::Ptr{synfire_stage_value}
+    n_values::UInt64
+end
+synfire_stage_desc(; reserved=0, kind=C_NULL, name=C_NULL, inputs=C_NULL, n_inputs=0, values=C_NULL, n_values=0) =
+    synfire_stage_desc(sizeof(synfire_stage_desc), reserved, kind, name, inputs, n_inputs, values, n_values)
+
+"""
+Rows of an array for a stage of a network: synfire_network_set_arrays() and synfire_network_infer_arrays(). Since ABI 0.3.
+"""
+struct synfire_network_array
+    stage::Ptr{UInt8}
+    role::Int32
+    reserved::UInt32
+    buffer::synfire_buffer
+end
+synfire_network_array(; stage=C_NULL, role=0, reserved=0, buffer=C_NULL) =
+    synfire_network_array(stage, role, reserved, buffer)
+
+"""
+The result of one loss of a network: synfire_network_evaluate_stages(). Since ABI 0.3.
+"""
+struct synfire_stage_result
+    stage::Ptr{UInt8}
+    loss::Float64
+    n_counted::UInt64
+    n_correct::UInt64
+end
+synfire_stage_result(; stage=C_NULL, loss=0, n_counted=0, n_correct=0) =
+    synfire_stage_result(stage, loss, n_counted, n_correct)
+
+"""
 Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
 """
 struct synfire_network_file_desc
@@ -1255,6 +1324,7 @@ mutable struct FunctionTable
     synfire_network_add_readout::Ptr{Cvoid}
     synfire_network_add_loss::Ptr{Cvoid}
     synfire_network_add_optimizer::Ptr{Cvoid}
+    synfire_network_add_stage::Ptr{Cvoid}
     synfire_network_set_value::Ptr{Cvoid}
     synfire_network_get_value::Ptr{Cvoid}
     synfire_network_train_parameter::Ptr{Cvoid}
@@ -1265,9 +1335,12 @@ mutable struct FunctionTable
     synfire_network_write_dot::Ptr{Cvoid}
     synfire_network_build::Ptr{Cvoid}
     synfire_network_set_data::Ptr{Cvoid}
+    synfire_network_set_arrays::Ptr{Cvoid}
     synfire_network_train::Ptr{Cvoid}
     synfire_network_evaluate::Ptr{Cvoid}
+    synfire_network_evaluate_stages::Ptr{Cvoid}
     synfire_network_infer::Ptr{Cvoid}
+    synfire_network_infer_arrays::Ptr{Cvoid}
     synfire_network_reset_state::Ptr{Cvoid}
     synfire_network_get_synapse::Ptr{Cvoid}
     synfire_network_get_layer::Ptr{Cvoid}
@@ -1280,7 +1353,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2726,6 +2799,17 @@ Adds the optimiser. Its members are the weights and biases of all synapses that 
 end
 
 """
+    synfire_network_add_stage(network, desc)
+
+Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are short forms: the values of a stage are their parameters after the name, by the names of these, and the values that they list. `\"kind\"` and `\"n_features\"` of an input, `\"n_outputs\"` of a synapse, `\"model\"` of neurons, `\"reduction\"` of a readout and `\"kind\"` of a loss and of an optimiser are needed, and are chosen once. `\"of_spikes\"` of a readout is 0 by default.
+"""
+@inline function synfire_network_add_stage(network, desc)
+    address = functions.synfire_network_add_stage
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_stage_desc}), network, desc)
+end
+
+"""
     synfire_network_set_value(network, stage, name, value)
 
 Sets a value of a stage; the function that adds the stage says which there are.
@@ -2836,6 +2920,17 @@ Sets a data set of R rows. The arrays are copied; they may be in memory of any k
 end
 
 """
+    synfire_network_set_arrays(network, set, n_rows, arrays, n_arrays)
+
+Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one: for each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+"""
+@inline function synfire_network_set_arrays(network, set, n_rows, arrays, n_arrays)
+    address = functions.synfire_network_set_arrays
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int32, Int64, Ptr{synfire_network_array}, UInt64), network, set, n_rows, arrays, n_arrays)
+end
+
+"""
     synfire_network_train(network, n_batches, result)
 
 Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -2858,6 +2953,17 @@ Evaluates: computes the loss of all rows of the evaluation data, in order, witho
 end
 
 """
+    synfire_network_evaluate_stages(network, losses, n_losses, result)
+
+Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.
+"""
+@inline function synfire_network_evaluate_stages(network, losses, n_losses, result)
+    address = functions.synfire_network_evaluate_stages
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_stage_result}, UInt64, Ptr{synfire_network_result}), network, losses, n_losses, result)
+end
+
+"""
     synfire_network_infer(network, inputs, n_rows, outputs)
 
 Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random numbers in every call. A loop that continues from frame to frame launches the graph itself (synfire_network_get_graph()).
@@ -2866,6 +2972,17 @@ Computes the output for rows of inputs, B at a time, with the inference graph. T
     address = functions.synfire_network_infer
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, synfire_buffer, Int64, synfire_buffer), network, inputs, n_rows, outputs)
+end
+
+"""
+    synfire_network_infer_arrays(network, n_rows, arrays, n_arrays)
+
+Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the outputs.
+"""
+@inline function synfire_network_infer_arrays(network, n_rows, arrays, n_arrays)
+    address = functions.synfire_network_infer_arrays
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int64, Ptr{synfire_network_array}, UInt64), network, n_rows, arrays, n_arrays)
 end
 
 """

@@ -10,7 +10,7 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
        read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
        one_to_one, info, array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
        add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
-       set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
+       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -1983,6 +1983,32 @@ function set_data!(network::Network, set, rows::Integer, inputs::Buffer; labels:
     return network
 end
 
+# ---- network: set_arrays! --------------------------------------------------------------------------------------------
+
+"""
+    set_arrays!(network, set, rows, arrays)
+
+Sets a data set of R rows, as [`set_data!`](@ref), with an array of its own for each stage that needs one: for each
+input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+
+- `set`: One of `:training`, `:evaluation`.
+- `arrays`: A collection of named tuples of `stage`, `role`, `buffer`.
+"""
+function set_arrays!(network::Network, set, rows::Integer, arrays)
+    operands = Operands(network.context)
+    arrays_list = list!(operands, LibSynfire.synfire_network_array, [
+        LibSynfire.synfire_network_array(stage=text!(operands, entry.stage),
+                                         role=constant("role", LibSynfire.array_names, entry.role),
+                                         buffer=buffer!(operands, entry.buffer))
+        for entry in arrays])
+    GC.@preserve operands check(LibSynfire.synfire_network_set_arrays(network,
+                                                                      constant("set", LibSynfire.data_names, set),
+                                                                      whole_size("rows", rows), arrays_list,
+                                                                      length(arrays_list)))
+    close_borrowed(operands)
+    return network
+end
+
 # ---- network: train! -------------------------------------------------------------------------------------------------
 
 """
@@ -2052,6 +2078,28 @@ function infer!(network::Network, inputs::Buffer, rows::Integer, outputs::Buffer
     operands = Operands(network.context)
     GC.@preserve operands check(LibSynfire.synfire_network_infer(network, handle!(operands, inputs),
                                                                  whole_size("rows", rows), handle!(operands, outputs)))
+    return network
+end
+
+# ---- network: infer_arrays! ------------------------------------------------------------------------------------------
+
+"""
+    infer_arrays!(network, rows, arrays)
+
+Computes outputs for rows of inputs, as [`infer!`](@ref), with an array for each input and for any of the outputs.
+
+- `arrays`: A collection of named tuples of `stage`, `role`, `buffer`.
+"""
+function infer_arrays!(network::Network, rows::Integer, arrays)
+    operands = Operands(network.context)
+    arrays_list = list!(operands, LibSynfire.synfire_network_array, [
+        LibSynfire.synfire_network_array(stage=text!(operands, entry.stage),
+                                         role=constant("role", LibSynfire.array_names, entry.role),
+                                         buffer=buffer!(operands, entry.buffer))
+        for entry in arrays])
+    GC.@preserve operands check(LibSynfire.synfire_network_infer_arrays(network, whole_size("rows", rows), arrays_list,
+                                                                        length(arrays_list)))
+    close_borrowed(operands)
     return network
 end
 

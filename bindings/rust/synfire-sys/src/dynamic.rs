@@ -139,6 +139,7 @@ pub(crate) struct Table {
     pub synfire_network_add_readout: unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status,
     pub synfire_network_add_loss: unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status,
     pub synfire_network_add_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status,
+    pub synfire_network_add_stage: unsafe extern "C" fn(synfire_network, *const synfire_stage_desc) -> synfire_status,
     pub synfire_network_set_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status,
     pub synfire_network_get_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status,
     pub synfire_network_train_parameter: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status,
@@ -149,9 +150,12 @@ pub(crate) struct Table {
     pub synfire_network_write_dot: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_network_build: unsafe extern "C" fn(synfire_network) -> synfire_status,
     pub synfire_network_set_data: unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status,
+    pub synfire_network_set_arrays: unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_train: unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_evaluate: unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_evaluate_stages: unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_infer: unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status,
+    pub synfire_network_infer_arrays: unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_reset_state: unsafe extern "C" fn(synfire_network) -> synfire_status,
     pub synfire_network_get_synapse: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status,
     pub synfire_network_get_layer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status,
@@ -300,6 +304,7 @@ impl Table {
             synfire_network_add_readout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status>(find("synfire_network_add_readout\0")?),
             synfire_network_add_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status>(find("synfire_network_add_loss\0")?),
             synfire_network_add_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status>(find("synfire_network_add_optimizer\0")?),
+            synfire_network_add_stage: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const synfire_stage_desc) -> synfire_status>(find("synfire_network_add_stage\0")?),
             synfire_network_set_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status>(find("synfire_network_set_value\0")?),
             synfire_network_get_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status>(find("synfire_network_get_value\0")?),
             synfire_network_train_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status>(find("synfire_network_train_parameter\0")?),
@@ -310,9 +315,12 @@ impl Table {
             synfire_network_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_dot\0")?),
             synfire_network_build: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_build\0")?),
             synfire_network_set_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_network_set_data\0")?),
+            synfire_network_set_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_set_arrays\0")?),
             synfire_network_train: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train\0")?),
             synfire_network_evaluate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate\0")?),
+            synfire_network_evaluate_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate_stages\0")?),
             synfire_network_infer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status>(find("synfire_network_infer\0")?),
+            synfire_network_infer_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_infer_arrays\0")?),
             synfire_network_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_reset_state\0")?),
             synfire_network_get_synapse: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status>(find("synfire_network_get_synapse\0")?),
             synfire_network_get_layer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status>(find("synfire_network_get_layer\0")?),
@@ -1380,6 +1388,14 @@ pub unsafe fn synfire_network_add_optimizer(network: synfire_network, name: *con
 
 /// # Safety
 ///
+/// As `synfire_network_add_stage` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_stage(network: synfire_network, desc: *const synfire_stage_desc) -> synfire_status {
+    (crate::load::table().synfire_network_add_stage)(network, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_network_set_value` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_set_value(network: synfire_network, stage: *const c_char, name: *const c_char, value: f64) -> synfire_status {
@@ -1462,6 +1478,14 @@ pub unsafe fn synfire_network_set_data(network: synfire_network, set: i32, n_row
 
 /// # Safety
 ///
+/// As `synfire_network_set_arrays` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_arrays(network: synfire_network, set: i32, n_rows: i64, arrays: *const synfire_network_array, n_arrays: u64) -> synfire_status {
+    (crate::load::table().synfire_network_set_arrays)(network, set, n_rows, arrays, n_arrays)
+}
+
+/// # Safety
+///
 /// As `synfire_network_train` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_train(network: synfire_network, n_batches: i64, result: *mut synfire_network_result) -> synfire_status {
@@ -1478,10 +1502,26 @@ pub unsafe fn synfire_network_evaluate(network: synfire_network, result: *mut sy
 
 /// # Safety
 ///
+/// As `synfire_network_evaluate_stages` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_evaluate_stages(network: synfire_network, losses: *mut synfire_stage_result, n_losses: u64, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_evaluate_stages)(network, losses, n_losses, result)
+}
+
+/// # Safety
+///
 /// As `synfire_network_infer` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_infer(network: synfire_network, inputs: synfire_buffer, n_rows: i64, outputs: synfire_buffer) -> synfire_status {
     (crate::load::table().synfire_network_infer)(network, inputs, n_rows, outputs)
+}
+
+/// # Safety
+///
+/// As `synfire_network_infer_arrays` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_infer_arrays(network: synfire_network, n_rows: i64, arrays: *const synfire_network_array, n_arrays: u64) -> synfire_status {
+    (crate::load::table().synfire_network_infer_arrays)(network, n_rows, arrays, n_arrays)
 }
 
 /// # Safety

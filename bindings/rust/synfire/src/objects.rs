@@ -1194,7 +1194,7 @@ pub struct SynapseInfo {
 }
 impl SynapseInfo {
     // The texts of `c` are null-terminated.
-    unsafe fn from_c(c: &sys::synfire_synapse_info) -> Self {
+    pub(crate) unsafe fn from_c(c: &sys::synfire_synapse_info) -> Self {
         SynapseInfo {
             input_kind: Input::from_raw(c.input_kind),
             input_height: c.input_height,
@@ -1232,7 +1232,7 @@ pub struct SynapseArrayInfo {
 }
 impl SynapseArrayInfo {
     // The texts of `c` are null-terminated.
-    unsafe fn from_c(c: &sys::synfire_synapse_array_info) -> Self {
+    pub(crate) unsafe fn from_c(c: &sys::synfire_synapse_array_info) -> Self {
         SynapseArrayInfo {
             dtype: DType::from_raw(c.dtype),
             trained: c.trained != 0,
@@ -1253,7 +1253,7 @@ pub struct OptimizerMemory {
     pub state_bytes: u64,
 }
 impl OptimizerMemory {
-    fn from_c(c: &sys::synfire_optimizer_memory) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_optimizer_memory) -> Self {
         OptimizerMemory { moment_bytes: c.moment_bytes, state_bytes: c.state_bytes }
     }
 }
@@ -1282,7 +1282,7 @@ pub struct NetworkMemory {
     pub data_bytes: u64,
 }
 impl NetworkMemory {
-    fn from_c(c: &sys::synfire_network_memory) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_network_memory) -> Self {
         NetworkMemory {
             synapse_bytes: c.synapse_bytes,
             layer_bytes: c.layer_bytes,
@@ -1320,7 +1320,7 @@ pub struct NetworkResult {
     pub n_replaced: u64,
 }
 impl NetworkResult {
-    fn from_c(c: &sys::synfire_network_result) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_network_result) -> Self {
         NetworkResult {
             loss: c.loss,
             n_counted: c.n_counted,

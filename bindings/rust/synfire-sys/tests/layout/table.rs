@@ -55,6 +55,11 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
     structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced });
+    structure!(lines, synfire_stage_input { stage, port, delay });
+    structure!(lines, synfire_stage_value { name, text, number });
+    structure!(lines, synfire_stage_desc { struct_size, reserved, kind, name, inputs, n_inputs, values, n_values });
+    structure!(lines, synfire_network_array { stage, role, reserved, buffer });
+    structure!(lines, synfire_stage_result { stage, loss, n_counted, n_correct });
     structure!(lines, synfire_network_file_desc { struct_size, inference, n_steps, batch, n_slots, replace_nonfinite });
     lines.push(format!("type\tsynfire_status\t{}", size_of::<synfire_status>()));
     lines.push(format!("type\tsynfire_stream\t{}", size_of::<synfire_stream>()));
@@ -178,6 +183,12 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_READOUT_STEPS\t{}", SYNFIRE_READOUT_STEPS));
     lines.push(format!("constant\tSYNFIRE_DATA_TRAINING\t{}", SYNFIRE_DATA_TRAINING));
     lines.push(format!("constant\tSYNFIRE_DATA_EVALUATION\t{}", SYNFIRE_DATA_EVALUATION));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_INPUTS\t{}", SYNFIRE_ARRAY_INPUTS));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_LABELS\t{}", SYNFIRE_ARRAY_LABELS));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_TARGETS\t{}", SYNFIRE_ARRAY_TARGETS));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_LENGTHS\t{}", SYNFIRE_ARRAY_LENGTHS));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_SAMPLE_WEIGHTS\t{}", SYNFIRE_ARRAY_SAMPLE_WEIGHTS));
+    lines.push(format!("constant\tSYNFIRE_ARRAY_OUTPUTS\t{}", SYNFIRE_ARRAY_OUTPUTS));
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_INFERENCE\t{}", SYNFIRE_NETWORK_GRAPH_INFERENCE));
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_TRAINING\t{}", SYNFIRE_NETWORK_GRAPH_TRAINING));
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_EVALUATION\t{}", SYNFIRE_NETWORK_GRAPH_EVALUATION));
