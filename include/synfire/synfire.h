@@ -4979,11 +4979,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  *
  * @param network     A built network.
  * @param name        `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
- *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation
- *                    leave in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"`
- *                    or `".grad_v"`, as far as the network has it. With the input's value `"replace_nonfinite"`,
- *                    `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph
- *                    replaced (in the slot of the replay), and after synfire_network_infer() how many that call did.
+ *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. If there are several outputs,
+ *                    each has the name of its stage and `".output"`. Or what training and evaluation leave in device
+ *                    memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
+ *                    as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
+ *                    page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of
+ *                    the replay), and after synfire_network_infer() how many that call did.
  * @param[out] buffer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.

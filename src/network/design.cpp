@@ -168,7 +168,8 @@ void Design::check_edges(const Stage& stage) const {
   if (stage.inputs.size() > kind.traits.most_inputs)
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads %zu stages; at most %u are allowed",
          kind.traits.name, stage.inputs.size(), kind.traits.most_inputs);
-  for (const Edge& edge : stage.inputs) {
+  for (size_t i = 0; i < stage.inputs.size(); ++i) {
+    const Edge& edge = stage.inputs[i];
     if (edge.from >= stages_.size() || edge.delay != 0)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
            "a stage of kind %s reads stage %u with a delay of %d; a stage before and no delay are needed",
@@ -179,6 +180,16 @@ void Design::check_edges(const Stage& stage) const {
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
            "a stage of kind %s cannot read stage \"%s\", which stage \"%s\" reads; one stage can", kind.traits.name,
            before.name.c_str(), stages_[readers_[edge.from].front().from].name.c_str());
+    const auto here = stage.inputs.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(stage.inputs.begin(), here, edge) != here)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads stage \"%s\" twice",
+           kind.traits.name, before.name.c_str());
+    if (kind.traits.role != Role::scores) continue;
+    for (const Edge& reader : readers_[edge.from])
+      if (stages_[reader.from].kind->traits.role == Role::scores)
+        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
+             "a stage of kind %s cannot read stage \"%s\", which stage \"%s\" of the same kind reads", kind.traits.name,
+             before.name.c_str(), stages_[reader.from].name.c_str());
   }
   if (kind.traits.role == Role::trains && has(Role::trains))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "the network has stage \"%s\" of kind %s; one is allowed",

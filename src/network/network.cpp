@@ -226,8 +226,13 @@ Ref<Buffer> Network::buffer(const char* name) {
     if (known_as == name) found = buffer;
     known.append(known.empty() ? "\"" : ", \"").append(known_as).append("\"");
   };
-  if (parts_->inputs.size() == 1) offer("input", parts_->inputs.front().array);
-  if (parts_->outputs.size() == 1) offer("output", parts_->outputs.front().array);
+  // By the name alone where there is one, else with the stage's in front.
+  const auto offer_each = [&](const auto& list, const char* what) {
+    for (const auto& one : list)
+      offer(list.size() == 1 ? std::string(what) : design_.stages()[one.stage].name + "." + what, one.array);
+  };
+  offer_each(parts_->inputs, "input");
+  offer_each(parts_->outputs, "output");
   for (const std::unique_ptr<StageParts>& stage : parts_->stages)
     stage->offer([&](const char* own, const Ref<Buffer>& buffer) {
       offer(own[0] == '.' ? stage->stage()->name + own : std::string(own), buffer);

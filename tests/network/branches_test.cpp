@@ -616,13 +616,77 @@ TEST_F(NetworkBranches, AreRefusedWhereNoOperationComputesThem) {
   EXPECT_FALSE(design.is_complete());
 }
 
-// Version 1 of the format, the only one so far, has chains.
-TEST_F(NetworkBranches, AreNotSaved) {
+// A frame by frame loop reads the output of each head.
+TEST_F(NetworkBranches, HaveABufferForEachOutput) {
   const Network network = make_network(context, describe_branches);
   require_ok(synfire_network_build(network));
-  uint64_t bytes = 0;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-FILE", "chain"),
-               synfire_network_save_to_memory(network, nullptr, &bytes));
+  const auto elements = [&](const char* name) {
+    const Buffer buffer =
+        part<synfire_buffer>([&](auto* out) { return synfire_network_get_buffer(network, name, out); });
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    require_ok(synfire_buffer_get_desc(buffer, &desc));
+    return desc.shape[0] * desc.shape[1] * desc.shape[2];
+  };
+  EXPECT_EQ(elements("last.output"), static_cast<uint64_t>(batch * n_shared));
+  EXPECT_EQ(elements("mean.output"), static_cast<uint64_t>(batch * n_upper));
+  EXPECT_EQ(elements("steps.output"), static_cast<uint64_t>(n_steps * batch * n_lower));
+  synfire_buffer none = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-BUFFER", "\"input\"", "\"mean.output\""),
+               synfire_network_get_buffer(network, "output", &none));
+}
+
+// A network that was saved, and one made of its file, go on with the same bits.
+TEST_F(NetworkBranches, AreSavedAndLoaded) {
+  const Network network = make_network(context, describe_branches), same = make_network(context, describe_branches);
+  for (const synfire_network one : {network.get(), same.get()}) require_ok(synfire_network_build(one));
+  const Rows rows = make_rows(context);
+  give(network, rows);
+  trained(network, 2);
+  const File file = saved(network);
+  const FileParts parts(file);
+  for (const char* const words :
+       {"version=2", "inputs=none", "name=last width=15 inputs=2.v", "name=drop width=15 inputs=2 ", "inputs=11,12,13"})
+    EXPECT_NE(parts.header.find(words), std::string::npos) << words << "\n" << parts.header;
+  require_ok(load(same, file));
+  const Network made = created(context, file);
+  for (const synfire_network one : {same.get(), made.get()}) {
+    EXPECT_TRUE(saved(one) == file);
+    give(one, rows);
+    trained(one, 3);
+  }
+  trained(network, 3);
+  EXPECT_TRUE(saved(same) == saved(network));
+  EXPECT_TRUE(saved(made) == saved(network));
+  // Without what only training needs, it has the outputs.
+  const Network inference = created(context, file, 0, 0, true);
+  EXPECT_EQ(dot_of(part<synfire_graph>(
+                [&](auto* out) { return synfire_network_get_graph(inference, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); })),
+            dot_of(part<synfire_graph>(
+                [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); })));
+}
+
+TEST_F(NetworkBranches, FilesWithOtherEdgesAreRefused) {
+  const Network network = make_network(context, describe_branches);
+  require_ok(synfire_network_build(network));
+  const File file = saved(network);
+  const auto refused = [&](const char* before, const char* after, std::initializer_list<std::string_view> words) {
+    const File other = FileParts(file).replace(before, after).whole();
+    synfire_network made = nullptr;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words,
+                 synfire_network_create_from_memory(context, other.data(), other.size(), nullptr, &made));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, load(network, other));
+  };
+  for (const char* const inputs : {"inputs=4", "inputs=99", "inputs=2.", "inputs=2.spikes", "inputs=2.u", "inputs=0.v",
+                                   "inputs=", "inputs=2,", "inputs=-1", "inputs=two", "inputs=2.v.v"})
+    refused("name=drop width=15 inputs=2 ", (std::string("name=drop width=15 ") + inputs + " ").c_str(),
+            WORDS("SYN-NETWORK-FILE"));
+  refused("name=drop width=15 inputs=2 ", "name=drop width=15 ", WORDS("SYN-NETWORK-FILE", "inputs"));
+  refused("name=last width=15 inputs=2.v", "name=last width=15 inputs=2", WORDS("SYN-NETWORK-FILE", "other ports"));
+  refused("name=drop width=15 inputs=2 ", "name=drop width=15 inputs=1 ", WORDS("SYN-NETWORK-CHAIN", "in the file"));
+  refused("version=2", "version=1", WORDS("SYN-NETWORK-FILE", "inputs"));
+  // Another stage that it could read.
+  const File other = FileParts(file).replace("name=mean width=9 inputs=6", "name=mean width=15 inputs=2").whole();
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER"), load(network, other));
 }
 
 }  // namespace

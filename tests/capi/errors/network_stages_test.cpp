@@ -150,6 +150,22 @@ const Rule of_stages[] = {
      [](World& w) {
        return w.synapse({number("n_outputs", 2)}, {reads("n"), reads("in")});
      }},
+    {{"SYN-NETWORK-CHAIN", "which stage \"first\" of the same kind reads"},
+     order,
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(add_stage(network, "readout", "r", {text("reduction", "sum")}));
+       require_ok(add_stage(network, "loss", "first", {text("kind", "cross_entropy")}));
+       return add_stage(network, "loss", "second", {text("kind", "cross_entropy")}, {reads("r")});
+     }},
+    {{"SYN-NETWORK-CHAIN", "reads stage \"l\" twice"},
+     order,
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(add_stage(network, "readout", "r", {text("reduction", "sum")}));
+       require_ok(add_stage(network, "loss", "l", {text("kind", "cross_entropy")}));
+       return add_stage(network, "optimizer", "o", {text("kind", "sgd")}, {reads("l"), reads("l")});
+     }},
     {{"SYN-NETWORK-CHAIN", "which stage \"n\" reads"},
      order,
      [](World& w) { return add_stage(w.open, "neurons", "a", {text("model", "lif")}, {reads("s")}); }},
