@@ -103,7 +103,7 @@ TEST_F(Networks, StagesAreDescribedByNames) {
   add_stage(network, Stage("neurons", "potentials").set("model", SYNFIRE_MODEL_LI));
   add_stage(network, Stage("readout", "scores").set("reduction", std::string("mean")));
   add_stage(network, Stage("loss", "loss").set("kind", "cross_entropy"));
-  add_stage(network, Stage("optimizer", "adam").set("kind", "adam").set("learning_rate", 0.01));
+  add_stage(network, Stage("optimizer", "adam").set("kind", "adam").set("learning_rate", 0.001));
   expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-READS", "itself"},
                  [&] { add_stage(network, Stage("readout", "early").reads("early").set("reduction", "mean")); });
   EXPECT_EQ(synfire::dot(network), synfire::dot(stages()));
