@@ -2,8 +2,10 @@
 # synfire_precompile_as(<target> <other>) takes what another target with the same options has parsed.
 #
 # Only for tests and tools, of which each file includes much and adds little: GoogleTest takes 0.9 of the 2 s that a test of
-# the C ABI takes to compile. Only with g++ unless asked for: builds with clang, and clang-tidy, which cannot read what g++ has
-# parsed, compile the same files without and find the one that lacks an include.
+# the C ABI takes to compile. A header of the project is given as <header>, and its folder is one of the target's: of any
+# other, CMake writes the whole path, so that no other copy of the sources finds in the cache what this one has compiled.
+# Only with g++ unless asked for: builds with clang, and clang-tidy, which cannot read what g++ has parsed, compile the same
+# files without and find the one that lacks an include.
 set(synfire_precompile_default OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(synfire_precompile_default ON)

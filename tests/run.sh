@@ -307,11 +307,11 @@ check_format() {
   check "clang-format" format_is_kept
 }
 
-# Configured for clang, because clang-tidy does not know every option of g++; nothing is compiled. Includes the files of
-# the CUDA backend if a toolkit is found.
+# Configured for clang, because clang-tidy does not know every option of g++. Nothing is compiled; what Python writes of the
+# ABI for the tests is made. Includes the files of the CUDA backend if a toolkit is found.
 configure_tidy() {
   cmake -G "$(generator_of build/tidy)" --preset test -B build/tidy -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
-    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON
+    -DSYNFIRE_UNITY=ON -DSYNFIRE_BUILD_BINDINGS_TESTS=ON && cmake --build build/tidy --target synfire-abi-list
 }
 check_tidy() {
   if ! command -v clang-tidy >/dev/null 2>&1 || ! command -v clang++ >/dev/null 2>&1; then

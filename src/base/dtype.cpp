@@ -120,7 +120,7 @@ uint64_t fill_bits(int32_t dtype, double value) {
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of bits takes an integer in [0, 2^32) for each word",
                   value);
   const DtypeRow& row = row_of_dtype(dtype);
-  const int width = row.kind == ElementKind::whole ? static_cast<int>(8 * row.bytes) : 0;
+  const int width = row.kind == ElementKind::integer ? static_cast<int>(8 * row.bytes) : 0;
   if (width > 0 && !(value >= 0 && value < std::ldexp(1.0, width) && value == std::floor(value)))
     fail_argument("SYN-BUFFER-FILL", "value is %g; a buffer of %s takes an integer in [0, 2^%d)", value,
                   name_of_dtype(dtype), width);

@@ -13,7 +13,7 @@
 
 namespace synfire::core {
 
-enum class ElementKind { number, whole, packed };
+enum class ElementKind { number, integer, packed };
 
 struct DtypeRow {
   int32_t dtype;
@@ -29,7 +29,7 @@ struct DtypeRow {
   constexpr bool is_number() const { return kind == ElementKind::number; }
   constexpr bool has_f32_arithmetic() const { return is_number() && bytes <= 4; }
   constexpr bool is_arithmetic() const { return is_number() && bytes >= 4; }
-  constexpr bool holds_spikes() const { return kind != ElementKind::whole || bytes == 1; }
+  constexpr bool holds_spikes() const { return kind != ElementKind::integer || bytes == 1; }
 };
 
 // In the order of their values.
@@ -39,10 +39,10 @@ inline constexpr DtypeRow dtypes[] = {
     {SYNFIRE_DTYPE_BITS, "bits (32-bit words)", "BITS", 4, ElementKind::packed},
     {SYNFIRE_DTYPE_F16, "f16", "F16", 2, ElementKind::number, 11, 5},
     {SYNFIRE_DTYPE_BF16, "bf16", "BF16", 2, ElementKind::number, 8, 8},
-    {SYNFIRE_DTYPE_U8, "u8", "U8", 1, ElementKind::whole},
+    {SYNFIRE_DTYPE_U8, "u8", "U8", 1, ElementKind::integer},
     {SYNFIRE_DTYPE_TIME_BITS, "time-packed bits (32-bit words)", "TIME_BITS", 4, ElementKind::packed},
-    {SYNFIRE_DTYPE_U32, "u32", "U32", 4, ElementKind::whole},
-    {SYNFIRE_DTYPE_U64, "u64", "U64", 8, ElementKind::whole},
+    {SYNFIRE_DTYPE_U32, "u32", "U32", 4, ElementKind::integer},
+    {SYNFIRE_DTYPE_U64, "u64", "U64", 8, ElementKind::integer},
 };
 
 // The row of a type. Any other number, which error texts may name, has that of bits.

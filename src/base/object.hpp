@@ -1,4 +1,4 @@
-// Lifetime of everything behind a handle: reference counts, and a process-wide queue of unreferenced objects. Dropping
+// Objects that handles name: their reference counts, and a process-wide queue of those without a reference. Dropping
 // the last reference only queues, so it is safe in a finalizer, on any thread and in a capture. drain() frees, in calls
 // that may block. An object releases what it holds with its last reference; its shell lasts as long as its WeakRefs.
 #ifndef SYNFIRE_BASE_OBJECT_HPP

@@ -14,7 +14,7 @@ git cat-file -e "$commit^{commit}" 2>/dev/null || exit 1
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 mapfile -t sources < <(tests/gpu/run.sh --sources)
-git archive "$commit" "${sources[@]}" | tar -x -C "$before"
+git archive "$commit" "${sources[@]}" 2>/dev/null | tar -x -C "$before" 2>/dev/null || exit 1 # a folder was not there
 mkdir -p "$before/tests/gpu"
 cp tests/gpu/run.sh "$before/tests/gpu/"
 [ "$("$before/tests/gpu/run.sh" --hash)" = "$hash" ] || exit 1
