@@ -198,6 +198,10 @@ const SYNFIRE_AXIS_STEPS = Int32(0)
 const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
 const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
+const SYNFIRE_COMBINE_SUM = Int32(0)
+const SYNFIRE_COMBINE_AND = Int32(1)
+const SYNFIRE_COMBINE_IAND = Int32(2)
+const SYNFIRE_COMBINE_CONCATENATE = Int32(3)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -244,6 +248,7 @@ const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("p
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
+const combine_names = (Symbol("sum") => SYNFIRE_COMBINE_SUM, Symbol("and") => SYNFIRE_COMBINE_AND, Symbol("iand") => SYNFIRE_COMBINE_IAND, Symbol("concatenate") => SYNFIRE_COMBINE_CONCATENATE,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -740,6 +745,78 @@ synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labe
     synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
 
 """
+Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind` say what is computed.
+"""
+struct synfire_combine_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    sources::Ptr{synfire_buffer}
+    n_sources::UInt64
+    channels::Ptr{Int64}
+    n_channels::UInt64
+    bounds::Ptr{Int32}
+    n_bounds::UInt64
+    destination::synfire_buffer
+end
+synfire_combine_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, sources=C_NULL, n_sources=0, channels=C_NULL, n_channels=0, bounds=C_NULL, n_bounds=0, destination=C_NULL) =
+    synfire_combine_desc(sizeof(synfire_combine_desc), kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination)
+
+"""
+The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that synfire_combine_desc has too are those of the combination.
+"""
+struct synfire_combine_backward_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    channels::Ptr{Int64}
+    n_channels::UInt64
+    source::Int32
+    accumulate::Int32
+    grad_destination::synfire_buffer
+    other::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_combine_backward_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, channels=C_NULL, n_channels=0, source=0, accumulate=0, grad_destination=C_NULL, other=C_NULL, grad_source=C_NULL) =
+    synfire_combine_backward_desc(sizeof(synfire_combine_backward_desc), kind, n_steps, n_neurons, batch, channels, n_channels, source, accumulate, grad_destination, other, grad_source)
+
+"""
+Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j * M + M - 1, M being `group_size`.
+"""
+struct synfire_group_mean_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    n_groups::Int64
+    group_size::Int64
+    batch::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_group_mean_desc(; reserved=0, n_steps=0, n_groups=0, group_size=0, batch=0, source=C_NULL, destination=C_NULL) =
+    synfire_group_mean_desc(sizeof(synfire_group_mean_desc), reserved, n_steps, n_groups, group_size, batch, source, destination)
+
+"""
+The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64 in f64). Fields that synfire_group_mean_desc has too are those of the means.
+"""
+struct synfire_group_mean_backward_desc
+    struct_size::UInt32
+    accumulate::Int32
+    n_steps::Int64
+    n_groups::Int64
+    group_size::Int64
+    batch::Int64
+    grad_destination::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_group_mean_backward_desc(; accumulate=0, n_steps=0, n_groups=0, group_size=0, batch=0, grad_destination=C_NULL, grad_source=C_NULL) =
+    synfire_group_mean_backward_desc(sizeof(synfire_group_mean_backward_desc), accumulate, n_steps, n_groups, group_size, batch, grad_destination, grad_source)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -1182,6 +1259,10 @@ mutable struct FunctionTable
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
     synfire_loss::Ptr{Cvoid}
+    synfire_combine::Ptr{Cvoid}
+    synfire_combine_backward::Ptr{Cvoid}
+    synfire_group_mean::Ptr{Cvoid}
+    synfire_group_mean_backward::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -1201,6 +1282,10 @@ mutable struct FunctionTable
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
+    synfire_graph_record_combine::Ptr{Cvoid}
+    synfire_graph_record_combine_backward::Ptr{Cvoid}
+    synfire_graph_record_group_mean::Ptr{Cvoid}
+    synfire_graph_record_group_mean_backward::Ptr{Cvoid}
     synfire_graph_record_update_parameter::Ptr{Cvoid}
     synfire_graph_record_reset_rows::Ptr{Cvoid}
     synfire_graph_record_read_rows::Ptr{Cvoid}
@@ -1280,7 +1365,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1923,6 +2008,50 @@ Computes a loss now: the same operation that synfire_graph_record_loss() records
 end
 
 """
+    synfire_combine(context, desc, stream)
+
+Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+"""
+@inline function synfire_combine(context, desc, stream)
+    address = functions.synfire_combine
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_combine_backward(context, desc, stream)
+
+Computes the gradient of a combination with respect to one of its sources now: the same operation that synfire_graph_record_combine_backward() records.
+"""
+@inline function synfire_combine_backward(context, desc, stream)
+    address = functions.synfire_combine_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_group_mean(context, desc, stream)
+
+Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+"""
+@inline function synfire_group_mean(context, desc, stream)
+    address = functions.synfire_group_mean
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_group_mean_backward(context, desc, stream)
+
+Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward() records.
+"""
+@inline function synfire_group_mean_backward(context, desc, stream)
+    address = functions.synfire_group_mean_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -2129,6 +2258,50 @@ Appends a scale-and-add; synfire_scale_add() says what is computed.
     address = functions.synfire_graph_record_scale_add
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_scale_add_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_combine(graph, desc)
+
+Appends a combination of several arrays into one; synfire_combine() says what is computed.
+"""
+@inline function synfire_graph_record_combine(graph, desc)
+    address = functions.synfire_graph_record_combine
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_combine_backward(graph, desc)
+
+Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is computed.
+"""
+@inline function synfire_graph_record_combine_backward(graph, desc)
+    address = functions.synfire_graph_record_combine_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_group_mean(graph, desc)
+
+Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+"""
+@inline function synfire_graph_record_group_mean(graph, desc)
+    address = functions.synfire_graph_record_group_mean
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_group_mean_backward(graph, desc)
+
+Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+"""
+@inline function synfire_graph_record_group_mean_backward(graph, desc)
+    address = functions.synfire_graph_record_group_mean_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_backward_desc}), graph, desc)
 end
 
 """
