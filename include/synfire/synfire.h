@@ -65,6 +65,9 @@
 /** @defgroup loss Reductions and losses
  * Readouts such as sums and means, what training minimises with its gradient, and how many predictions are correct:
  * immediately, or recorded into a graph. */
+/** @defgroup combine Branches
+ * Where branches of a network meet: sums, AND and IAND of spikes, concatenations, and means over groups, with their
+ * gradients: immediately, or recorded into a graph. */
 /** @defgroup graph Graphs */
 /** @defgroup synapse Synapses
  * Weights between layers: products with spikes or values, and their gradients; immediately, or recorded into a graph. */
@@ -2442,6 +2445,253 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, co
                                                      synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup combine
+ * @{ */
+
+/** How arrays become one: synfire_combine_desc::kind. */
+enum {
+  /** Their sum, element by element: of numbers, or of spikes and counts. */
+  SYNFIRE_COMBINE_SUM = 0,
+  /** Spikes a * b, of two arrays. */
+  SYNFIRE_COMBINE_AND = 1,
+  /** Spikes a * (1 - b), of two arrays: those of the first that the second does not have. */
+  SYNFIRE_COMBINE_IAND = 2,
+  /** Their channels side by side. */
+  SYNFIRE_COMBINE_CONCATENATE = 3
+};
+
+/** Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind`
+ * say what is computed.
+ *
+ * - **Numbers** (`destination` in f32, f16, bf16 or f64): the sum is taken from left to right in the order of `sources`,
+ *   in f32 (f64 in f64), each addition rounded; the result is rounded to the type of `destination` once. Sources are
+ *   numbers in f32, f16 or bf16 (f64 with an f64 destination), spikes in ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_BITS or
+ *   ::SYNFIRE_DTYPE_TIME_BITS, which are 0 and 1, and counts, which are the integers that they are.
+ * - **Counts** (`destination` in ::SYNFIRE_DTYPE_U8): integers, of sources with spikes in any format that
+ *   synfire_convert_spikes_desc::source may have, and of counts. The largest sum, with 1 for spikes and the bound of
+ *   each source with counts, is at most 255; larger ones are refused, so that no sum is ever saturated. A concatenation
+ *   of spikes alone has spikes; with counts among the sources it has counts, with their largest bound.
+ * - **Spikes** (`destination` in any format, for AND and IAND; in ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, for
+ *   concatenations): 1 and 0 if dense; all words, with tail bits zero, if packed. Sources are spikes in any format.
+ *
+ * A concatenation has maps `[H, W, C]` with the channels fastest: at each of the H * W positions, the channels of the
+ * first source are followed by those of the second. Features without a place have H = W = 1. Numbers are converted as by
+ * a sum. The `row_pitch` of a buffer applies as in the passes of a layer. Host and GPU give the same bits, except that a
+ * NaN is any NaN. */
+typedef struct synfire_combine_desc {
+  /** `sizeof(synfire_combine_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_COMBINE_*`. Default: the sum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COMBINE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Neurons N of one batch row of `destination`, at least 1: H * W * C. */
+  int64_t n_neurons SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of `channels`. The same buffer
+   *  may occur several times. */
+  const synfire_buffer *sources SYNFIRE_READ("spikes [T, B, N]");
+  /** How many `sources` there are: 2 for AND and IAND, else 2 to 16. */
+  uint64_t n_sources SYNFIRE_LENGTH_OF(sources);
+  /** Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their sum C.
+   *  Default: none. */
+  const int64_t *channels SYNFIRE_NULLABLE;
+  /** How many `channels` there are: as many as `sources`, or none. */
+  uint64_t n_channels SYNFIRE_LENGTH_OF(channels);
+  /** For each source that holds counts in ::SYNFIRE_DTYPE_U8, the largest count, 1 to 255; elements above it count as
+   *  it. For others 0: in ::SYNFIRE_DTYPE_U8, every non-zero element is then a spike. AND and IAND take no counts.
+   *  Default: no source holds counts. */
+  const int32_t *bounds SYNFIRE_NULLABLE;
+  /** How many `bounds` there are: as many as `sources`, or none. */
+  uint64_t n_bounds SYNFIRE_LENGTH_OF(bounds);
+  /** Written. Must not overlap a source. */
+  synfire_buffer destination SYNFIRE_WRITTEN("spikes [T, B, N]");
+} synfire_combine_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMBINE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_combine_desc), 0, 0, 0, 0, NULL, 0u, NULL, 0u, NULL, 0u, NULL }
+
+/** The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+ * ::synfire_combine_desc has too are those of the combination.
+ *
+ * - Sum: g.
+ * - AND of a and b: g * b for a, g * a for b.
+ * - IAND of a and b: g * (1 - b) for a, -g * a for b.
+ * - Concatenation: the channels of g that are the source's.
+ *
+ * Counts have gradients as numbers have, in units of one count. The arithmetic is f32, or f64 with f64 buffers. A g that
+ * is infinite or NaN gives NaN where it is multiplied by 0.
+ *
+ * A sum needs no gradient of its own where nothing else reads the source: the buffer of g is the gradient of each. The
+ * same holds for a concatenation with B = 1 and H * W = 1 where a buffer with a `row_pitch` of N shows the source's
+ * channels of g. */
+typedef struct synfire_combine_backward_desc {
+  /** `sizeof(synfire_combine_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_COMBINE_*`. Default: the sum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COMBINE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Neurons N of one batch row of the destination, at least 1. */
+  int64_t n_neurons SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Channels of each source, for a concatenation, which needs them. Default: none. */
+  const int64_t *channels SYNFIRE_NULLABLE;
+  /** How many `channels` there are: 2 to 16, or none. */
+  uint64_t n_channels SYNFIRE_LENGTH_OF(channels);
+  /** Number of the source whose gradient is computed, from 0. Default: 0. */
+  int32_t source;
+  /** 1: the gradient is added to what `grad_source` holds. Default 0: it replaces that. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, N]");
+  /** Read: the other source, b for the gradient of a, in any format that synfire_convert_spikes_desc::source may have.
+   *  For AND and IAND, which need it. */
+  synfire_buffer other SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/d(source) `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`; f32, f16 or bf16, or
+   *  f64 with an f64 `grad_destination`. Must not overlap another buffer of the operation. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_combine_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMBINE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_combine_backward_desc), 0, 0, 0, 0, NULL, 0u, 0, 0, NULL, NULL, NULL }
+
+/** Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to
+ * j * M + M - 1, M being `group_size`.
+ *
+ * The elements of a group are added in f32 (f64 in f64) in ascending order, from +0, and the sum is divided by M: one
+ * division. The result is rounded to the type of `destination` once. Host and GPU give the same bits. */
+typedef struct synfire_group_mean_desc {
+  /** `sizeof(synfire_group_mean_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Groups G of one batch row, at least 1. */
+  int64_t n_groups SYNFIRE_REQUIRED;
+  /** Elements M of one group, 1 to 2^24. */
+  int64_t group_size SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f16 or bf16, or f64 with an f64 destination. */
+  synfire_buffer source SYNFIRE_READ("[T, B, G * M]");
+  /** Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must not overlap
+   *  `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, G]");
+} synfire_group_mean_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GROUP_MEAN_DESC_INIT \
+  { (uint32_t)sizeof(synfire_group_mean_desc), 0u, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64
+ * in f64). Fields that ::synfire_group_mean_desc has too are those of the means. */
+typedef struct synfire_group_mean_backward_desc {
+  /** `sizeof(synfire_group_mean_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace that. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Groups G of one batch row, at least 1. */
+  int64_t n_groups SYNFIRE_REQUIRED;
+  /** Elements M of one group, 1 to 2^24. */
+  int64_t group_size SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f16 or bf16, or f64 with an f64 `grad_source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, G]");
+  /** Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
+   *  `grad_destination`. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, G * M]");
+} synfire_group_mean_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GROUP_MEAN_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_group_mean_backward_desc), 0, 0, 0, 0, 0, NULL, NULL }
+
+/**
+ * Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_combine(synfire_context context, const synfire_combine_desc *desc,
+                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a combination with respect to one of its sources now: the same operation that synfire_graph_record_combine_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_combine_backward(synfire_context context,
+                                                                 const synfire_combine_backward_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_group_mean(synfire_context context, const synfire_group_mean_desc *desc,
+                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_group_mean_backward(synfire_context context,
+                                                                    const synfire_group_mean_backward_desc *desc,
+                                                                    synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup graph
  * @{ */
 
@@ -2973,6 +3223,64 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
                                                                        const synfire_scale_add_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a combination of several arrays into one; synfire_combine() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_combine(synfire_graph graph,
+                                                                     const synfire_combine_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_combine_backward(synfire_graph graph,
+                                                                              const synfire_combine_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_group_mean(synfire_graph graph,
+                                                                        const synfire_group_mean_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_group_mean_backward(
+    synfire_graph graph, const synfire_group_mean_backward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).

@@ -1352,6 +1352,131 @@ constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_b
 }
 
 /**
+ * Fills in a ::synfire_combine_desc.
+ *
+ * Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind`
+ * say what is computed.
+ *
+ * @param sources     Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of
+ *                    `channels`. The same buffer may occur several times.
+ * @param n_sources   How many `sources` there are: 2 for AND and IAND, else 2 to 16.
+ * @param destination Written. Must not overlap a source. Shape: `[T, B, N]`, dense or packed.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_neurons   Neurons N of one batch row of `destination`, at least 1: H * W * C.
+ * @param kind        One of `SYNFIRE_COMBINE_*`. Default: the sum.
+ * @param batch       Batch rows B. Default: 1.
+ * @return The descriptor; `channels`, `n_channels`, `bounds` and `n_bounds` may be set in it.
+ */
+constexpr synfire_combine_desc combine_desc(const synfire_buffer* sources, std::uint64_t n_sources,
+                                            synfire_buffer destination, steps n_steps, neurons n_neurons,
+                                            std::int32_t kind = SYNFIRE_COMBINE_SUM, std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_combine_desc>();
+  desc.sources = sources;
+  desc.n_sources = n_sources;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.kind = kind;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_combine_backward_desc.
+ *
+ * The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+ * ::synfire_combine_desc has too are those of the combination.
+ *
+ * @param grad_destination g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Shape: `[T, B, N]`.
+ * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`;
+ *                         f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of
+ *                         the operation.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_neurons        Neurons N of one batch row of the destination, at least 1.
+ * @param kind             One of `SYNFIRE_COMBINE_*`. Default: the sum.
+ * @param batch            Batch rows B. Default: 1.
+ * @param source           Number of the source whose gradient is computed, from 0. Default: 0.
+ * @param other            Read: the other source, b for the gradient of a, in any format that
+ *                         synfire_convert_spikes_desc::source may have. For AND and IAND, which need it. Shape:
+ *                         `[T, B, N]`, dense or packed.
+ * @return The descriptor; `channels`, `n_channels` and `accumulate` may be set in it.
+ */
+constexpr synfire_combine_backward_desc combine_backward_desc(synfire_buffer grad_destination,
+                                                              synfire_buffer grad_source, steps n_steps,
+                                                              neurons n_neurons,
+                                                              std::int32_t kind = SYNFIRE_COMBINE_SUM,
+                                                              std::int64_t batch = 1, std::int32_t source = 0,
+                                                              synfire_buffer other = nullptr) noexcept {
+  auto desc = detail::empty<synfire_combine_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.kind = kind;
+  desc.batch = batch;
+  desc.source = source;
+  desc.other = other;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_group_mean_desc.
+ *
+ * Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j *
+ * M + M - 1, M being `group_size`.
+ *
+ * @param source      Read: f32, f16 or bf16, or f64 with an f64 destination. Shape: `[T, B, G * M]`.
+ * @param destination Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must
+ *                    not overlap `source`. Shape: `[T, B, G]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_groups    Groups G of one batch row, at least 1.
+ * @param group_size  Elements M of one group, 1 to 2^24.
+ * @param batch       Batch rows B. Default: 1.
+ * @return The descriptor.
+ */
+constexpr synfire_group_mean_desc group_mean_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                                  std::int64_t n_groups, std::int64_t group_size,
+                                                  std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_group_mean_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.n_groups = n_groups;
+  desc.group_size = group_size;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_group_mean_backward_desc.
+ *
+ * The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32
+ * (f64 in f64). Fields that ::synfire_group_mean_desc has too are those of the means.
+ *
+ * @param grad_destination Read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Shape: `[T, B, G]`.
+ * @param grad_source      Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not
+ *                         overlap `grad_destination`. Shape: `[T, B, G * M]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_groups         Groups G of one batch row, at least 1.
+ * @param group_size       Elements M of one group, 1 to 2^24.
+ * @param batch            Batch rows B. Default: 1.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_group_mean_backward_desc group_mean_backward_desc(synfire_buffer grad_destination,
+                                                                    synfire_buffer grad_source, steps n_steps,
+                                                                    std::int64_t n_groups, std::int64_t group_size,
+                                                                    std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_group_mean_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.n_groups = n_groups;
+  desc.group_size = group_size;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_update_parameter_desc.
  *
  * One step of gradient descent on a parameter of a layer.
@@ -4070,6 +4195,73 @@ inline void scale_add(const Context& context, const synfire_scale_add_desc& desc
 }
 
 /**
+ * Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+ *
+ * Calls synfire_combine(). Reads `sources` (`[T, B, N]`, dense or packed). Writes `destination` (`[T, B, N]`, dense or
+ * packed).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; combine_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void combine(const Context& context, const synfire_combine_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_combine_desc sized = detail::sized(desc);
+  check(synfire_combine(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a combination with respect to one of its sources now: the same operation that
+ * synfire_graph_record_combine_backward() records.
+ *
+ * Calls synfire_combine_backward(). Reads `grad_destination` (`[T, B, N]`). Reads, where given, `other` (`[T, B, N]`,
+ * dense or packed). Reads and writes `grad_source` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; combine_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void combine_backward(const Context& context, const synfire_combine_backward_desc& desc,
+                             synfire_stream stream = nullptr) {
+  const synfire_combine_backward_desc sized = detail::sized(desc);
+  check(synfire_combine_backward(context, &sized, stream));
+}
+
+/**
+ * Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+ *
+ * Calls synfire_group_mean(). Reads `source` (`[T, B, G * M]`). Writes `destination` (`[T, B, G]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; group_mean_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void group_mean(const Context& context, const synfire_group_mean_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_group_mean_desc sized = detail::sized(desc);
+  check(synfire_group_mean(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward()
+ * records.
+ *
+ * Calls synfire_group_mean_backward(). Reads `grad_destination` (`[T, B, G]`). Reads and writes `grad_source`
+ * (`[T, B, G * M]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; group_mean_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void group_mean_backward(const Context& context, const synfire_group_mean_backward_desc& desc,
+                                synfire_stream stream = nullptr) {
+  const synfire_group_mean_backward_desc sized = detail::sized(desc);
+  check(synfire_group_mean_backward(context, &sized, stream));
+}
+
+/**
  * Draws a mask of dropout now: the same operation that synfire_graph_record_dropout() records. Calls do not advance the
  * offset: for the next mask, increase `offset` by 1.
  *
@@ -4428,6 +4620,62 @@ class Graph : public Owner<synfire_graph> {
   void record_scale_add(const synfire_scale_add_desc& desc) {
     const synfire_scale_add_desc sized = detail::sized(desc);
     check(synfire_graph_record_scale_add(handle_, &sized));
+  }
+
+  /**
+   * Appends a combination of several arrays into one; synfire_combine() says what is computed.
+   *
+   * Calls synfire_graph_record_combine(). Reads `sources` (`[T, B, N]`, dense or packed). Writes `destination`
+   * (`[T, B, N]`, dense or packed).
+   *
+   * @param desc What to do; combine_desc() helps.
+   * @throws error
+   */
+  void record_combine(const synfire_combine_desc& desc) {
+    const synfire_combine_desc sized = detail::sized(desc);
+    check(synfire_graph_record_combine(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is
+   * computed.
+   *
+   * Calls synfire_graph_record_combine_backward(). Reads `grad_destination` (`[T, B, N]`). Reads, where given, `other`
+   * (`[T, B, N]`, dense or packed). Reads and writes `grad_source` (`[T, B, N]`).
+   *
+   * @param desc What to do; combine_backward_desc() helps.
+   * @throws error
+   */
+  void record_combine_backward(const synfire_combine_backward_desc& desc) {
+    const synfire_combine_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_combine_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+   *
+   * Calls synfire_graph_record_group_mean(). Reads `source` (`[T, B, G * M]`). Writes `destination` (`[T, B, G]`).
+   *
+   * @param desc What to do; group_mean_desc() helps.
+   * @throws error
+   */
+  void record_group_mean(const synfire_group_mean_desc& desc) {
+    const synfire_group_mean_desc sized = detail::sized(desc);
+    check(synfire_graph_record_group_mean(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+   *
+   * Calls synfire_graph_record_group_mean_backward(). Reads `grad_destination` (`[T, B, G]`). Reads and writes
+   * `grad_source` (`[T, B, G * M]`).
+   *
+   * @param desc What to do; group_mean_backward_desc() helps.
+   * @throws error
+   */
+  void record_group_mean_backward(const synfire_group_mean_backward_desc& desc) {
+    const synfire_group_mean_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_group_mean_backward(handle_, &sized));
   }
 
   /**

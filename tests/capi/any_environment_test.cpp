@@ -699,7 +699,17 @@ class Everything {
     synfire_surrogate_destroy(surrogate);
   }
 
-  // Reductions of numbers and of spikes, with their gradients; and the rate of the spikes.
+  static synfire_combine_desc combine_desc(const synfire_buffer (&sources)[2], synfire_buffer destination) {
+    synfire_combine_desc desc = SYNFIRE_COMBINE_DESC_INIT;
+    desc.n_steps = shape.n_steps;
+    desc.batch = shape.batch;
+    desc.n_neurons = shape.n_neurons;
+    desc.sources = sources;
+    desc.n_sources = 2;
+    desc.destination = destination;
+    return desc;
+  }
+  // Reductions of numbers and of spikes, with their gradients; a sum of both; and the rate of the spikes.
   void run_reductions(synfire_context context, synfire_buffer spikes) {
     const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                  row = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
@@ -731,6 +741,11 @@ class Everything {
         look(gradient);
       }
     }
+    const Buffer sum = buffer(context, SYNFIRE_DTYPE_F16, shape.sequence());
+    const synfire_buffer terms[] = {dense, spikes};
+    const synfire_combine_desc combine = combine_desc(terms, sum);
+    answer(synfire_combine(context, &combine, nullptr));
+    look(sum);
     synfire_rate_loss_desc rate = SYNFIRE_RATE_LOSS_DESC_INIT;
     rate.n_steps = shape.n_steps;
     rate.batch = shape.batch;
@@ -1007,6 +1022,10 @@ class Everything {
       answer(synfire_graph_record_reduce(graph, &reduce));
       answer(synfire_graph_record_reduce_backward(graph, &spread));
       answer(synfire_graph_record_rate_loss(graph, &rate));
+      const synfire_buffer terms[] = {rig.v_seq, slope};
+      const Buffer sum = buffer(context, dtype_of<Scalar>, shape.sequence());
+      const synfire_combine_desc combine = combine_desc(terms, sum);
+      answer(synfire_graph_record_combine(graph, &combine));
       synfire_copy_rows_desc over = SYNFIRE_COPY_ROWS_DESC_INIT;
       over.source = rig.layer;
       over.n_rows = over.destination_row = 1;

@@ -441,6 +441,18 @@ const std::vector<Kind>& kinds() {
          desc.gradient = w.grad_x;
          return synfire_graph_record_loss(w.graph, &desc);
        }},
+      {"record_combine",
+       [](World& w) {
+         const synfire_buffer sources[] = {w.x, w.grad_spike};
+         synfire_combine_desc desc = SYNFIRE_COMBINE_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.sources = sources;
+         desc.n_sources = 2;
+         desc.destination = w.grad_x;
+         return synfire_graph_record_combine(w.graph, &desc);
+       }},
       {"record_native",
        [](World& w) {
          synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;

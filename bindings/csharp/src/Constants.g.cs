@@ -387,6 +387,22 @@ namespace Synfire
         MeanSquaredError = 1
     }
 
+    /// <summary>The constants <c>SYNFIRE_COMBINE_*</c> of the C library.</summary>
+    public enum Combine
+    {
+        /// <summary>Their sum, element by element: of numbers, or of spikes and counts.</summary>
+        Sum = 0,
+
+        /// <summary>Spikes a * b, of two arrays.</summary>
+        And = 1,
+
+        /// <summary>Spikes a * (1 - b), of two arrays: those of the first that the second does not have.</summary>
+        Iand = 2,
+
+        /// <summary>Their channels side by side.</summary>
+        Concatenate = 3
+    }
+
     /// <summary>The constants <c>SYNFIRE_WAIT_*</c> of the C library.</summary>
     public enum WaitPolicy
     {

@@ -1566,6 +1566,189 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// Several arrays <c>[T, B, ..]</c> that become one, where branches of a network meet: the type of
+    /// <c>destination</c> and <c>kind</c> say what is computed.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_combine_desc
+    {
+        /// <summary><c>sizeof(synfire_combine_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_COMBINE_*</c>. Default: the sum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row of <c>destination</c>, at least 1: H * W * C.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read: <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>, where C_i is entry i of
+        /// <c>channels</c>. The same buffer may occur several times.
+        /// </summary>
+        public synfire_buffer* sources;
+        /// <summary>How many <c>sources</c> there are: 2 for AND and IAND, else 2 to 16.</summary>
+        public ulong n_sources;
+        /// <summary>
+        /// Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of
+        /// their sum C. Default: none.
+        /// </summary>
+        public long* channels;
+        /// <summary>How many <c>channels</c> there are: as many as <c>sources</c>, or none.</summary>
+        public ulong n_channels;
+        /// <summary>
+        /// For each source that holds counts in SYNFIRE_DTYPE_U8, the largest count, 1 to 255; elements above it
+        /// count as it. For others 0: in SYNFIRE_DTYPE_U8, every non-zero element is then a spike. AND and IAND
+        /// take no counts. Default: no source holds counts.
+        /// </summary>
+        public int* bounds;
+        /// <summary>How many <c>bounds</c> there are: as many as <c>sources</c>, or none.</summary>
+        public ulong n_bounds;
+        /// <summary>Written. Must not overlap a source.</summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_combine_desc Init
+        {
+            get
+            {
+                synfire_combine_desc made = default(synfire_combine_desc);
+                made.struct_size = (uint)sizeof(synfire_combine_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+    /// synfire_combine_desc has too are those of the combination.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_combine_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_combine_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_COMBINE_*</c>. Default: the sum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row of the destination, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Channels of each source, for a concatenation, which needs them. Default: none.</summary>
+        public long* channels;
+        /// <summary>How many <c>channels</c> there are: 2 to 16, or none.</summary>
+        public ulong n_channels;
+        /// <summary>Number of the source whose gradient is computed, from 0. Default: 0.</summary>
+        public int source;
+        /// <summary>1: the gradient is added to what <c>grad_source</c> holds. Default 0: it replaces that.</summary>
+        public int accumulate;
+        /// <summary>g, read: f32, f16 or bf16, or f64 with an f64 <c>grad_source</c>.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Read: the other source, b for the gradient of a, in any format that synfire_convert_spikes_desc.source
+        /// may have. For AND and IAND, which need it.
+        /// </summary>
+        public synfire_buffer other;
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>;
+        /// f32, f16 or bf16, or f64 with an f64 <c>grad_destination</c>. Must not overlap another buffer of the
+        /// operation.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_combine_backward_desc Init
+        {
+            get
+            {
+                synfire_combine_backward_desc made = default(synfire_combine_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_combine_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j
+    /// * M to j * M + M - 1, M being <c>group_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_group_mean_desc
+    {
+        /// <summary><c>sizeof(synfire_group_mean_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long n_groups;
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long group_size;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 destination.</summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written: f32, f16 or bf16, not necessarily the type of <c>source</c>, or f64 with an f64 source. Must
+        /// not overlap <c>source</c>.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_group_mean_desc Init
+        {
+            get
+            {
+                synfire_group_mean_desc made = default(synfire_group_mean_desc);
+                made.struct_size = (uint)sizeof(synfire_group_mean_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of means over groups: each element of a group receives the gradient of its mean, divided by
+    /// M, in f32 (f64 in f64). Fields that synfire_group_mean_desc has too are those of the means.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_group_mean_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_group_mean_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: gradients are added to what <c>grad_source</c> holds. Default 0: they replace that.</summary>
+        public int accumulate;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long n_groups;
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long group_size;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 <c>grad_source</c>.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Written, or added to: f32, f16 or bf16, or f64 with an f64 <c>grad_destination</c>. Must not overlap
+        /// <c>grad_destination</c>.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_group_mean_backward_desc Init
+        {
+            get
+            {
+                synfire_group_mean_backward_desc made = default(synfire_group_mean_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_group_mean_backward_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>How to create a graph. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
@@ -2923,6 +3106,18 @@ namespace Synfire.Raw
         /// <summary>Mean of the squares of the differences.</summary>
         public const int SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1;
 
+        /// <summary>Their sum, element by element: of numbers, or of spikes and counts.</summary>
+        public const int SYNFIRE_COMBINE_SUM = 0;
+
+        /// <summary>Spikes a * b, of two arrays.</summary>
+        public const int SYNFIRE_COMBINE_AND = 1;
+
+        /// <summary>Spikes a * (1 - b), of two arrays: those of the first that the second does not have.</summary>
+        public const int SYNFIRE_COMBINE_IAND = 2;
+
+        /// <summary>Their channels side by side.</summary>
+        public const int SYNFIRE_COMBINE_CONCATENATE = 3;
+
         /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         public const int SYNFIRE_WAIT_SPIN = 0;
 
@@ -3453,6 +3648,37 @@ namespace Synfire.Raw
         public static extern int synfire_loss(synfire_context context, synfire_loss_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_combine(
+            synfire_context context, synfire_combine_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of a combination with respect to one of its sources now: the same operation that
+        /// synfire_graph_record_combine_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_combine_backward(
+            synfire_context context, synfire_combine_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes means over groups of neighbours now: the same operation that
+        /// synfire_graph_record_group_mean() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_group_mean(
+            synfire_context context, synfire_group_mean_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of means over groups now: the same operation that
+        /// synfire_graph_record_group_mean_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_group_mean_backward(
+            synfire_context context, synfire_group_mean_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// synfire_graph_record_scale_add() records.
         /// </summary>
@@ -3566,6 +3792,31 @@ namespace Synfire.Raw
         /// <summary>Appends a scale-and-add; synfire_scale_add() says what is computed.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_scale_add(synfire_graph graph, synfire_scale_add_desc* desc);
+
+        /// <summary>
+        /// Appends a combination of several arrays into one; synfire_combine() says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_combine(synfire_graph graph, synfire_combine_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward()
+        /// says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_combine_backward(
+            synfire_graph graph, synfire_combine_backward_desc* desc);
+
+        /// <summary>Appends means over groups of neighbours; synfire_group_mean() says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_group_mean(synfire_graph graph, synfire_group_mean_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_group_mean_backward(
+            synfire_graph graph, synfire_group_mean_backward_desc* desc);
 
         /// <summary>
         /// Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).

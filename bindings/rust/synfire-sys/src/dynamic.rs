@@ -66,6 +66,10 @@ pub(crate) struct Table {
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
     pub synfire_loss: unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status,
+    pub synfire_combine: unsafe extern "C" fn(synfire_context, *const synfire_combine_desc, synfire_stream) -> synfire_status,
+    pub synfire_combine_backward: unsafe extern "C" fn(synfire_context, *const synfire_combine_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_group_mean: unsafe extern "C" fn(synfire_context, *const synfire_group_mean_desc, synfire_stream) -> synfire_status,
+    pub synfire_group_mean_backward: unsafe extern "C" fn(synfire_context, *const synfire_group_mean_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -85,6 +89,10 @@ pub(crate) struct Table {
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
     pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
+    pub synfire_graph_record_combine: unsafe extern "C" fn(synfire_graph, *const synfire_combine_desc) -> synfire_status,
+    pub synfire_graph_record_combine_backward: unsafe extern "C" fn(synfire_graph, *const synfire_combine_backward_desc) -> synfire_status,
+    pub synfire_graph_record_group_mean: unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_desc) -> synfire_status,
+    pub synfire_graph_record_group_mean_backward: unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_backward_desc) -> synfire_status,
     pub synfire_graph_record_update_parameter: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status,
     pub synfire_graph_record_reset_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
     pub synfire_graph_record_read_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
@@ -231,6 +239,10 @@ impl Table {
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
             synfire_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status>(find("synfire_loss\0")?),
+            synfire_combine: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_combine_desc, synfire_stream) -> synfire_status>(find("synfire_combine\0")?),
+            synfire_combine_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_combine_backward_desc, synfire_stream) -> synfire_status>(find("synfire_combine_backward\0")?),
+            synfire_group_mean: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_group_mean_desc, synfire_stream) -> synfire_status>(find("synfire_group_mean\0")?),
+            synfire_group_mean_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_group_mean_backward_desc, synfire_stream) -> synfire_status>(find("synfire_group_mean_backward\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -250,6 +262,10 @@ impl Table {
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
             synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
+            synfire_graph_record_combine: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_combine_desc) -> synfire_status>(find("synfire_graph_record_combine\0")?),
+            synfire_graph_record_combine_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_combine_backward_desc) -> synfire_status>(find("synfire_graph_record_combine_backward\0")?),
+            synfire_graph_record_group_mean: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_desc) -> synfire_status>(find("synfire_graph_record_group_mean\0")?),
+            synfire_graph_record_group_mean_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_backward_desc) -> synfire_status>(find("synfire_graph_record_group_mean_backward\0")?),
             synfire_graph_record_update_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status>(find("synfire_graph_record_update_parameter\0")?),
             synfire_graph_record_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_reset_rows\0")?),
             synfire_graph_record_read_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_read_rows\0")?),
@@ -803,6 +819,38 @@ pub unsafe fn synfire_loss(context: synfire_context, desc: *const synfire_loss_d
 
 /// # Safety
 ///
+/// As `synfire_combine` in synfire.h.
+#[inline]
+pub unsafe fn synfire_combine(context: synfire_context, desc: *const synfire_combine_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_combine)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_combine_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_combine_backward(context: synfire_context, desc: *const synfire_combine_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_combine_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_group_mean` in synfire.h.
+#[inline]
+pub unsafe fn synfire_group_mean(context: synfire_context, desc: *const synfire_group_mean_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_group_mean)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_group_mean_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_group_mean_backward(context: synfire_context, desc: *const synfire_group_mean_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_group_mean_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_scale_add` in synfire.h.
 #[inline]
 pub unsafe fn synfire_scale_add(context: synfire_context, desc: *const synfire_scale_add_desc, stream: synfire_stream) -> synfire_status {
@@ -951,6 +999,38 @@ pub unsafe fn synfire_graph_record_fill(graph: synfire_graph, desc: *const synfi
 #[inline]
 pub unsafe fn synfire_graph_record_scale_add(graph: synfire_graph, desc: *const synfire_scale_add_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_scale_add)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_combine` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_combine(graph: synfire_graph, desc: *const synfire_combine_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_combine)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_combine_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_combine_backward(graph: synfire_graph, desc: *const synfire_combine_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_combine_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_group_mean` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_group_mean(graph: synfire_graph, desc: *const synfire_group_mean_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_group_mean)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_group_mean_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_group_mean_backward(graph: synfire_graph, desc: *const synfire_group_mean_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_group_mean_backward)(graph, desc)
 }
 
 /// # Safety

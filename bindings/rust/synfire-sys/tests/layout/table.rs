@@ -32,6 +32,10 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
     structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
     structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient });
+    structure!(lines, synfire_combine_desc { struct_size, kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination });
+    structure!(lines, synfire_combine_backward_desc { struct_size, kind, n_steps, n_neurons, batch, channels, n_channels, source, accumulate, grad_destination, other, grad_source });
+    structure!(lines, synfire_group_mean_desc { struct_size, reserved, n_steps, n_groups, group_size, batch, source, destination });
+    structure!(lines, synfire_group_mean_backward_desc { struct_size, accumulate, n_steps, n_groups, group_size, batch, grad_destination, grad_source });
     structure!(lines, synfire_graph_desc { struct_size, n_slots });
     structure!(lines, synfire_copy_desc { struct_size, reserved, source, destination, source_offset, destination_offset, bytes });
     structure!(lines, synfire_memory { data, bytes });
@@ -156,6 +160,10 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_AXIS_BATCH\t{}", SYNFIRE_AXIS_BATCH));
     lines.push(format!("constant\tSYNFIRE_LOSS_CROSS_ENTROPY\t{}", SYNFIRE_LOSS_CROSS_ENTROPY));
     lines.push(format!("constant\tSYNFIRE_LOSS_MEAN_SQUARED_ERROR\t{}", SYNFIRE_LOSS_MEAN_SQUARED_ERROR));
+    lines.push(format!("constant\tSYNFIRE_COMBINE_SUM\t{}", SYNFIRE_COMBINE_SUM));
+    lines.push(format!("constant\tSYNFIRE_COMBINE_AND\t{}", SYNFIRE_COMBINE_AND));
+    lines.push(format!("constant\tSYNFIRE_COMBINE_IAND\t{}", SYNFIRE_COMBINE_IAND));
+    lines.push(format!("constant\tSYNFIRE_COMBINE_CONCATENATE\t{}", SYNFIRE_COMBINE_CONCATENATE));
     lines.push(format!("constant\tSYNFIRE_WAIT_SPIN\t{}", SYNFIRE_WAIT_SPIN));
     lines.push(format!("constant\tSYNFIRE_WAIT_YIELD\t{}", SYNFIRE_WAIT_YIELD));
     lines.push(format!("constant\tSYNFIRE_WAIT_BLOCK\t{}", SYNFIRE_WAIT_BLOCK));
