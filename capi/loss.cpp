@@ -27,7 +27,8 @@ operations::LossRequest request_of(const Operands<synfire_loss_desc>& given) {
           given.predictions.get(),
           given.gradient.get(),
           given.desc.label_smoothing,
-          given.desc.gradient_scale};
+          given.desc.gradient_scale,
+          given.divisor.get()};
 }
 
 }  // namespace

@@ -248,7 +248,8 @@ struct Operands<synfire_loss_desc> {
         n_correct(optional(desc.n_correct, "desc.n_correct", context)),
         n_counted(optional(desc.n_counted, "desc.n_counted", context)),
         predictions(optional(desc.predictions, "desc.predictions", context)),
-        gradient(optional(desc.gradient, "desc.gradient", context)) {
+        gradient(optional(desc.gradient, "desc.gradient", context)),
+        divisor(optional(desc.divisor, "desc.divisor", context)) {
     check_choice(desc.kind, "SYN-LOSS-KIND", "desc.kind", SYNFIRE_LOSS_CROSS_ENTROPY, SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
                  "SYNFIRE_LOSS_CROSS_ENTROPY (0) and _MEAN_SQUARED_ERROR (1)");
     check_flag(desc.targets_per_step, "SYN-LOSS-FLAG", "desc.targets_per_step");
@@ -260,7 +261,7 @@ struct Operands<synfire_loss_desc> {
 
   const synfire_loss_desc desc;
   const HeldBuffer source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct,
-      n_counted, predictions, gradient;
+      n_counted, predictions, gradient, divisor;
 };
 
 template <>

@@ -49,7 +49,7 @@ SYNFIRE_STRUCT_SIZES(synfire_replace_nonfinite_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_reduce_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_rate_loss_desc, 96);
-SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176);
+SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176, 184);
 SYNFIRE_STRUCT_SIZES(synfire_combine_desc, 88);
 SYNFIRE_STRUCT_SIZES(synfire_combine_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_group_mean_desc, 56);
@@ -68,6 +68,7 @@ SYNFIRE_STRUCT_SIZES(synfire_synapse_memory, 32);
 SYNFIRE_STRUCT_SIZES(synfire_one_to_one_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_info, 96);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_array_info, 56);
+SYNFIRE_STRUCT_SIZES(synfire_synapse_rounding, 48);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_forward_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_synapse_backward_desc, 80);
 SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);
@@ -78,7 +79,7 @@ SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40);
 SYNFIRE_STRUCT_SIZES(synfire_stage_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_network_file_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_network_memory, 72);
-SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72);
+SYNFIRE_STRUCT_SIZES(synfire_network_result, 64, 72, 80);
 
 #undef SYNFIRE_STRUCT_SIZES
 

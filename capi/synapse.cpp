@@ -114,6 +114,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, sy
     answer.frozen = shape.frozen ? 1 : 0;
     answer.takes_mask = found->kind().takes_mask ? 1 : 0;
     answer.takes_dropout = found->kind().takes_dropout ? 1 : 0;
+    answer.gradient_bits = found->shape().gradient_bits;
     answer.kind = found->kind().name;
     out.write(answer);
     return SYNFIRE_OK;
@@ -135,6 +136,25 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synap
     answer.n_dimensions = static_cast<uint32_t>(array.rank);
     std::ranges::copy(array.lengths(), answer.shape);
     answer.name = array.name;
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_get_rounding(synfire_synapse synapse, int64_t output,
+                                                         synfire_synapse_rounding* rounding) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held(synapse);
+    const Answer out(rounding, "rounding");
+    synfire_synapse_rounding answer = SYNFIRE_SYNAPSE_ROUNDING_INIT;
+    if (const std::optional<core::Rounding> of_weights = found->rounding(output)) {
+      answer.has_grid = 1;
+      answer.n_weights = of_weights->n_weights;
+      answer.n_lost = of_weights->n_lost;
+      answer.largest_error = of_weights->largest_error;
+      answer.largest_bias_error = of_weights->largest_bias_error;
+      answer.output = of_weights->output;
+    }
     out.write(answer);
     return SYNFIRE_OK;
   });

@@ -1217,8 +1217,8 @@ typedef struct synfire_parameter_gradient {
   const char *name;
   /** dL/dp, replaced or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
    *  layer) with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch
-   *  rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine
-   *  gives the same bits. */
+   *  rows and steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a
+   *  grid of 32 bits for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere. */
   synfire_buffer gradient SYNFIRE_UPDATED("[1] or [N]");
 } synfire_parameter_gradient;
 
@@ -2286,10 +2286,10 @@ enum {
  * The arithmetic is f32, or f64 for f64 predictions: the largest prediction is subtracted, then
  * y'[c] = fma(y[c], 1 - e, e / C), the product with w[c], exponentials and logarithm by the library's own functions,
  * softmax as the exponential times the reciprocal of their sum, and fma(m, softmax, -w * y'); f is computed in f64 and
- * rounded once. Sums over classes are made in the type of the arithmetic and sums over samples, in the order t * B + b,
- * in f64, both in one order: value i is added to running sum i mod 128 of chunk i / 1024, in ascending order, from +0;
- * the 128 running sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on); the
- * sums of several chunks are summed in 128 running sums and a tree likewise. Results are the same bits on every
+ * rounded once. Sums over classes have one order: value i is added to running sum i mod 128 of chunk i / 1024, from +0;
+ * the sums of a chunk are joined by a binary tree (sum j and sum j + 64, then j and j + 32, and so on), those of several
+ * chunks likewise. In f32, the losses of the samples and their shares s (or s * w) in the divisor, one f32 each, are added
+ * as integers on a grid of 32 bits for the largest of them; in f64, in the order of classes. The bits are the same on every
  * backend, for any number of threads. */
 typedef struct synfire_loss_desc {
   /** `sizeof(synfire_loss_desc)`. */
@@ -2349,19 +2349,23 @@ typedef struct synfire_loss_desc {
   uint32_t ignored_label;
   /** 1: the loss and its gradient are those of the sum over samples. Default 0: of the mean. */
   int32_t sum SYNFIRE_FLAG;
-  /** 1: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be summed on
-   *  the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. Default 0: they are replaced. */
+  /** 1: the loss, `divisor`, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be
+   *  summed on the device: with `sum`, the mean of the epoch is its loss divided by its `divisor`. Default 0: they are
+   *  replaced. */
   int32_t accumulate SYNFIRE_FLAG;
   /** 1: the gradient is added to what its buffer holds; elements of samples that do not count are not touched. Default
    *  0: all elements are written. */
   int32_t add_gradient SYNFIRE_FLAG;
+  /** The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`: f32 or f64, computed in
+   *  f64 and rounded once. Since ABI 0.3. */
+  synfire_buffer divisor SYNFIRE_UPDATED("[1]") SYNFIRE_NULLABLE;
 } synfire_loss_desc;
 
 /** All zeros except for `struct_size`. */
 /* clang-format off */
 #define SYNFIRE_LOSS_DESC_INIT \
   { (uint32_t)sizeof(synfire_loss_desc), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-    NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0 }
+    NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0, NULL }
 /* clang-format on */
 
 /**
@@ -3661,9 +3665,9 @@ typedef struct synfire_synapse_desc {
   int32_t bias SYNFIRE_FLAG;
   /** 1: without gradients of weights and bias. Default 0: with. */
   int32_t frozen SYNFIRE_FLAG;
-  /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24 (default) or
-   *  32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest gets exactly
-   *  0. Ignored in other synapses. */
+  /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0. Default 0: 24
+   *  for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below 2^-24 of its
+   *  output's largest gets exactly 0. Ignored in f64. */
   int32_t gradient_bits;
   /** One of `SYNFIRE_INITIALIZATION_*`. Default: uniform. */
   int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
@@ -3718,7 +3722,7 @@ typedef struct synfire_one_to_one_desc {
   int32_t bias SYNFIRE_FLAG;
   /** 1: without gradients of weights and bias. Default 0: with. */
   int32_t frozen SYNFIRE_FLAG;
-  /** As synfire_synapse_desc::gradient_bits: 24 (default) or 32. */
+  /** As synfire_synapse_desc::gradient_bits: 24 or 32. Default 0: 32. */
   int32_t gradient_bits;
   /** Must be zero. */
   uint32_t reserved;
@@ -3783,15 +3787,15 @@ typedef struct synfire_synapse_info {
   int32_t takes_mask SYNFIRE_FLAG;
   /** 1: its products take dropout: synfire_synapse_forward_desc::input_mask. */
   int32_t takes_dropout SYNFIRE_FLAG;
-  /** Always 0. */
-  uint32_t reserved;
+  /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
+  int32_t gradient_bits;
   /** The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library. */
   const char *kind;
 } synfire_synapse_info;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_INFO_INIT \
-  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0u, NULL }
+  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0, NULL }
 
 /** An array of a synapse, as synfire_synapse_get_array_info() returns it. */
 typedef struct synfire_synapse_array_info {
@@ -3816,6 +3820,30 @@ typedef struct synfire_synapse_array_info {
   { (uint32_t)sizeof(synfire_synapse_array_info), 0, 0, 0u, { 0, 0, 0, 0 }, NULL }
 /* clang-format on */
 
+/** How far the weights of a synapse are from their grid, as synfire_synapse_get_rounding() returns it. Since ABI 0.3. */
+typedef struct synfire_synapse_rounding {
+  /** `sizeof(synfire_synapse_rounding)`; set before the call. */
+  uint32_t struct_size;
+  /** 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all their products
+   *  with spikes, and for dL/dx of values. 0: there is none, and everything below is 0. */
+  int32_t has_grid SYNFIRE_FLAG;
+  /** How many weights are not 0. */
+  uint64_t n_weights;
+  /** How many of these become 0 on the grid. */
+  uint64_t n_lost;
+  /** The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| / |w|: 1 if one
+   *  becomes 0. */
+  double largest_error;
+  /** The same of the biases. 0 for values, whose biases have no grid. */
+  double largest_bias_error;
+  /** The output that has the largest error of a weight; of several, the lowest one. */
+  int64_t output;
+} synfire_synapse_rounding;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_SYNAPSE_ROUNDING_INIT \
+  { (uint32_t)sizeof(synfire_synapse_rounding), 0, 0u, 0u, 0.0, 0.0, 0 }
+
 /** The product of a synapse with its input: y = W x + b for every step and batch row.
  *
  * Spikes in f32: each output n has a grid 2^s, the finest with s >= -149 on which its largest weight is at most
@@ -3825,7 +3853,7 @@ typedef struct synfire_synapse_array_info {
  *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. In f32, weights of values are rounded to the grid of their largest weight.
+ * rounded once. Weights of values are taken as they are, in f32 too.
  *
  * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
  * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
@@ -3861,12 +3889,12 @@ typedef struct synfire_synapse_forward_desc {
 
 /** The gradients of a product, from dL/dy.
  *
- * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. Spikes in f32: dL/dy of each output is
- * rounded to a grid for its largest magnitude over all steps and active rows, and added as integers; a gradient of which
- * one term is not finite is NaN for the whole output. Otherwise the terms are added in the order of
- * ::synfire_synapse_forward_desc, step by step and row by row.
+ * dL/dW and dL/db become the synapse's `"weight_gradient"` and `"bias_gradient"`. In f32, dL/dy of each output is rounded
+ * to a grid for its largest magnitude over all steps and active rows, values to one of 24 bits for the largest of their
+ * input, and the terms, or their products, are added as integers; an output with a dL/dy, or an input with a value, that
+ * is not finite has NaN. In f64, terms are added in the order of ::synfire_synapse_forward_desc, step by step, row by row.
  *
- * dL/dx is the product of dL/dy with the weights on their grid, as the forward used them. In f32, dL/dy[n] * 2^s[n] of
+ * dL/dx is the product of dL/dy with the weights on their grid, also for values. In f32, dL/dy[n] * 2^s[n] of
  * each row is rounded to a grid of 24 bits for its largest magnitude, and the products with the weights are added as
  * integers; of a row with a term that is not finite, dL/dx is NaN. In f64 they are added in the fixed order.
  *
@@ -3987,9 +4015,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(
  *
  * dL/dw[e] and dL/db[e] are sums over the steps, the active rows and the elements i of entry e: of dL/dy[i] * x[i], and
  * of dL/dy[i]. Spikes in f32: dL/dy is rounded to a grid for the largest magnitude of the entry and added as integers, as
- * in ::synfire_synapse_backward_desc; the gradients of an entry of which one term is not finite are NaN. Otherwise they
- * are added in the order of ::synfire_synapse_backward_desc, where the elements of an entry follow one another within
- * their row, in ascending order.
+ * in ::synfire_synapse_backward_desc. Values in f32: the sum over the steps of each element, from the last step back in
+ * f64, is rounded to f32, and these are added as integers on a grid of 32 bits. An entry with a term that is not finite
+ * is NaN. In f64, terms are added in the order of ::synfire_synapse_backward_desc, the elements of a row ascending.
  *
  * @param context      The context it belongs to.
  * @param desc         What to create.
@@ -4033,6 +4061,23 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index,
                                                                        synfire_synapse_array_info *info)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them, after
+ * every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output
+ * loses bits there, or becomes 0.
+ *
+ * @param synapse          A synapse.
+ * @param output           The number of an output, or -1 for all of them.
+ * @param[in,out] rounding In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until done. @allocates host memory for the time of the call. @enqueues copies on the context's own stream.
+ * @capture legal (they do not become part of a capture). @threads one at a time per synapse. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_rounding(synfire_synapse synapse, int64_t output,
+                                                                     synfire_synapse_rounding *rounding)
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -4206,7 +4251,7 @@ enum {
   SYNFIRE_OPTIMIZER_KIND_SGD = 0,
   /** Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and
    *  w = w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1.
-   */
+   *  No step is longer than these formulas allow: synfire_graph_record_optimizer_step() states the bound. */
   SYNFIRE_OPTIMIZER_KIND_ADAM = 1,
   /** Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g. */
   SYNFIRE_OPTIMIZER_KIND_ADAMW = 2
@@ -4402,7 +4447,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
  * Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
  *
  * The optimiser itself has `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
- * not finite), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
+ * not finite or too large), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
  * step, before clipping). A member has `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its
  * gradient.
  *
@@ -4470,9 +4515,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  * member, joined by a binary tree; then the same over those sums, in the order of the members. Host and GPU give the
  * same bits.
  *
- * If a gradient of any member is not finite, or the sum of the squares is not, weights, moments and the number of steps
- * stay as they are, and `"skipped"` grows by one. Moments never exceed the largest number of their type. A weight of
- * which the new value would not be finite keeps its old one.
+ * If a gradient of any member is not finite, or the norm of all, after clipping, is above 2^63 (2^511 if all members
+ * are f64), weights, moments and the number of steps stay as they are, and `"skipped"` grows by one: the squares of
+ * larger gradients may not be finite, and a step from them would mean nothing. Moments never exceed the largest number
+ * of their type. A weight of which the new value would not be finite keeps its old one.
+ *
+ * A step of Adam, but for decoupled decay, is at most
+ * rate * (1 - beta1) / (1 - beta1^t) * sqrt((1 - beta2^t) / ((1 - beta2) * (1 - beta1^2 / beta2))) long, which follows
+ * from the formulas by the inequality of Cauchy and Schwarz: 7.3 * rate with the default betas, and 2.3 * rate at first.
+ * Only moments that were written, or squares that underflow beside a tiny epsilon, could break it: m / (...) is cut where
+ * it is more than 1/1024 above the bound, if beta1^2 < beta2. No other bit depends on that.
  *
  * Operations after this one see the new weights, and all that is derived from them. For parameters of layers, tapes and
  * values that the host sets are as in synfire_graph_record_update_parameter(). A replay must be ordered with all other
@@ -4571,8 +4623,9 @@ typedef struct synfire_network_desc {
   int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B, at most 2^32 - 1. Default: 1. */
   int64_t batch;
-  /** Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
-   *  unless its value `"seed"` says otherwise. */
+  /** Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which that stage
+   *  draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of the training rows. So
+   *  networks of different seeds have no numbers in common. The page "Networks" states the function. */
   uint64_t seed;
   /** 1: an epoch of the training leaves out the rows after its last full batch. Default 0: the last batch is
    *  smaller. */
@@ -4622,9 +4675,11 @@ typedef struct synfire_network_result {
   uint32_t struct_size;
   /** Always 0. */
   uint32_t reserved;
-  /** The sum of the losses of all samples that count, divided by their number, and of squared errors by the number of
-   *  classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
-   *  weights before its step. */
+  /** The loss that training minimises: the mean over all samples of the call that count, as ::synfire_loss_desc defines
+   *  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
+   *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
+   *  `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
+   *  its step. */
   double loss;
   /** How many samples counted, as synfire_loss_desc::n_counted. */
   uint64_t n_counted;
@@ -4632,7 +4687,8 @@ typedef struct synfire_network_result {
   uint64_t n_correct;
   /** How many batches there were. */
   uint64_t n_batches;
-  /** How many of them changed nothing, because a gradient was not finite. */
+  /** How many of them changed nothing, because a gradient was not finite or too large
+   *  (synfire_graph_record_optimizer_step()). */
   uint64_t n_skipped;
   /** The epoch in which the training goes on, from 0 on. */
   uint64_t epoch;
@@ -4640,11 +4696,14 @@ typedef struct synfire_network_result {
   uint64_t batch;
   /** With the input's value `"replace_nonfinite"`, how many numbers of the inputs were replaced by 0. Since ABI 0.3. */
   uint64_t n_replaced;
+  /** The part of `loss` that draws rates to a target (the value `"rate_strength"` of neurons): of each batch, the losses
+   *  that ::synfire_rate_loss_desc defines; the mean over the batches of the call. Since ABI 0.3. */
+  double rate_loss;
 } synfire_network_result;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_RESULT_INIT \
-  { (uint32_t)sizeof(synfire_network_result), 0u, 0.0, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+  { (uint32_t)sizeof(synfire_network_result), 0u, 0.0, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0.0 }
 
 /**
  * Creates a network without stages.
@@ -4683,7 +4742,8 @@ SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SY
  *
  * - `"dtype"`: one of `SYNFIRE_DTYPE_*`, the type of the data: any format of spikes; of values f32, f16 or bf16 (f64 in
  *   an f64 network); of rates f32, f16 or bf16.
- * - `"seed"`: from which rates are encoded.
+ * - `"seed"`: from which rates are encoded in the training. Default: a number from synfire_network_desc::seed and the
+ *   name of the stage, as of all stages that draw.
  * - `"per_step"`: 1 for rates `[T, B, K]`, a rate of its own for each step. Default: 0.
  * - `"pinned"`: 1 to keep the data sets in page-locked memory, of which a replay transfers only a batch. Default: 0.
  * - `"any_number"`: 1 if synfire_network_set_data() takes all numbers that the type has: what is not 0 counts as 1 in
@@ -4989,7 +5049,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_net
 
 /**
  * Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that
- * the parts of the network take.
+ * the parts of the network take. If the network is built, it also has a line for each synapse whose weights are on a
+ * grid: what synfire_synapse_get_rounding() says of all of them.
  *
  * @param network       A network.
  * @param[out] text     Receives the text, null-terminated; null to get only its size.
@@ -4997,8 +5058,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_query_memory(synfire_net
  *                      untouched on failure.
  * @return ::SYNFIRE_OK; ::SYNFIRE_ERROR_INVALID_ARGUMENT if `text` is too small; nothing is then written;
  *         ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER, ::SYNFIRE_ERROR_UNSUPPORTED,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
- * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY.
+ * @blocks until replays launched before are done, if the network is built. @allocates host memory. @enqueues copies of
+ * weights, if it is built, and waits for them. @capture legal (they do not become part of a capture).
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_summary(synfire_network network,
@@ -5362,9 +5424,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
 /**
  * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
  * widths, masks, class weights and values, but for those that can change between replays, which become those of the
- * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. What
- * draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the program
- * has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and
+ * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. The
+ * seeds of stages and that of the order of the training rows become those of the file, unless the program has set one for
+ * the stage. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and
  * optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and
  * after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
  *

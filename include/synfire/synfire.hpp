@@ -1203,6 +1203,8 @@ constexpr synfire_rate_loss_desc rate_loss_desc(synfire_buffer spikes, steps n_s
  * @param gradient_scale  A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1.
  *                        The operation's value `"gradient_scale"`, for which 0 is 0.
  * @param ignored_label   Any number, a class or not; used with `ignores_label`.
+ * @param divisor         The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`:
+ *                        f32 or f64, computed in f64 and rounded once. Since ABI 0.3. Shape: `[1]`.
  * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
  */
 constexpr synfire_loss_desc loss_desc(synfire_buffer source, synfire_buffer labels, std::int64_t n_classes,
@@ -1213,7 +1215,8 @@ constexpr synfire_loss_desc loss_desc(synfire_buffer source, synfire_buffer labe
                                       synfire_buffer losses = nullptr, synfire_buffer n_correct = nullptr,
                                       synfire_buffer n_counted = nullptr, synfire_buffer predictions = nullptr,
                                       synfire_buffer gradient = nullptr, double label_smoothing = 0,
-                                      double gradient_scale = 0, std::uint32_t ignored_label = 0) noexcept {
+                                      double gradient_scale = 0, std::uint32_t ignored_label = 0,
+                                      synfire_buffer divisor = nullptr) noexcept {
   auto desc = detail::empty<synfire_loss_desc>();
   desc.source = source;
   desc.labels = labels;
@@ -1234,6 +1237,7 @@ constexpr synfire_loss_desc loss_desc(synfire_buffer source, synfire_buffer labe
   desc.label_smoothing = label_smoothing;
   desc.gradient_scale = gradient_scale;
   desc.ignored_label = ignored_label;
+  desc.divisor = divisor;
   return desc;
 }
 
@@ -1277,6 +1281,8 @@ constexpr synfire_loss_desc loss_desc(synfire_buffer source, synfire_buffer labe
  * @param gradient_scale  A finite factor of the gradient, not of the loss, such as for 16-bit layers. 0 (default): 1.
  *                        The operation's value `"gradient_scale"`, for which 0 is 0.
  * @param ignored_label   Any number, a class or not; used with `ignores_label`.
+ * @param divisor         The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`:
+ *                        f32 or f64, computed in f64 and rounded once. Since ABI 0.3. Shape: `[1]`.
  * @return The descriptor; `targets_per_step`, `ignores_label`, `sum`, `accumulate` and `add_gradient` may be set in it.
  */
 constexpr synfire_loss_desc loss_desc_with_targets(
@@ -1286,7 +1292,7 @@ constexpr synfire_loss_desc loss_desc_with_targets(
     synfire_buffer class_weights = nullptr, synfire_buffer loss = nullptr, synfire_buffer losses = nullptr,
     synfire_buffer n_correct = nullptr, synfire_buffer n_counted = nullptr, synfire_buffer predictions = nullptr,
     synfire_buffer gradient = nullptr, double label_smoothing = 0, double gradient_scale = 0,
-    std::uint32_t ignored_label = 0) noexcept {
+    std::uint32_t ignored_label = 0, synfire_buffer divisor = nullptr) noexcept {
   auto desc = detail::empty<synfire_loss_desc>();
   desc.source = source;
   desc.targets = targets;
@@ -1307,6 +1313,7 @@ constexpr synfire_loss_desc loss_desc_with_targets(
   desc.label_smoothing = label_smoothing;
   desc.gradient_scale = gradient_scale;
   desc.ignored_label = ignored_label;
+  desc.divisor = divisor;
   return desc;
 }
 
@@ -1675,9 +1682,9 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
  *                       `SYNFIRE_DTYPE_F64`.
  * @param initialization One of `SYNFIRE_INITIALIZATION_*`. Default: uniform.
- * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in
- *                       f32: 24 (default) or 32. With 24, a weight whose input fires only where the gradient is below
- *                       2^-24 of its output's largest gets exactly 0. Ignored in other synapses.
+ * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32
+ *                       or 0. Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only
+ *                       where the gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
  * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed           Any number. Different seeds give independent weights.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
@@ -1740,8 +1747,10 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
  * @param n_steps Steps T of one replay, at least 1.
  * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
  * @param batch   Batch rows B, at most 2^32 - 1. Default: 1.
- * @param seed    Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
- *                `seed` + i unless its value `"seed"` says otherwise.
+ * @param seed    Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
+ *                that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
+ *                the training rows. So networks of different seeds have no numbers in common. The page "Networks"
+ *                states the function.
  * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
  * @return The descriptor; `drop_last` may be set in it.
  */
@@ -1769,7 +1778,7 @@ constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = 
  *                       `SYNFIRE_DTYPE_F64`.
  * @param height         Height H of the map. Default: 1.
  * @param width          Width W of the map. Default: 1.
- * @param gradient_bits  As synfire_synapse_desc::gradient_bits: 24 (default) or 32.
+ * @param gradient_bits  As synfire_synapse_desc::gradient_bits: 24 or 32. Default 0: 32.
  * @param initial_weight The weights of a new synapse, finite in its type. Default: 1.
  * @return The descriptor; `bias` and `frozen` may be set in it.
  */
@@ -3091,6 +3100,23 @@ class Synapse : public Owner<synfire_synapse> {
     check(synfire_synapse_get_array_info(handle_, index, &info));
     return info;
   }
+
+  /**
+   * Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them,
+   * after every replay that uses it and was launched before. A weight that is far smaller than the largest one of its
+   * output loses bits there, or becomes 0.
+   *
+   * Calls synfire_synapse_get_rounding().
+   *
+   * @param output The number of an output, or -1 for all of them.
+   * @return `rounding`, as synfire_synapse_get_rounding() gives it.
+   * @throws error
+   */
+  synfire_synapse_rounding rounding(std::int64_t output) const {
+    auto rounding = detail::empty<synfire_synapse_rounding>();
+    check(synfire_synapse_get_rounding(handle_, output, &rounding));
+    return rounding;
+  }
 };
 
 /**
@@ -3666,8 +3692,8 @@ class Network : public Owner<synfire_network> {
    * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
    * widths, masks, class weights and values, but for those that can change between replays, which become those of the
    * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default.
-   * What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the
-   * program has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the
+   * The seeds of stages and that of the order of the training rows become those of the file, unless the program has set
+   * one for the stage. Bounds of trained parameters are compared where both sides say them. The network may lack the
    * file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before
    * anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a
    * call finds some for it.
@@ -4166,7 +4192,8 @@ inline void rate_loss(const Context& context, const synfire_rate_loss_desc& desc
  * Calls synfire_loss(). Reads `source` (`[T, B, C]`) and `labels` (`[B]` or `[T, B]`; unless `targets` is given).
  * Reads, where given, `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`), `sample_weights`
  * (`[B]`) and `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct` (`[1]`), `n_counted`
- * (`[1]`) and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and `predictions` (`[T, B]`).
+ * (`[1]`), `gradient` (`[T, B, C]`) and `divisor` (`[1]`). Writes, where given, `losses` (`[T, B]`) and `predictions`
+ * (`[T, B]`).
  *
  * @param context The context of the buffers.
  * @param desc    What to do; loss_desc() helps.
@@ -4585,8 +4612,8 @@ class Graph : public Owner<synfire_graph> {
    * Calls synfire_graph_record_loss(). Reads `source` (`[T, B, C]`) and `labels` (`[B]` or `[T, B]`; unless `targets`
    * is given). Reads, where given, `targets` (`[B, C]` or `[T, B, C]`), `lengths` (`[B]`), `n_active` (`[1]`),
    * `sample_weights` (`[B]`) and `class_weights` (`[C]`). Reads and writes, where given, `loss` (`[1]`), `n_correct`
-   * (`[1]`), `n_counted` (`[1]`) and `gradient` (`[T, B, C]`). Writes, where given, `losses` (`[T, B]`) and
-   * `predictions` (`[T, B]`).
+   * (`[1]`), `n_counted` (`[1]`), `gradient` (`[T, B, C]`) and `divisor` (`[1]`). Writes, where given, `losses`
+   * (`[T, B]`) and `predictions` (`[T, B]`).
    *
    * @param desc What to do; loss_desc() helps.
    * @throws error

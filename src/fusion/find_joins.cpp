@@ -215,7 +215,7 @@ bool over_steps(Reduction reduction, Axis axis) {
   if (!reduce || !loss || !over_steps(reduce->reduction, reduce->axis) || reduce->partials.bytes > 0 ||
       reduce->source.dtype != SYNFIRE_DTYPE_BITS || reduce->destination.dtype != SYNFIRE_DTYPE_F32 ||
       reduce->extents.n_steps * reduce->extents.row() > most_readout_spikes || loss->scratch.bytes > 0 ||
-      loss->source.dtype != SYNFIRE_DTYPE_F32)
+      loss->entry != LossEntry::all || loss->source.dtype != SYNFIRE_DTYPE_F32)
     return std::nullopt;
   Readout readout = {{*reduce, *loss}};
   const auto* const spread = at + 2 < entries.size() ? entries[at + 2].as<ReduceBackward>() : nullptr;

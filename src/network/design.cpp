@@ -1,5 +1,6 @@
 #include "design.hpp"
 
+#include "random_seed.hpp"
 #include "stages/stage_kinds.hpp"
 
 #include <base/dtype.hpp>
@@ -96,6 +97,7 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
     : n_steps(desc.n_steps),
       batch(desc.batch == 0 ? 1 : desc.batch),
       seed(desc.seed),
+      order_seed(random_seed(desc.seed, "", purpose::order)),
       dtype(desc.dtype),
       drop_last(desc.drop_last == 1),
       n_slots(desc.n_slots) {
@@ -209,7 +211,7 @@ size_t Design::place(Stage&& stage) {
   if (index == most_stages)
     fail_argument("SYN-NETWORK-STAGES", "the network has %zu stages; stage \"%s\" would be one too many", most_stages,
                   stage.name.c_str());
-  stage.seed = rules_.seed + index;
+  if (!kind.traits.draws_for.empty()) stage.seed = random_seed(rules_.seed, stage.name, kind.traits.draws_for);
   make_room(stages_, 1);
   make_room(readers_, 1);
   for (const Edge& edge : stage.inputs) make_room(readers_[edge.from], stage.inputs.size());
@@ -493,9 +495,10 @@ void Design::take_changes(const Design& from) {
       // A value without an effect here describes the data that the network accepts: the program's choice.
       if (spec.changes && spec.effect != ValueSpec::Effect::on_none) next[i].at(spec) = other.at(spec);
     next[i].kind->take_changes(next[i], other);
-    if (next[i].kind->draws(next[i]) != Draws::never && !next[i].seed_is_set) next[i].seed = other.seed;
+    if (!next[i].seed_is_set) next[i].seed = other.seed;
   }
   stages_.swap(next);
+  rules_.order_seed = from.rules_.order_seed;
 }
 
 }  // namespace synfire::network

@@ -30,8 +30,9 @@ inline constexpr size_t most_values = 256;  // that a program gives a stage when
 // Settings of the network as a whole.
 struct NetworkRules {
   int64_t n_steps, batch;
-  uint64_t seed;
-  int32_t dtype;  // of the arithmetic: f32 or f64
+  uint64_t seed;        // from which stages draw (random_seed.hpp)
+  uint64_t order_seed;  // of the training rows
+  int32_t dtype;        // of the arithmetic: f32 or f64
   bool drop_last;
   uint32_t n_slots;
 
@@ -75,8 +76,7 @@ class Design {
   // Changes settings of a stage. The body checks its change.
   StageSettings& settings(size_t index) noexcept { return *stages_[index].settings; }
   void built() noexcept;
-  // Takes changeable values, and seeds that the caller has not set of stages that draw random numbers in every replay,
-  // from a design with at least the same stages.
+  // Takes changeable values, and seeds that the caller has not set, from a design with at least the same stages.
   void take_changes(const Design& from);
   // Returns the stage's number. Throws also for unknown names, and WRONG_ORDER for a value that is fixed once built.
   size_t set_value(const char* stage, const char* name, double value, bool is_built);

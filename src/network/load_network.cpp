@@ -85,11 +85,10 @@ void Network::apply_values(const HeldGraphs& held) const {
   for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
     for (const RecordedGraph::Value& one : parts_->graph(kind).values) {
       if (one.is_offset()) continue;
-      const Stage& stage = design_.stages()[one.stage];
       if (one.is_seed())
-        held.find(kind)->set_whole(one.operation, one.known_as, drawn_seed(stage, kind));
+        held.find(kind)->set_whole(one.operation, one.known_as, parts_->seed(one.stage, kind));
       else
-        held.find(kind)->set_value(one.operation, one.known_as, stage.value(one.name));
+        held.find(kind)->set_value(one.operation, one.known_as, parts_->stage(one.stage).value(one.name));
     }
 }
 
@@ -203,7 +202,9 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
   desc.seed = before.seed;
   desc.drop_last = before.drop_last ? 1 : 0;
   desc.n_slots = rules.n_slots == 0 ? before.n_slots : rules.n_slots;
-  Design design{NetworkRules(desc)};
+  NetworkRules own(desc);
+  own.order_seed = before.order_seed;
+  Design design{own};
   std::vector<uint32_t> numbers;  // of the file's stages here
   for (const Stage& stage : saved.design.stages()) {
     numbers.push_back(static_cast<uint32_t>(design.stages().size()));

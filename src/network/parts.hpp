@@ -7,6 +7,7 @@
 #include "design.hpp"
 #include "held_graphs.hpp"
 #include "kept_state.hpp"
+#include "random_seed.hpp"
 #include "stage_parts.hpp"
 
 #include <memory>
@@ -39,13 +40,6 @@ struct RecordedGraph {
   void begin_again(const core::Graph::Hold& hold) const;
 };
 
-// The seed from which a stage draws random numbers in a graph: training continues where it stopped, and the others
-// begin again, with numbers of their own.
-inline uint64_t drawn_seed(const Stage& stage, GraphKind kind) noexcept {
-  constexpr uint64_t of_evaluation = uint64_t{1} << 63;
-  return stage.seed ^ (kind == GraphKind::training ? 0 : of_evaluation);
-}
-
 struct PartBytes {
   uint64_t synapses, layers, buffers, optimizer, graphs, pinned;
 
@@ -77,10 +71,9 @@ struct NetworkOutput {
 // Sums of one loss over the replays of a call.
 struct Score {
   size_t stage;
-  Ref<Buffer> loss, n_correct, n_counted;  // f64, u32, u32; n_correct is null without labels
-  int64_t n_terms;                         // of the loss of one sample
-  int64_t n_samples;                       // of a batch, at most
-  uint64_t counted = 0, correct = 0;       // of the call so far
+  Ref<Buffer> loss, divisor, n_correct, n_counted;  // f64, f64, u32, u32; n_correct is null without labels
+  int64_t n_samples;                                // of a batch, at most
+  uint64_t counted = 0, correct = 0;                // of the call so far
 };
 
 struct Parts {
@@ -98,6 +91,7 @@ struct Parts {
   std::vector<NetworkInput> inputs;
   std::vector<NetworkOutput> outputs;
   std::vector<Score> scores;
+  std::vector<Ref<Buffer>> rate_losses;            // f64 [1]: sums over the replays of a call
   std::vector<Ref<Buffer>> n_replaced_in_batches;  // u64 [1]: sums over the replays of a call, but those that infer
   Ref<Buffer> indices, n_active;                   // of the batch
   DataSet batch;                                   // one batch, time-major; what the graphs have asked for
@@ -140,6 +134,13 @@ struct Parts {
   const NetworkRules& rules() const noexcept { return design.rules(); }
   int32_t number() const noexcept { return rules().dtype; }
   const Stage& stage(size_t index) const noexcept { return design.stages()[index]; }
+  // The seed from which a stage draws random numbers in a graph: training continues where it stopped, and the others
+  // begin again, with numbers of their own. After the last stage: that of the order of the training rows.
+  uint64_t seed(size_t index, GraphKind kind) const noexcept {
+    if (index == stages.size()) return rules().order_seed;
+    const Stage& drawing = stage(index);
+    return kind == GraphKind::training ? drawing.seed : random_seed(drawing.seed, drawing.name, purpose::evaluation);
+  }
 };
 
 class StageMaker {

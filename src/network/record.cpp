@@ -138,11 +138,11 @@ class Recording {
   void record_batch(const DataSet& data, uint64_t first_batch) {
     const NetworkRules& rules = parts_.rules();
     const bool trains = recorder_.trains();
+    recorder_.index_ = parts_.stages.size();
     operations::record_shuffle(*recorder_.graph_,
                                {data.n_rows, rules.batch, !trains, trains && rules.drop_last, parts_.indices.get(),
-                                parts_.n_active.get(), rules.seed, first_batch});
-    recorder_.index_ = parts_.stages.size();
-    recorder_.note("offset", "offset", 1);
+                                parts_.n_active.get(), recorder_.seed(), first_batch});
+    recorder_.note_draws(1);
     DataSet& batch = parts_.batch;
     // First, because the other arrays have nothing beyond the lengths.
     gather(data.n_rows, data.lengths, batch.lengths, length_row());

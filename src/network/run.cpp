@@ -8,6 +8,7 @@
 #include <base/view_checks.hpp>
 #include <graph/eager_calls.hpp>
 #include <graph/operands.hpp>
+#include <operations/loss/loss_arithmetic.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -69,10 +70,12 @@ void Network::clear_sums() const {
   };
   for (Score& score : parts_->scores) {
     clear(score.loss);
+    clear(score.divisor);
     clear(score.n_correct);
     clear(score.n_counted);
     score.counted = score.correct = 0;
   }
+  for (const Ref<Buffer>& sum : parts_->rate_losses) clear(sum);
   for (const Ref<Buffer>& sum : parts_->n_replaced_in_batches) clear(sum);
 }
 
@@ -107,21 +110,26 @@ void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batc
       [&] { take_counts(); });
 }
 
-// Adds up the results of all losses.
+// Adds up the results of all losses: what training minimises.
 void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
                         std::span<synfire_stage_result> of_stages) const {
+  const auto read = [](Buffer& from) {
+    double number = 0;
+    from.download(0, &number, sizeof number);
+    return number;
+  };
   result.n_batches = n_batches;
   for (const Score& score : parts_->scores) {
-    double sum = 0;
-    score.loss->download(0, &sum, sizeof sum);
-    const double loss =
-        score.counted == 0 ? sum : sum / (static_cast<double>(score.counted) * static_cast<double>(score.n_terms));
+    const double loss = operations::mean_of(read(*score.loss), read(*score.divisor));
     result.n_counted += score.counted;
     result.n_correct += score.correct;
     result.loss += loss;
     for (synfire_stage_result& one : of_stages)
       if (design_.stages()[score.stage].name == one.stage) one = {one.stage, loss, score.counted, score.correct};
   }
+  for (const Ref<Buffer>& sum : parts_->rate_losses)
+    result.rate_loss += operations::mean_of(read(*sum), static_cast<double>(n_batches));
+  result.loss += result.rate_loss;
   for (const Ref<Buffer>& n_replaced : parts_->n_replaced_in_batches) {
     uint64_t count = 0;
     n_replaced->download(0, &count, sizeof count);

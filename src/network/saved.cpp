@@ -41,15 +41,16 @@ std::string text_of_inputs(const Design& design, const Stage& stage) {
   return text.empty() ? std::string(no_inputs) : text;
 }
 
-std::string text_of_stage(const Design& design, const Stage& stage, uint64_t version) {
+std::string text_of_stage(const StageView& view, uint64_t version) {
+  const Stage& stage = view.stage();
   StageKeyValues own;
   own.values = stage.values;
-  stage.kind->write(stage, own);
+  stage.kind->write(view, own);
   KeyValueWriter words;
   words.add("kind", stage.kind->traits.name);
   words.add("name", stage.name);
   if (stage.width() != 0) words.add_whole("width", static_cast<uint64_t>(stage.width()));
-  if (version > version_of_chains) words.add(inputs_word, text_of_inputs(design, stage));
+  if (version > version_of_chains) words.add(inputs_word, text_of_inputs(view.design(), stage));
   words.add_all(own.before_seed);
   words.add_whole(seed_word, stage.seed);
   words.add_all(own.after_seed);
@@ -82,7 +83,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
   words.add_whole("batch", static_cast<uint64_t>(rules.batch));
-  words.add_whole(seed_word, rules.seed);
+  words.add_whole(seed_word, rules.order_seed);
   words.add_whole("drop_last", rules.drop_last ? 1 : 0);
   words.add_whole("n_slots", rules.n_slots);
   words.add_whole("n_stages", stages.size());
@@ -90,7 +91,7 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   words.add_whole("next_batch", position.next_batch);
   writer.set_metadata(network_key, words.text());
   for (size_t i = 0; i < stages.size(); ++i) {
-    std::string text = text_of_stage(design, stages[i], version);
+    std::string text = text_of_stage(design.view(i), version);
     KeyValueWriter offsets;
     if (position.training[i] != 0) offsets.add_whole("offset", position.training[i]);
     if (position.inference[i] != 0) offsets.add_whole("inference_offset", position.inference[i]);
@@ -122,7 +123,9 @@ NetworkRules read_rules(KeyValueReader& words) {
   desc.seed = words.take_whole(seed_word, any, 0);
   desc.drop_last = static_cast<int32_t>(words.take_whole("drop_last", 1, 0));
   desc.n_slots = static_cast<uint32_t>(words.take_whole("n_slots", UINT32_MAX, 0));
-  return NetworkRules(desc);
+  NetworkRules rules(desc);
+  rules.order_seed = desc.seed;
+  return rules;
 }
 
 const StageKind& read_kind(KeyValueReader& words) {
@@ -258,6 +261,10 @@ void compare_number(const Stage& stage, std::string_view what, double here, doub
   if (here != there) fail_other(stage, what, text_of(here), text_of(there));
 }
 
+void StageKind::compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const {
+  compare_number(here.stage(), std::string("\"").append(spec.name).append("\""), here->at(spec), there->at(spec));
+}
+
 namespace {
 
 class Comparison {
@@ -274,18 +281,19 @@ class Comparison {
                       here ? "the file" : "the network", (here ? network_ : file_).stages()[i].name.c_str(),
                       (here ? network_ : file_).stages()[i].kind->traits.name, here ? "network" : "file");
       }
-      compare(network_.stages()[i], file_.stages()[i], i);
+      compare(network_.view(i), file_.view(i));
     }
     compare_rules(network_.rules(), file_.rules());
   }
 
  private:
-  void compare(const Stage& here, const Stage& there, size_t index) const {
+  void compare(const StageView& here_view, const StageView& there_view) const {
+    const Stage &here = here_view.stage(), &there = there_view.stage();
     const StageKind& kind = *here.kind;
     if (here.name != there.name || here.kind != there.kind)
-      fail_argument("SYN-NETWORK-OTHER",
-                    "stage %zu is \"%s\" of kind %s in the network and \"%s\" of kind %s in the file", index,
-                    here.name.c_str(), kind.traits.name, there.name.c_str(), there.kind->traits.name);
+      fail_argument(
+          "SYN-NETWORK-OTHER", "stage %zu is \"%s\" of kind %s in the network and \"%s\" of kind %s in the file",
+          here_view.index(), here.name.c_str(), kind.traits.name, there.name.c_str(), there.kind->traits.name);
     compare_whole(here, "the width", here.width(), there.width());
     kind.compare_choice(here, there);
     if (here.inputs != there.inputs)
@@ -294,15 +302,15 @@ class Comparison {
     const Draws draws = kind.draws(here);
     if (here.seed_is_set && (draws == Draws::always || (draws == Draws::in_training && network_.is_trainable())))
       compare_whole(here, "\"seed\"", here.seed, there.seed);
-    compare_values(here, there);
+    compare_values(here_view, there_view);
     kind.compare_rest(here, there, network_.is_trainable());
   }
 
-  void compare_values(const Stage& here, const Stage& there) const {
-    for (const ValueSpec& spec : here.kind->traits.values) {
+  void compare_values(const StageView& here, const StageView& there) const {
+    for (const ValueSpec& spec : here->kind->traits.values) {
       if (spec.changes || spec.name == seed_word || spec.effect == ValueSpec::Effect::on_none) continue;
       if (spec.effect == ValueSpec::Effect::on_training && !network_.is_trainable()) continue;
-      compare_number(here, std::string("\"").append(spec.name).append("\""), here.at(spec), there.at(spec));
+      here->kind->compare_value(here, there, spec);
     }
   }
 
@@ -314,7 +322,9 @@ class Comparison {
     if (here.dtype != there.dtype)
       fail_rule("dtype", core::name_of_dtype(here.dtype), core::name_of_dtype(there.dtype));
     if (!network_.is_trainable()) return;
-    if (here.seed != there.seed) fail_rule("seed", text_of(here.seed), text_of(there.seed));
+    // Version 0.2 drew the order from the network's seed itself.
+    if (here.order_seed != there.order_seed && here.seed != there.order_seed)
+      fail_rule("the seed of the order of rows", text_of(here.order_seed), text_of(there.order_seed));
     if (here.drop_last != there.drop_last)
       fail_rule("drop_last", here.drop_last ? "1" : "0", there.drop_last ? "1" : "0");
   }

@@ -47,8 +47,8 @@ struct Stage {
   std::string name = {};
   std::unique_ptr<StageSettings> settings = {};  // null: the kind has none
   std::vector<Edge> inputs = {};
-  core::Flow output = {};  // without channels: it hands nothing on
-  uint64_t seed = 0;
+  core::Flow output = {};           // without channels: it hands nothing on
+  uint64_t seed = 0;                // of a kind that draws random numbers
   bool seed_is_set = false;         // by the caller; otherwise a file may bring another one
   std::vector<double> values = {};  // one for each row of the kind's values
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace synfire::core {
@@ -81,6 +82,7 @@ struct KindTraits {
   bool can_end = false;      // nothing needs to read it
   bool of_training = false;  // inference does without it, and so may a network that loads a file
   Role role = Role::none;
+  std::string_view draws_for = {};  // the purpose for which it draws random numbers (random_seed.hpp)
 };
 
 class StageKind {
@@ -144,14 +146,15 @@ class StageKind {
   virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
 
   // ---- files
-  virtual void write(const Stage& stage, StageKeyValues& words) const = 0;
+  virtual void write(const StageView& view, StageKeyValues& words) const = 0;
   virtual void read(Stage& stage, KeyValueReader& words, const core::Context& context) const = 0;
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}
-  // Both throw INVALID_ARGUMENT with the first difference (stage_difference.hpp): in the choice of a kind, then in the
-  // rest that no value has. Differences in training count only if the network here can be trained.
+  // All throw INVALID_ARGUMENT with the first difference (stage_words.hpp): in the choice of a kind, in a value, then
+  // in the rest that no value has. Differences in training count only if the network here can be trained.
   virtual void compare_choice(const Stage& /*here*/, const Stage& /*there*/) const {}
+  virtual void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const;
   virtual void compare_rest(const Stage& /*here*/, const Stage& /*there*/, bool /*is_trained*/) const {}
 
   // ---- parts

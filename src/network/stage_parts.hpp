@@ -9,6 +9,7 @@
 #include <base/function_ref.hpp>
 #include <graph/operation.hpp>
 #include <optimizer/optimizer.hpp>
+#include <synapses/synapse.hpp>
 
 #include <functional>
 #include <optional>
@@ -109,6 +110,8 @@ class StageParts {
   virtual bool take_value(const char* /*name*/, double /*value*/) { return false; }
   // The current further value, which may have been trained, or set by the program. None: as in the design.
   virtual std::optional<double> further_value(const char* /*name*/) const { return std::nullopt; }
+  // How weights are rounded to their grid, for the summary. None: it has no weights, or they have no grid.
+  virtual std::optional<core::Rounding> rounding() const { return std::nullopt; }
   virtual void list_state(std::vector<CarriedState>&) const {}
   virtual void list_saved(StateArrays&) const {}
 

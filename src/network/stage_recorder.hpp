@@ -42,7 +42,7 @@ class StageRecorder {
   void note(const char* name, const char* known_as) { note(name, known_as, 0); }
   // Notes that it draws random numbers: a replay advances "offset" by this number.
   void note_draws(uint64_t per_replay);
-  uint64_t seed() const noexcept { return drawn_seed(parts_.stage(index_), kind_); }
+  uint64_t seed() const noexcept { return parts_.seed(index_, kind_); }
   uint64_t offset() const noexcept { return trains() ? (*offsets_)[index_] : 0; }
 
   // ---- the batch; null where there is none

@@ -22,6 +22,15 @@ std::string bytes_text(uint64_t bytes) {
   return text;
 }
 
+// "first: 3 of 2173 weights become 0 on their grid, the largest relative error is 1".
+std::string rounding_text(const std::string& stage, const Rounding& rounding) {
+  char text[160];
+  std::snprintf(text, sizeof text, ": %llu of %llu weights become 0 on their grid, the largest relative error is %.2g",
+                static_cast<unsigned long long>(rounding.n_lost), static_cast<unsigned long long>(rounding.n_weights),
+                rounding.largest_error);
+  return stage + text;
+}
+
 }  // namespace
 
 std::string Network::summary() {
@@ -54,6 +63,10 @@ std::string Network::summary() {
     text.append(", pinned ").append(bytes_text(bytes.pinned));
     text.append(", data ").append(bytes_text(data_bytes()));
   }
+  if (parts_)
+    for (const std::unique_ptr<StageParts>& stage : parts_->stages)
+      if (const std::optional<Rounding> rounding = stage->rounding())
+        text.append("\n").append(rounding_text(stage->stage()->name, *rounding));
   return text.append("\n");
 }
 

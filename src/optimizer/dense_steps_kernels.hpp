@@ -27,8 +27,11 @@ struct DenseMembers {
 
 inline namespace SYNFIRE_MODEL_LEVEL {
 
+// Products of values in f32 take the weights as they are.
 SYNFIRE_MODEL_FN synfire::cuda::PrepareTableLaunch table_of(const DenseMembers& s) {
-  return {s.n_inputs, s.n_outputs, s.rows, s.rows_pitch, s.table, s.table_pitch, s.grid};
+  const bool as_they_are = !s.is_f64 && !s.is_exact;
+  return {s.n_inputs, s.n_outputs,  as_they_are ? s.weights.values : s.rows, as_they_are ? s.n_inputs : s.rows_pitch,
+          s.table,    s.table_pitch};
 }
 SYNFIRE_MODEL_FN synfire::cuda::PreparePlanesLaunch planes_of(const DenseMembers& s) {
   return {s.n_inputs,     s.n_outputs,    static_cast<const int32_t*>(s.rows),

@@ -258,6 +258,7 @@ void Optimizer::list_members() {
         {gradient, member.count, n_chunks_, synapse ? -1 : n_parameters++, member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
     n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
     n_elements_ += member.count;
+    if (member.dtype != SYNFIRE_DTYPE_F64) largest_norm_ = largest_norm_f32;
     if (!synapse || listed.find(synapse) != AddressIndex::none) continue;
     listed.set(synapse, static_cast<uint32_t>(synapses_.size()));
     list_synapse(*synapse);

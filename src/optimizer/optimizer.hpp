@@ -72,6 +72,7 @@ class Optimizer final : public core::SharedObject {
   const std::vector<SteppedArray>& arrays() const noexcept { return arrays_; }
   const SteppedArray* arrays_on_device() const noexcept { return static_cast<const SteppedArray*>(table_); }
   int64_t n_pieces() const noexcept { return n_pieces_; }
+  double largest_norm() const noexcept { return largest_norm_; }
   const std::vector<MemberGradient>& gradients() const noexcept { return gradients_; }
   const MemberGradient* gradients_on_device() const noexcept { return static_cast<const MemberGradient*>(list_); }
   OptimizerState* state() const noexcept { return static_cast<OptimizerState*>(state_); }
@@ -123,6 +124,7 @@ class Optimizer final : public core::SharedObject {
   std::vector<MemberGradient> gradients_;
   void *state_ = nullptr, *table_ = nullptr, *list_ = nullptr, *sums_ = nullptr;
   int64_t n_elements_ = 0, n_chunks_ = 0, n_pieces_ = 0;
+  double largest_norm_ = largest_norm_f64;
 };
 
 // ---- the operation --------------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ struct OptimizerState {
   // The step that is running has:
   double rate, decay, scale;        // scale: what gradients are multiplied by
   double correction1, correction2;  // 1 - beta1^t and sqrt(1 - beta2^t)
-  uint32_t takes_step;              // 0: the gradients are not finite
+  double longest;                   // the bound of Adam's m / (...)
+  uint32_t takes_step;              // 0: the gradients are not finite, or too large
   uint32_t arrived;                 // blocks
 };
 
@@ -39,6 +40,10 @@ struct StepValue {
 struct StepValues {
   StepValue rate, decay, clip;
 };
+
+// The largest norm of gradients of which a step is taken. The squares of single gradients are then at most a quarter of
+// the largest number of their type, so that no moment can overflow.
+inline constexpr double largest_norm_f32 = 0x1p63, largest_norm_f64 = 0x1p511;
 
 struct MemberGradient {
   const void* data;  // null: a parameter's

@@ -47,36 +47,52 @@ template <>
 inline constexpr float largest_of_type<float> = 3.4028234663852886e38f;
 
 template <class R>
+SYNFIRE_MODEL_FN R within(R x, R bound) {
+  const R below = x > bound ? bound : x;
+  return below < -bound ? -bound : below;
+}
+template <class R>
 SYNFIRE_MODEL_FN R saturated(R x) {
-  constexpr R largest = largest_of_type<R>;
-  const R below = x > largest ? largest : x;
-  return below < -largest ? -largest : below;
+  return within(x, largest_of_type<R>);
 }
 
 // ---- one step -------------------------------------------------------------------------------------------------------
 
-// Begins a step, given the sum of the squares of all gradients.
+// The bound of Adam's |m| / sqrt(v). With r = beta1^2 / beta2, the inequality of Cauchy and Schwarz gives
+//   |m| = (1 - beta1) |sum beta1^i d_i| <= (1 - beta1) sqrt(sum r^i) sqrt(sum beta2^i d_i^2)
+//       <= (1 - beta1) / sqrt(1 - r) * sqrt(v / (1 - beta2)),
+// whatever the gradients are. A 1024th more leaves room for rounding. Without a bound for r of 1 or more.
+SYNFIRE_MODEL_FN double longest_ratio(const OptimizerRates& rates) {
+  const double r = divide(rates.beta1 * rates.beta1, rates.beta2);
+  if (!(r < 1)) return largest_of_type<double>;
+  return divide((1 - rates.beta1) * (1 + 0x1p-10), square_root((1 - rates.beta2) * (1 - r)));
+}
+
+// Begins a step, given the sum of the squares of all gradients, and the largest norm that they may have after clipping.
 SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const OptimizerRates& rates, const StepValues& values,
-                                 double squares) {
-  const bool finite = squares <= largest_of_type<double>;  // false for a NaN
-  state.takes_step = finite ? 1 : 0;
-  if (!finite) {
+                                 double squares, double largest_norm) {
+  const double norm = square_root(squares), clip = values.clip.get();
+  double scale = 1;
+  if (clip > 0) {
+    const double clipping = divide(clip, norm + 1e-6);
+    scale = clipping < 1 ? clipping : 1;
+  }
+  // The first is false for a NaN, the second for an infinite norm too, which clipping does not mend.
+  const bool takes_step = squares <= largest_of_type<double> && norm * scale <= largest_norm;
+  state.takes_step = takes_step ? 1 : 0;
+  if (!takes_step) {
     ++state.skipped;
     return;
   }
-  const double norm = square_root(squares), clip = values.clip.get();
   state.gradient_norm = norm;
-  state.scale = 1;
-  if (clip > 0) {
-    const double scale = divide(clip, norm + 1e-6);
-    state.scale = scale < 1 ? scale : 1;
-  }
+  state.scale = scale;
   ++state.step_count;
   state.beta1_power = state.beta1_power * rates.beta1;
   state.beta2_power = state.beta2_power * rates.beta2;
   const bool adam = rates.rule == OptimizerRule::adam;
   state.correction1 = adam ? 1 - state.beta1_power : 1.0;
   state.correction2 = adam ? square_root(1 - state.beta2_power) : 1.0;
+  state.longest = adam ? longest_ratio(rates) * state.correction2 : 0;
   state.rate = values.rate.get();
   state.decay = values.decay.get();
 }
@@ -85,7 +101,7 @@ SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const OptimizerRates& ra
 template <class R>
 struct StepConstants {
   R scale, decay, keep, step;  // decay: of the gradient; keep: what a weight is multiplied by first
-  R momentum, one_minus_beta1, beta2, one_minus_beta2, correction2, epsilon;
+  R momentum, one_minus_beta1, beta2, one_minus_beta2, correction2, epsilon, longest;
   bool nesterov;
 };
 
@@ -103,6 +119,7 @@ SYNFIRE_MODEL_FN StepConstants<R> constants_of(const OptimizerState& state, cons
           static_cast<R>(1 - rates.beta2),
           static_cast<R>(state.correction2),
           static_cast<R>(rates.epsilon),
+          static_cast<R>(state.longest < largest_of_type<R> ? state.longest : largest_of_type<R>),
           rates.nesterov};
 }
 
@@ -118,7 +135,7 @@ SYNFIRE_MODEL_FN R direction_of(const StepConstants<R>& k, R gradient, R weight,
   if constexpr (rule == OptimizerRule::adam) {
     moment1 = saturated(model::fma(k.one_minus_beta1, d - moment1, moment1));
     moment2 = saturated(model::fma(k.one_minus_beta2, d * d, k.beta2 * moment2));
-    return divide(moment1, divide(square_root(moment2), k.correction2) + k.epsilon);
+    return within(divide(moment1, divide(square_root(moment2), k.correction2) + k.epsilon), k.longest);
   }
 }
 

@@ -24,6 +24,7 @@ void enqueue_norm(const OptimizerStep& op, Launcher& launcher) {
                        optimizer.state(),
                        optimizer.spec().rates,
                        op.values,
+                       optimizer.largest_norm(),
                        false};
   constexpr int chunks_per_block = norm_threads / 32;
   const Grid grid = launcher.over_pieces((optimizer.n_chunks() + chunks_per_block - 1) / chunks_per_block,

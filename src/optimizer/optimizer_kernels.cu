@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ Nor
     __syncthreads();
     if (thread < half) lanes[thread] += lanes[thread + half];
   }
-  if (thread == 0) begin_step(*launch.state, launch.rates, launch.values, lanes[0]);
+  if (thread == 0) begin_step(*launch.state, launch.rates, launch.values, lanes[0], launch.largest_norm);
 }
 
 // ---- arrays of synapses ---------------------------------------------------------------------------------------------

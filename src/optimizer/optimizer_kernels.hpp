@@ -22,6 +22,7 @@ struct NormLaunch {
   operations::OptimizerState* state;
   operations::OptimizerRates rates;
   operations::StepValues values;
+  double largest_norm;
   bool begins_step;
 };
 const void* norm_kernel();

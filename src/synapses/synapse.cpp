@@ -180,4 +180,14 @@ void Synapse::derive() {
   device().synchronize();
 }
 
+std::optional<Rounding> Synapse::rounding(int64_t output) {
+  if (output < -1 || output >= n_outputs())
+    fail_argument("SYN-SYNAPSE-OUTPUT",
+                  "output is %lld; this synapse has %lld outputs, from 0 on, and -1 is all of them",
+                  static_cast<long long>(output), static_cast<long long>(n_outputs()));
+  if (!kind_.rounding) return std::nullopt;
+  order().wait();
+  return output == -1 ? kind_.rounding(*this, 0, n_outputs()) : kind_.rounding(*this, output, 1);
+}
+
 }  // namespace synfire::core

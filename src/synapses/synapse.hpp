@@ -10,6 +10,7 @@
 #include <base/view.hpp>
 #include <graph/operation.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,14 @@ inline const SynapseOperandNames& operand_names(const View& layer_active) noexce
   return layer_active ? names_in_layer : names_alone;
 }
 
+// How far weights are from the grid on which products add them: sums and maxima over outputs.
+struct Rounding {
+  uint64_t n_weights = 0;                            // that are not 0
+  uint64_t n_lost = 0;                               // of these, that become 0
+  double largest_error = 0, largest_bias_error = 0;  // relative
+  int64_t output = 0;                                // the first one with the largest error of a weight
+};
+
 // A kind of synapse. The functions return operations of ordinary kinds, which graphs record and fusions see.
 struct SynapseKind {
   const char* name;                     // "dense"
@@ -74,6 +83,9 @@ struct SynapseKind {
   // Derives what products read from arrays that were written or trained; empty if products read the arrays. The
   // operations have no scratch memory.
   OperationList (*derive)(Synapse& synapse);
+  // Outputs from `first` on: how their weights are rounded. Null where no output of the kind has a grid; otherwise it
+  // returns nothing if those of this synapse have none.
+  std::optional<Rounding> (*rounding)(Synapse& synapse, int64_t first, int64_t count);
 };
 
 struct SynapseArray {
@@ -96,6 +108,7 @@ struct SynapseShape {
   Flow input, output;  // of one step of one row
   int32_t dtype;       // of outputs and gradients: f32 or f64
   bool frozen;         // no gradients of arrays
+  int gradient_bits;   // of the grid of dL/dy in gradients of arrays in f32: 24 or 32
 };
 
 class Synapse : public SharedObject, public Versioned {
@@ -125,6 +138,9 @@ class Synapse : public SharedObject, public Versioned {
   // Replaces an array or a gradient, and derives what products read. Waits for replays that use the synapse.
   void write(const char* name, const void* values, uint64_t bytes);
   void derive();
+  // Describes one output, or all if it is -1. Throws INVALID_ARGUMENT for others. Waits for replays that use the
+  // synapse.
+  std::optional<Rounding> rounding(int64_t output);
 
   // The version covers all memory that products read, and no gradient.
   Versioned* versioned() noexcept override { return this; }

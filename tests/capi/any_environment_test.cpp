@@ -506,6 +506,9 @@ class Everything {
       synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
       answer(synfire_synapse_get_info(synapse, &info));
       answer(synfire_synapse_get_array_info(synapse, 0, &array));
+      synfire_synapse_rounding rounding = SYNFIRE_SYNAPSE_ROUNDING_INIT;
+      answer(synfire_synapse_get_rounding(synapse, -1, &rounding));
+      add(&rounding, sizeof rounding);
       add(&info, offsetof(synfire_synapse_info, kind));
       add(&array, offsetof(synfire_synapse_array_info, name));
       const uint64_t n_products = static_cast<uint64_t>(shape.n_steps * shape.batch) * 7;

@@ -1,5 +1,5 @@
 // Dropout: masks against the generator written out here, and products of synapses with a mask against sums of integers
-// of 64 bits and sums in the fixed order.
+// of 64 and 128 bits and sums in the fixed order.
 #include <cmath>
 #include <limits>
 
@@ -259,6 +259,7 @@ int grid_of(double magnitude, int64_t most, int first = -149) {
   return grid;
 }
 constexpr int64_t largest_24 = 0x7F7F7F, largest_32 = 0x7FFFFFFF;
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): an extension
 
 int grid_of_output(const Case& c, const Data& d, size_t n) {
   double largest = 0;
@@ -316,13 +317,13 @@ Results expected(const Case& c, const Data& d) {
         continue;
       }
       const double sum =
-          ordered_sum<R>(inputs, [&](size_t k) { return std::pair(d.input(c, m, k), w[n * inputs + k]); });
+          ordered_sum<R>(inputs, [&](size_t k) { return std::pair(d.input(c, m, k), d.weight[n * inputs + k]); });
       to = static_cast<R>(c.bias ? std::fma(sum, d.scale, bias) : sum * d.scale);
     }
 
   for (size_t n = 0; n < outputs; ++n) {
     const auto gradient = [&](size_t i) { return d.gradient[active[i] * outputs + n]; };
-    if (!c.is_exact()) {
+    if (c.is_wide()) {
       for (size_t k = 0; k < inputs; ++k)
         dw[n * inputs + k] = static_cast<R>(d.scale * ordered_sum<R>(active.size(), [&](size_t i) {
                                               return std::pair(gradient(i), d.input(c, active[i], k));
@@ -335,6 +336,22 @@ Results expected(const Case& c, const Data& d) {
       largest = std::isnan(gradient(i)) ? nan : std::isnan(largest) ? nan : std::max(largest, std::fabs(gradient(i)));
     const bool finite = std::isfinite(largest);
     const int grid = finite ? grid_of(largest, c.gradient_bits == 24 ? largest_24 : largest_32) : 0;
+    if (!c.is_exact()) {
+      for (size_t k = 0; k < inputs; ++k) {
+        double most = 0;
+        for (const size_t m : active) most = std::max(most, std::fabs(d.input(c, m, k)));
+        const int input_grid = grid_of(most, largest_24);
+        Wide sum = 0;
+        for (size_t i = 0; i < active.size() && finite; ++i)
+          sum += static_cast<Wide>(on_grid(gradient(i), grid)) * on_grid(d.input(c, active[i], k), input_grid);
+        dw[n * inputs + k] =
+            finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid + input_grid) * d.scale) : nan;
+      }
+      int64_t sum = 0;
+      for (size_t i = 0; i < active.size() && finite; ++i) sum += on_grid(gradient(i), grid);
+      db[n] = finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid)) : nan;
+      continue;
+    }
     std::vector<int64_t> sums(inputs + 1);
     for (size_t i = 0; i < active.size() && finite; ++i) {
       const int64_t g = on_grid(gradient(i), grid);

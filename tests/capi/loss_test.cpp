@@ -33,7 +33,7 @@ struct Problem {
 };
 
 struct Results {
-  double loss = 0, n_correct = 0, n_counted = 0;
+  double loss = 0, divisor = 0, n_correct = 0, n_counted = 0;
   std::vector<double> losses, predictions, gradient;
 };
 
@@ -42,9 +42,9 @@ testing::AssertionResult same_bits(const Results& a, const Results& b) {
   if (auto result = same_bits(a.losses, b.losses); !result) return result << " (losses)";
   if (auto result = same_bits(a.gradient, b.gradient); !result) return result << " (gradient)";
   if (auto result = same_bits(a.predictions, b.predictions); !result) return result << " (predictions)";
-  return same_bits(std::vector<double>{a.loss, a.n_correct, a.n_counted},
-                   std::vector<double>{b.loss, b.n_correct, b.n_counted})
-         << " (loss, n_correct, n_counted)";
+  return same_bits(std::vector<double>{a.loss, a.divisor, a.n_correct, a.n_counted},
+                   std::vector<double>{b.loss, b.divisor, b.n_correct, b.n_counted})
+         << " (loss, divisor, n_correct, n_counted)";
 }
 
 struct Sample {
@@ -131,6 +131,7 @@ Results reference(const Problem& p) {
     r.loss += r.losses[i];
   }
   r.loss /= divisor;
+  r.divisor = divisor_of(p);
   return r;
 }
 
@@ -153,6 +154,7 @@ class Rig {
       return std::make_unique<Rows>(context, dtype, n_rows, length, where);
     };
     loss = output(arithmetic_, 1, 1, {placement.lead, 0});
+    divisor = output(SYNFIRE_DTYPE_F64, 1, 1, {placement.lead, 0});
     losses = output(arithmetic_, p.n_steps, p.batch, placement);
     if (!p.labels.empty()) n_correct = output(SYNFIRE_DTYPE_U32, 1, 1, {});
     n_counted = output(SYNFIRE_DTYPE_U32, 1, 1, {});
@@ -174,6 +176,7 @@ class Rig {
     d.sample_weights = handle(sample_weights);
     d.class_weights = handle(class_weights);
     d.loss = handle(loss);
+    d.divisor = handle(divisor);
     d.losses = handle(losses);
     d.n_correct = handle(n_correct);
     d.n_counted = handle(n_counted);
@@ -190,12 +193,13 @@ class Rig {
 
   void poison() {
     for (Rows* const output :
-         {loss.get(), losses.get(), n_correct.get(), n_counted.get(), predictions.get(), gradient.get()})
+         {loss.get(), divisor.get(), losses.get(), n_correct.get(), n_counted.get(), predictions.get(), gradient.get()})
       if (output) output->poison();
   }
   Results results() const {
     const auto number = [](const std::unique_ptr<Rows>& rows) { return rows ? rows->get()[0] : 0; };
-    return {number(loss), number(n_correct), number(n_counted), losses->get(), predictions->get(), gradient->get()};
+    return {number(loss),  number(divisor),    number(n_correct), number(n_counted),
+            losses->get(), predictions->get(), gradient->get()};
   }
   Results run() {
     poison();
@@ -232,7 +236,7 @@ class Rig {
 
  public:
   std::unique_ptr<Rows> source, labels, targets, lengths, n_active, sample_weights, class_weights;
-  std::unique_ptr<Rows> loss, losses, n_correct, n_counted, predictions, gradient;
+  std::unique_ptr<Rows> loss, divisor, losses, n_correct, n_counted, predictions, gradient;
 };
 
 std::vector<double> whole_numbers(Random& random, size_t count, int64_t high) {
@@ -292,6 +296,7 @@ class Loss : public testing::Test {
     for (double& one : gradient) one /= factor;
     ASSERT_NO_FATAL_FAILURE(expect_near(gradient, expected.gradient, tolerance, "gradient"));
     ASSERT_NEAR(got.loss, expected.loss, tolerance * (1 + std::fabs(expected.loss)));
+    ASSERT_NEAR(got.divisor, expected.divisor, 2e-7 * (1 + expected.divisor));
     ASSERT_TRUE(same_bits(got.predictions, expected.predictions));
     ASSERT_EQ(got.n_correct, expected.n_correct);
     ASSERT_EQ(got.n_counted, expected.n_counted);
@@ -390,12 +395,24 @@ Number ordered_sum(const std::vector<Number>& values) {
   return tree(chunks);
 }
 
-TEST_F(Loss, SumsAreInTheDocumentedOrder) {
+// The sum of f32 as integers on the grid of 32 bits of their largest, found by trying them all.
+double exact_sum(const std::vector<double>& values) {
+  const auto on_grid = [](double value, int grid) { return std::nearbyint(std::ldexp(value, -grid)); };
+  double largest = 0;
+  for (const double value : values) largest = std::fmax(largest, std::fabs(value));
+  int grid = -149;
+  while (on_grid(largest, grid) > 2147483647.0) ++grid;
+  int64_t sum = 0;
+  for (const double value : values) sum += static_cast<int64_t>(on_grid(value, grid));
+  return std::ldexp(static_cast<double>(sum), grid);
+}
+
+TEST_F(Loss, SumsAreThoseOfTheDocumentation) {
   for (const size_t batch : std::initializer_list<size_t>{200, 1024, 5000, 140000}) {
     const Problem p = make_problem(1, batch, batch > 100000 ? 1 : 3, SYNFIRE_DTYPE_F32, 1 + 8 + 128);  // squared errors
     const Results r = Rig(context, p).run();
     EXPECT_EQ(r.loss, static_cast<double>(static_cast<float>(
-                          ordered_sum(r.losses) / (ordered_sum(p.sample_weights) * static_cast<double>(p.n_classes)))));
+                          exact_sum(r.losses) / (exact_sum(p.sample_weights) * static_cast<double>(p.n_classes)))));
   }
   for (const size_t n_classes : std::initializer_list<size_t>{3, 100, 1024, 2500, 140000}) {
     const Problem p = make_problem(1, 2, n_classes, SYNFIRE_DTYPE_F32, 1 + 8);
@@ -433,7 +450,7 @@ TEST_F(Loss, NothingCounts) {
       p.n_active = 0;
       p.x.assign(p.x.size(), nan);
       const Results r = Rig(context, p).run();
-      for (const auto& values : {r.losses, r.gradient, r.predictions, {r.loss, r.n_correct, r.n_counted}})
+      for (const auto& values : {r.losses, r.gradient, r.predictions, {r.loss, r.divisor, r.n_correct, r.n_counted}})
         EXPECT_TRUE(all_are(values, 0.0));
     }
 }
@@ -568,17 +585,19 @@ TEST_F(Loss, EachOutputByItself) {
       const Problem p = make_problem(2, batch, 5, SYNFIRE_DTYPE_F32, choice);
       const Results all = Rig(context, p).run();
       using Output = std::unique_ptr<Rows> Rig::*;
-      const Output outputs[] = {&Rig::loss,      &Rig::losses,      &Rig::n_correct,
+      const Output outputs[] = {&Rig::loss,      &Rig::divisor,     &Rig::losses,  &Rig::n_correct,
                                 &Rig::n_counted, &Rig::predictions, &Rig::gradient};
       for (const Output only : outputs) {
         Rig rig(context, p);
         const Rig whole(context, p);
         synfire_loss_desc desc = rig.desc();
-        desc.loss = desc.losses = desc.n_correct = desc.n_counted = desc.predictions = desc.gradient = nullptr;
+        desc.loss = desc.divisor = desc.losses = desc.n_correct = desc.n_counted = desc.predictions = desc.gradient =
+            nullptr;
         const auto give = [&](Output output, synfire_buffer& field) {
           if (output == only) field = Rig::handle(rig.*output);
         };
         give(&Rig::loss, desc.loss);
+        give(&Rig::divisor, desc.divisor);
         give(&Rig::losses, desc.losses);
         give(&Rig::n_correct, desc.n_correct);
         give(&Rig::n_counted, desc.n_counted);
@@ -600,12 +619,14 @@ TEST_F(Loss, Accumulates) {
     synfire_loss_desc desc = rig.desc();
     desc.accumulate = desc.add_gradient = 1;
     rig.loss->put({10});
+    rig.divisor->put({3});
     rig.n_correct->put({7});
     rig.n_counted->put({4294967290.0});
     rig.gradient->put(std::vector<double>(p.n_elements(), 0.25));
     ASSERT_OK(synfire_loss(context, &desc, nullptr));
     const Results r = rig.results();
-    EXPECT_EQ(r.loss, static_cast<double>(static_cast<float>(10 + ordered_sum(once.losses))));
+    EXPECT_EQ(r.loss, static_cast<double>(static_cast<float>(10 + exact_sum(once.losses))));
+    EXPECT_EQ(r.divisor, 3 + once.divisor);
     EXPECT_EQ(r.n_correct, 7 + once.n_correct);
     EXPECT_EQ(r.n_counted, 4294967295.0) << "the largest number";
     for (size_t i = 0; i < p.n_elements(); ++i)
@@ -635,7 +656,47 @@ TEST_F(Loss, TheLossMayBeF64) {
   synfire_loss_desc desc = rig.desc();
   desc.loss = wide;
   ASSERT_OK(synfire_loss(context, &desc, nullptr));
-  EXPECT_EQ(wide.get()[0], ordered_sum(rig.losses->get()));
+  EXPECT_EQ(wide.get()[0], exact_sum(rig.losses->get()));
+}
+
+TEST_F(Loss, TheDivisorMayBeF32) {
+  Problem p = make_problem(1, 100, 4, SYNFIRE_DTYPE_F32, 4 + 128 + 256);
+  Rig rig(context, p);
+  const double wide = rig.run().divisor;
+  const Rows narrow(context, SYNFIRE_DTYPE_F32, 1, 1);
+  synfire_loss_desc desc = rig.desc();
+  desc.divisor = narrow;
+  ASSERT_OK(synfire_loss(context, &desc, nullptr));
+  EXPECT_EQ(narrow.get()[0], static_cast<double>(static_cast<float>(wide)));
+}
+
+// The mean of several parts is the sum of their losses divided by that of their divisors.
+TEST_F(Loss, PartsHaveTheMeanOfTheWhole) {
+  for (const uint64_t options : {0u, 1u, 8u, 9u, 128u, 256u, 384u, 256u + 512u}) {
+    Problem whole = make_problem(1, 60, 5, SYNFIRE_DTYPE_F64, options);
+    Rig sums(context, whole);
+    sums.loss->put({0});
+    sums.divisor->put({0});
+    for (const size_t first : {0u, 7u, 40u}) {
+      Problem part = whole;
+      part.batch = first == 0 ? 7 : first == 7 ? 33 : 20;
+      part.sum = true;
+      const auto cut = [&](std::vector<double>& list, size_t width) {
+        if (!list.empty()) list = slice(list, first * width, part.batch * width);
+      };
+      cut(part.x, 5);
+      cut(part.labels, 1);
+      cut(part.targets, 5);
+      cut(part.sample_weights, 1);
+      const Rig rig(context, part);
+      synfire_loss_desc desc = rig.desc();
+      desc.loss = Rig::handle(sums.loss);
+      desc.divisor = Rig::handle(sums.divisor);
+      desc.accumulate = 1;
+      ASSERT_OK(synfire_loss(context, &desc, nullptr));
+    }
+    EXPECT_NEAR(sums.loss->get()[0] / sums.divisor->get()[0], reference(whole).loss, 1e-13) << options;
+  }
 }
 
 // ---- Graphs ---------------------------------------------------------------------------------------------------------
@@ -714,7 +775,7 @@ TEST_F(LossReplays, EpochsAreSummedOnTheDevice) {
     float loss = 0;
     for (int i = 1; i <= 3; ++i) {
       replay(graph);
-      loss = static_cast<float>(static_cast<double>(loss) + ordered_sum(once.losses));
+      loss = static_cast<float>(static_cast<double>(loss) + exact_sum(once.losses));
       const Results r = summed.results();
       EXPECT_EQ(r.loss, static_cast<double>(loss));
       EXPECT_EQ(r.n_counted, static_cast<double>(i) * static_cast<double>(batch));
@@ -910,7 +971,8 @@ TEST_F(LossErrors, LabelsTargetsAndOutputs) {
     desc.ignores_label = 1;
   });
   expect_bad(refused, {"SYN-LOSS-OUTPUT", "loss", "gradient"}, [](auto& desc) {
-    desc.loss = desc.losses = desc.n_correct = desc.n_counted = desc.predictions = desc.gradient = nullptr;
+    desc.loss = desc.divisor = desc.losses = desc.n_correct = desc.n_counted = desc.predictions = desc.gradient =
+        nullptr;
   });
 }
 
@@ -1002,9 +1064,12 @@ TEST_F(LossErrors, HandlesDescriptorsAndStreams) {
   EXPECT_FAILS(bad_handle, WORDS("graph"), synfire_graph_record_loss(nullptr, &good));
   EXPECT_FAILS(refused, WORDS("desc"), synfire_loss(context, nullptr, nullptr));
   EXPECT_FAILS(refused, WORDS("desc"), synfire_graph_record_loss(graph, nullptr));
-  for (const uint32_t size : {0u, 1u, static_cast<uint32_t>(sizeof good - 1)})
+  // The smallest size is that of version 0.2, which ends before `divisor`.
+  constexpr auto before = static_cast<uint32_t>(offsetof(synfire_loss_desc, divisor));
+  for (const uint32_t size : {0u, 1u, before - 1})
     expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, {"SYN-STRUCT-SMALL"}, [&](auto& desc) { desc.struct_size = size; });
-  expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, {"SYN-STRUCT-SIZE"}, [](auto& desc) { desc.struct_size = 4097; });
+  for (const uint32_t size : {before + 1, static_cast<uint32_t>(sizeof good - 1), 4097u})
+    expect_bad(SYNFIRE_ERROR_STRUCT_SIZE, {"SYN-STRUCT-SIZE"}, [&](auto& desc) { desc.struct_size = size; });
   if (on_host()) {
     const auto stream = reinterpret_cast<synfire_stream>(uintptr_t{1});
     EXPECT_FAILS(refused, WORDS("stream"), synfire_loss(context, &good, stream));

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "../random_seed.hpp"
 #include "support.hpp"
 
 namespace synfire_test {
@@ -108,6 +109,10 @@ inline std::string numbered(char letter, size_t i) {
   return std::string(1, letter).append(std::to_string(i));
 }
 
+inline const char* dropout_name(size_t i) {
+  return i == 0 ? "drop" : "hidden.drop";
+}
+
 inline Network make_stages(synfire_context context, const StagePlan& plan, bool with_training = true) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.dtype = plan.dtype;
@@ -126,8 +131,7 @@ inline Network make_stages(synfire_context context, const StagePlan& plan, bool 
   for (size_t i = 0; i < plan.n_pairs(); ++i) {
     const std::string synapse = numbered('s', i), neurons = numbered('n', i);
     if (plan.drops(i))
-      require_ok(synfire_network_add_dropout(network, i == 0 ? "drop" : "hidden.drop",
-                                             i == 0 ? plan.dropout : plan.hidden_dropout));
+      require_ok(synfire_network_add_dropout(network, dropout_name(i), i == 0 ? plan.dropout : plan.hidden_dropout));
     require_ok(synfire_network_add_synapse(network, synapse.c_str(), plan.sizes[i + 1]));
     set(synapse, "gain", 2);
     set(synapse, "seed", 100 + static_cast<double>(i));
@@ -224,9 +228,9 @@ inline Learnt learnt(synfire_network network, const StagePlan& plan) {
   return {optimizer, raw, first, plan};
 }
 
-// Sums of the loss over all batches, as in synfire_network_result.
+// Sums over all batches, of which synfire_network_result has means.
 struct Sums {
-  double loss = 0;
+  double loss = 0, divisor = 0, rate_loss = 0;
   uint32_t n_correct = 0, n_counted = 0;
 };
 
@@ -339,6 +343,8 @@ class ByHand {
     readout_ = numbers(plan_.batch * classes);
     grad_readout_ = numbers(plan_.batch * classes);
     loss_ = make_buffer(context_, SYNFIRE_DTYPE_F64, 1);
+    divisor_ = make_buffer(context_, SYNFIRE_DTYPE_F64, 1);
+    rate_loss_ = make_buffer(context_, SYNFIRE_DTYPE_F64, 1);
     n_correct_ = words(1);
     n_counted_ = words(1);
     const int64_t width = plan_.sizes[0], steps = plan_.n_steps;
@@ -372,9 +378,6 @@ class ByHand {
     require_ok(synfire_graph_get_last_operation(graph, &operation));
     if (!training) counted_.push_back(operation);
   }
-  // Evaluation has random numbers of its own.
-  static uint64_t seed(uint64_t of_stage, bool training) { return of_stage ^ (training ? 0 : uint64_t{1} << 63); }
-
   void record(Graph& graph, const Data& data, int64_t n_rows, bool training) {
     graph = make_graph(context_);
     synfire_shuffle_desc shuffle = SYNFIRE_SHUFFLE_DESC_INIT;
@@ -384,7 +387,7 @@ class ByHand {
     shuffle.drop_last = training ? plan_.drop_last : 0;
     shuffle.indices = indices_;
     shuffle.n_active = n_active_;
-    shuffle.seed = plan_.seed;
+    shuffle.seed = random_seed(plan_.seed, "", "order");
     require_ok(synfire_graph_record_shuffle(graph, &shuffle));
     note_counted(graph, training);
     const bool rates = plan_.input == SYNFIRE_NETWORK_INPUT_RATES;
@@ -398,7 +401,7 @@ class ByHand {
       encode.n_neurons = plan_.sizes[0];
       encode.rates = rates_;
       encode.spikes = input_;
-      encode.seed = seed(plan_.seed, training);
+      encode.seed = stage_seed(plan_.seed, "input", "rates", training);
       require_ok(synfire_graph_record_encode_bernoulli(graph, &encode));
       note_counted(graph, training);
     }
@@ -422,9 +425,6 @@ class ByHand {
   }
 
   synfire_buffer input_of(size_t i) const { return i == 0 ? input_.get() : pairs_[i - 1].spikes.get(); }
-  // The number of a dropout's stage, from which its seed follows.
-  uint64_t dropout_stage(size_t i) const { return i == 0 ? 1 : 3 + (plan_.drops(0) ? 1u : 0u); }
-
   void record_forward(synfire_graph graph, size_t i, bool training) {
     const Pair& pair = pairs_[i];
     const bool is_last = i + 1 == pairs_.size(), fires = plan_.model(i) != SYNFIRE_MODEL_LI;
@@ -439,7 +439,7 @@ class ByHand {
       drop.probability = !training ? 0 : i == 0 ? plan_.dropout : plan_.hidden_dropout;
       drop.mask = pair.mask;
       drop.scale = pair.scale;
-      drop.seed = seed(plan_.seed + dropout_stage(i), training);
+      drop.seed = stage_seed(plan_.seed, dropout_name(i), "dropout", training);
       require_ok(synfire_graph_record_dropout(graph, &drop));
       note_counted(graph, training);
       product.input_mask = pair.mask;
@@ -452,6 +452,8 @@ class ByHand {
     forward.spikes = fires ? pair.spikes.get() : nullptr;
     forward.v_seq = is_last && !plan_.of_spikes ? pair.v.get() : nullptr;
     require_ok(synfire_graph_record_forward(graph, pair.layer, &forward));
+    const bool has_backward = training && (!plan_.freeze_first || plan_.train_tau);
+    if (i == 0 && plan_.rate_strength != 0 && !has_backward) record_rates(graph, false, false);
   }
 
   bool reduces() const { return plan_.readout != SYNFIRE_READOUT_STEPS; }
@@ -502,10 +504,28 @@ class ByHand {
     } else {
       loss.sum = loss.accumulate = 1;
       loss.loss = loss_;
+      loss.divisor = divisor_;
       loss.n_correct = plan_.has_targets() ? nullptr : n_correct_.get();
       loss.n_counted = n_counted_;
     }
     require_ok(synfire_graph_record_loss(graph, &loss));
+  }
+
+  // The loss of the first neurons' rates. An evaluation has no gradient.
+  void record_rates(synfire_graph graph, bool gradient, bool add) const {
+    const Pair& pair = pairs_.front();
+    synfire_rate_loss_desc rate = shaped<synfire_rate_loss_desc>(SYNFIRE_RATE_LOSS_DESC_INIT);
+    rate.n_neurons = plan_.sizes[1];
+    rate.target = 0.2;
+    rate.strength = plan_.rate_strength;
+    rate.spikes = pair.spikes;
+    rate.lengths = lengths();
+    rate.n_active = n_active_;
+    rate.loss = rate_loss_;
+    rate.accumulate_loss = 1;
+    rate.grad_spike_seq = gradient ? pair.grad_spikes.get() : nullptr;
+    rate.accumulate = add ? 1 : 0;
+    require_ok(synfire_graph_record_rate_loss(graph, &rate));
   }
 
   void record_backward(synfire_graph graph, size_t i) {
@@ -513,16 +533,7 @@ class ByHand {
     const bool is_last = i + 1 == pairs_.size();
     bool has_spikes = !is_last || plan_.of_spikes;
     if (i == 0 && plan_.rate_strength != 0) {
-      synfire_rate_loss_desc rate = shaped<synfire_rate_loss_desc>(SYNFIRE_RATE_LOSS_DESC_INIT);
-      rate.n_neurons = plan_.sizes[1];
-      rate.target = 0.2;
-      rate.strength = plan_.rate_strength;
-      rate.spikes = pair.spikes;
-      rate.lengths = lengths();
-      rate.n_active = n_active_;
-      rate.grad_spike_seq = pair.grad_spikes;
-      rate.accumulate = has_spikes ? 1 : 0;
-      require_ok(synfire_graph_record_rate_loss(graph, &rate));
+      record_rates(graph, true, has_spikes);
       has_spikes = true;
     }
     const bool passes = i > 0 && (i > 1 || !plan_.freeze_first || plan_.train_tau);
@@ -550,10 +561,13 @@ class ByHand {
   }
 
   Sums run(synfire_graph graph, int n_batches) {
-    for (const Buffer* const sum : {&loss_, &n_correct_, &n_counted_}) require_ok(synfire_buffer_fill(*sum, 0));
+    for (const Buffer* const sum : {&loss_, &divisor_, &rate_loss_, &n_correct_, &n_counted_})
+      require_ok(synfire_buffer_fill(*sum, 0));
     for (int i = 0; i < n_batches; ++i) replay(graph);
     Sums sums;
     require_ok(synfire_buffer_download(loss_, 0, &sums.loss, sizeof sums.loss));
+    require_ok(synfire_buffer_download(divisor_, 0, &sums.divisor, sizeof sums.divisor));
+    require_ok(synfire_buffer_download(rate_loss_, 0, &sums.rate_loss, sizeof sums.rate_loss));
     require_ok(synfire_buffer_download(n_correct_, 0, &sums.n_correct, sizeof sums.n_correct));
     require_ok(synfire_buffer_download(n_counted_, 0, &sums.n_counted, sizeof sums.n_counted));
     return sums;
@@ -564,7 +578,7 @@ class ByHand {
   Optimizer optimizer_;
   std::vector<Pair> pairs_;
   Buffer indices_, n_active_, labels_, lengths_, weights_, targets_, rates_, input_, readout_, grad_readout_, loss_,
-      n_correct_, n_counted_;
+      divisor_, rate_loss_, n_correct_, n_counted_;
   Graph training_, evaluation_;
   std::vector<int32_t> counted_;  // operations of the evaluation that count
   int32_t step_ = 0;

@@ -54,15 +54,15 @@ struct Counters {
   uint64_t steps = 0, skipped = 0;
   double power1 = 1, power2 = 1, scale = 1;
   // Returns whether a step is taken.
-  bool begin(const Rates& rates, double norm) {
-    if (!std::isfinite(norm)) {
+  bool begin(const Rates& rates, double norm, double most = 0x1p63) {
+    scale = rates.clip > 0 ? std::min(1.0, rates.clip / (norm + 1e-6)) : 1.0;
+    if (!std::isfinite(norm) || norm * scale > most) {
       ++skipped;
       return false;
     }
     ++steps;
     power1 *= rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD ? 0 : rates.beta1;
     power2 *= rates.kind == SYNFIRE_OPTIMIZER_KIND_SGD ? 0 : rates.beta2;
-    scale = rates.clip > 0 ? std::min(1.0, rates.clip / (norm + 1e-6)) : 1.0;
     return true;
   }
 };
@@ -285,7 +285,7 @@ class Training {
       if (member.size.bias) add_squares(member.copy.bias_gradient, chunks);
     }
     norm_ = norm_of(chunks);
-    if (!counters_.begin(rates_, norm_)) return;
+    if (!counters_.begin(rates_, norm_, sizeof(R) == 4 ? 0x1p63 : 0x1p511)) return;
     for (Member& m : members_) {
       Copy<R>& c = m.copy;
       step(rates_, counters_, m.weight_rate, m.weight_decay, c.weight_gradient, c.weight, c.weight_m, c.weight_v);
@@ -464,7 +464,7 @@ TYPED_TEST(OptimizerOf, AGradientThatIsNotFiniteChangesNothing) {
 TYPED_TEST(OptimizerOf, NumbersStayFinite) {
   using R = TypeParam;
   constexpr R largest = std::numeric_limits<R>::max();
-  const R big = sizeof(R) == 4 ? R(3e38) : R(1e150);
+  const R big = sizeof(R) == 4 ? R(9e18) : R(6e153);  // a step is taken
   const Size size = {2, 1, false};
   const Synapse synapse = make_synapse<R>(this->context_, size, 3);
   const synfire_optimizer_step_desc desc = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
@@ -493,11 +493,9 @@ TYPED_TEST(OptimizerOf, NumbersStayFinite) {
     write(synapse, "weight_gradient", std::vector<R>{big, R(1)});
     for (int i = 0; i < 3; ++i) EXPECT_OK(synfire_optimizer_step(optimizer, &desc, nullptr));
     EXPECT_OK(synfire_context_synchronize(this->context_));
+    EXPECT_EQ(count_of(optimizer, "step_count"), 3u);
     for (const char* name : {"moment1", "moment2"})
       for (const R value : read<R>(optimizer, 0, name, 2)) EXPECT_TRUE(std::isfinite(value)) << name;
-    if (sizeof(R) == 4) {
-      EXPECT_EQ(read<R>(optimizer, 0, "moment2", 2)[0], largest);
-    }
     for (const R value : read<R>(synapse, "weight", 2)) EXPECT_TRUE(std::isfinite(value));
   }
 }

@@ -1,5 +1,5 @@
-// Synapses under test: references of their products, written out here (exact sums by integers of 64 bits, ordered sums
-// by loops), and the calls that run them.
+// Synapses under test: references of their products, written out here (exact sums by integers of 64 and 128 bits,
+// ordered sums by loops), and the calls that run them.
 #ifndef SYNFIRE_TESTS_CAPI_SYNAPSE_RIG_HPP
 #define SYNFIRE_TESTS_CAPI_SYNAPSE_RIG_HPP
 
@@ -92,31 +92,14 @@ double ordered_sum(size_t count, At at) {
   return total;
 }
 
-// Weights as values and gradients of inputs see them.
-template <typename R>
-std::vector<R> rounded_weights(const Product& p, const std::vector<R>& weight, const std::vector<R>* bias) {
-  if constexpr (sizeof(R) == 8) return weight;
-  std::vector<R> rounded(weight.size());
-  for (size_t n = 0; n < p.outputs(); ++n) {
-    const Weights w = {std::vector<float>(weight.begin(), weight.end()),
-                       bias ? std::vector<float>(bias->begin(), bias->end()) : std::vector<float>()};
-    const int grid = grid_of_row(p, w, n);
-    for (size_t k = 0; k < p.inputs(); ++k)
-      rounded[n * p.inputs() + k] =
-          static_cast<R>(std::ldexp(static_cast<double>(on_grid(weight[n * p.inputs() + k], grid)), grid));
-  }
-  return rounded;
-}
-
 template <typename R>
 std::vector<R> ordered_product(const Product& p, const std::vector<R>& weight, const std::vector<R>& bias,
                                const std::vector<double>& x) {
-  const std::vector<R> w = rounded_weights<R>(p, weight, nullptr);
   std::vector<R> y(p.rows() * p.outputs());
   for (size_t m = 0; m < p.rows(); ++m)
     for (size_t n = 0; n < p.outputs() && p.is_active(m); ++n) {
       const double total = ordered_sum<R>(p.inputs(), [&](size_t k) {
-        return std::pair(static_cast<R>(x[m * p.inputs() + k]), w[n * p.inputs() + k]);
+        return std::pair(static_cast<R>(x[m * p.inputs() + k]), weight[n * p.inputs() + k]);
       });
       y[m * p.outputs() + n] = static_cast<R>(bias.empty() ? total : total + static_cast<double>(bias[n]));
     }
@@ -124,12 +107,12 @@ std::vector<R> ordered_product(const Product& p, const std::vector<R>& weight, c
 }
 
 template <typename R>
-std::vector<R> input_gradient(const Product& p, const std::vector<R>& rounded, const std::vector<R>& grad) {
+std::vector<R> input_gradient(const Product& p, const std::vector<R>& weight, const std::vector<R>& grad) {
   std::vector<R> dx(p.rows() * p.inputs());
   for (size_t m = 0; m < p.rows(); ++m)
     for (size_t k = 0; k < p.inputs() && p.is_active(m); ++k)
       dx[m * p.inputs() + k] = static_cast<R>(ordered_sum<R>(
-          p.outputs(), [&](size_t n) { return std::pair(grad[m * p.outputs() + n], rounded[n * p.inputs() + k]); }));
+          p.outputs(), [&](size_t n) { return std::pair(grad[m * p.outputs() + n], weight[n * p.inputs() + k]); }));
   return dx;
 }
 
@@ -190,6 +173,58 @@ inline Gradients<float> exact_gradients(const Product& p, const std::vector<floa
     };
     for (size_t k = 0; k < p.inputs(); ++k) got.weight[n * p.inputs() + k] = number(sums[k]);
     got.bias[n] = number(sums.back());
+  }
+  return got;
+}
+
+// The largest magnitude in a column of the active rows; a NaN is above all.
+inline float largest_in_column(const Product& p, size_t columns, size_t column, auto at) {
+  float largest = 0;
+  for (size_t m = 0; m < p.rows(); ++m) {
+    if (!p.is_active(m)) continue;
+    const float magnitude = std::fabs(static_cast<float>(at(m * columns + column)));
+    if (!(magnitude <= largest)) largest = magnitude;
+    if (std::isnan(largest)) break;
+  }
+  return largest;
+}
+
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): an extension
+
+// For values: dL/dy is on a grid for each output, values are on a grid of 24 bits for each input.
+inline Gradients<float> value_gradients(const Product& p, const std::vector<float>& grad, const std::vector<double>& x,
+                                        double scale = 1, int bits = 32) {
+  Gradients<float> got = {std::vector<float>(p.inputs() * p.outputs()), std::vector<float>(p.outputs())};
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::vector<int64_t>> columns(p.inputs());
+  std::vector<int> grids(p.inputs());
+  std::vector<bool> finite(p.inputs());
+  for (size_t k = 0; k < p.inputs(); ++k) {
+    const float largest = largest_in_column(p, p.inputs(), k, [&](size_t i) { return x[i]; });
+    finite[k] = std::isfinite(largest);
+    if (!finite[k]) continue;
+    grids[k] = grid_of(largest, largest_24);
+    for (size_t m = 0; m < p.rows(); ++m)
+      columns[k].push_back(p.is_active(m) ? on_grid(x[m * p.inputs() + k], grids[k]) : 0);
+  }
+  for (size_t n = 0; n < p.outputs(); ++n) {
+    const float largest = largest_in_column(p, p.outputs(), n, [&](size_t i) { return grad[i]; });
+    const int grid = std::isfinite(largest) ? grid_of(largest, bits == 24 ? largest_24 : largest_32) : 0;
+    std::vector<int64_t> g(p.rows());
+    int64_t bias = 0;
+    for (size_t m = 0; m < p.rows() && std::isfinite(largest); ++m) {
+      g[m] = p.is_active(m) ? on_grid(grad[m * p.outputs() + n], grid) : 0;
+      bias += g[m];
+    }
+    got.bias[n] = std::isfinite(largest) ? static_cast<float>(std::ldexp(static_cast<double>(bias), grid)) : nan;
+    for (size_t k = 0; k < p.inputs(); ++k) {
+      Wide sum = 0;
+      for (size_t m = 0; m < p.rows() && finite[k]; ++m) sum += static_cast<Wide>(g[m]) * columns[k][m];
+      got.weight[n * p.inputs() + k] =
+          std::isfinite(largest) && finite[k]
+              ? static_cast<float>(std::ldexp(static_cast<double>(sum), grid + grids[k]) * scale)
+              : nan;
+    }
   }
   return got;
 }

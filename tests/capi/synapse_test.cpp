@@ -236,7 +236,11 @@ class OrderedSynapse : public SynapseTest {
     const Rows grad_input = rows_for_input(context, dtype, p, placement);
     const auto back = backward(p, grad_output, input, grad_input, active);
     ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
-    const Gradients<R> expected = ordered_gradients<R>(p, grad, x);
+    Gradients<R> expected;
+    if constexpr (sizeof(R) == 8)
+      expected = ordered_gradients<R>(p, grad, x);
+    else
+      expected = value_gradients(p, grad, x);
     ASSERT_TRUE(same_bits(read<R>(synapse, "weight_gradient", weight.size()), expected.weight));
     if (with_bias) {
       ASSERT_TRUE(same_bits(read<R>(synapse, "bias_gradient", p.outputs()), expected.bias));
@@ -264,6 +268,28 @@ TYPED_TEST(OrderedSynapse, ValuesAreAddedInTheStatedOrder) {
   for (const Product& p : {Product{1, 2, 63, 64}, Product{3, 1, 64, 65}, Product{2, 3, 1024, 1},
                            Product{1, 1, 1088, many}, Product{1030, 1, 2, 3}, Product{700, 3, 3, 2, 2}})
     this->expect_product(p, ++count, SYNFIRE_INPUT_VALUES, this->dtype);
+}
+
+// Metres beside millivolts: the small weight counts in the product; dL/dx has the weights on their grid.
+TEST_F(SynapseTest, ASmallWeightCountsBesideALargeOne) {
+  const Product p = {1, 2, 2, 1};
+  const Synapse synapse = make_synapse(context, describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
+  write(synapse, "weight", std::vector<float>{2e6f, 0.1f});
+  Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
+  input.put({0, 1, 0x1p-20, 1});
+  const Rows output = outputs_in(context, SYNFIRE_DTYPE_F32, p),
+             grad_input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
+  const auto desc = forward(p, input, output, nullptr);
+  ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+  EXPECT_TRUE(
+      same_bits(output.get(), {static_cast<double>(0.1f), static_cast<double>(std::fma(1.0f, 0.1f, 0x1p-20f * 2e6f))}));
+  Rows grad_output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+  grad_output.put({1, 1});
+  const auto back = backward(p, grad_output, input, grad_input, nullptr);
+  ASSERT_OK(synfire_synapse_backward(synapse, &back, nullptr));
+  EXPECT_TRUE(same_bits(grad_input.get(), {2e6, 0.0, 2e6, 0.0}));
+  // Each input has a grid of its own, so the small one keeps its bits.
+  EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", 2), {0x1p-20f, 2.0f}));
 }
 
 TEST_F(SynapseTest, ValuesOf16Bits) {

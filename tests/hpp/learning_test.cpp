@@ -113,6 +113,8 @@ TEST(OneToOneSynapse, IsASynapse) {
   synfire::Synapse synapse(rig.context, desc);
   EXPECT_EQ(synapse.info().kind, std::string("one_to_one"));
   EXPECT_EQ(synapse.info().n_arrays, 2u);
+  EXPECT_EQ(synapse.info().gradient_bits, 32);
+  EXPECT_EQ(synapse.rounding(-1).has_grid, 0);
   const synfire_synapse_array_info weight = synapse.array_info(0);
   EXPECT_EQ(weight.name, std::string("weight"));
   EXPECT_EQ(weight.shape[0], 4);

@@ -166,7 +166,7 @@ class BranchesByHand {
   Buffer bits(int64_t width) const { return array(SYNFIRE_DTYPE_BITS, {n_steps, batch, (width + 31) / 32}); }
   Buffer one(int32_t dtype) const { return array(dtype, {1}); }
 
-  void make(Branch& branch, int64_t inputs, int64_t outputs, int32_t model, uint64_t stage) {
+  void make(Branch& branch, int64_t inputs, int64_t outputs, int32_t model, const char* synapse) {
     branch.inputs = inputs;
     branch.outputs = outputs;
     synfire_synapse_desc sd = SYNFIRE_SYNAPSE_DESC_INIT;
@@ -174,7 +174,7 @@ class BranchesByHand {
     sd.n_outputs = outputs;
     sd.bias = 1;
     sd.gain = 2;
-    sd.seed = 7 + stage;
+    sd.seed = random_seed(7, synapse, "weights");
     branch.synapse = part<synfire_synapse>([&](auto* out) { return synfire_synapse_create(context_, &sd, out); });
     synfire_layer_desc ld = shaped<synfire_layer_desc>(SYNFIRE_LAYER_DESC_INIT);
     ld.model = model;
@@ -187,9 +187,9 @@ class BranchesByHand {
   }
 
   void make_parts() {
-    make(shared_, n_inputs, n_shared, SYNFIRE_MODEL_LIF, s_shared);
-    make(upper_, n_shared, n_upper, SYNFIRE_MODEL_LIF, s_upper);
-    make(lower_, n_shared, n_lower, SYNFIRE_MODEL_LI, s_lower);
+    make(shared_, n_inputs, n_shared, SYNFIRE_MODEL_LIF, "s.shared");
+    make(upper_, n_shared, n_upper, SYNFIRE_MODEL_LIF, "s.upper");
+    make(lower_, n_shared, n_lower, SYNFIRE_MODEL_LI, "s.lower");
     grad_tau_ = array(SYNFIRE_DTYPE_F32, {n_shared});
     mask_ = array(SYNFIRE_DTYPE_BITS, {1, batch, 1});
     scale_ = one(SYNFIRE_DTYPE_F32);
@@ -246,7 +246,7 @@ class BranchesByHand {
     shuffle.batch = batch;
     shuffle.indices = indices_;
     shuffle.n_active = n_active_;
-    shuffle.seed = 7;
+    shuffle.seed = random_seed(7, "", "order");
     require_ok(synfire_graph_record_shuffle(graph_, &shuffle));
     gather(rows.inputs, inputs_, n_steps, n_inputs);
     for (const Buffer& labels : labels_) gather(rows.labels, labels, 1, 1);
@@ -287,7 +287,7 @@ class BranchesByHand {
     dropout.probability = 0.3;
     dropout.mask = mask_;
     dropout.scale = scale_;
-    dropout.seed = 7 + drop;
+    dropout.seed = random_seed(7, "drop", "dropout");
     require_ok(synfire_graph_record_dropout(graph_, &dropout));
     synfire_synapse_forward_desc product = shaped<synfire_synapse_forward_desc>(SYNFIRE_SYNAPSE_FORWARD_DESC_INIT);
     product.input = shared_.spikes;

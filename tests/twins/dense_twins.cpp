@@ -116,8 +116,7 @@ const void* prepare_table_kernel(TableKind kind) {
         if (kind == TableKind::f64)
           static_cast<double*>(launch.table)[to] = static_cast<const double*>(launch.rows)[from];
         else if (kind == TableKind::f32)
-          static_cast<float*>(launch.table)[to] =
-              static_cast<float>(static_cast<const int32_t*>(launch.rows)[from]) * model::power_of_two(launch.grid[n]);
+          static_cast<float*>(launch.table)[to] = static_cast<const float*>(launch.rows)[from];
         else
           static_cast<int32_t*>(launch.table)[to] = static_cast<const int32_t*>(launch.rows)[from];
       }
@@ -193,6 +192,92 @@ const void* gradient_planes_kernel(int n_planes) {
         if (launch.bias_total) launch.bias_total[n] += value;
       }
     });
+  });
+}
+
+const void* value_planes_kernel() {
+  return twin<GradientPlanesLaunch>({}, [](const GradientPlanesLaunch& launch) {
+    std::fill_n(launch.planes, launch.n_words * 32 * launch.column_groups * 8 * 3, uint8_t{0});
+    for_each_row(launch.rows, [&](RowIndex at, int64_t m) {
+      for (int64_t k = 0; k < launch.gradients.length; ++k) {
+        if (!counts(launch.largest[k])) continue;
+        const int32_t value = model::on_grid(launch.gradients.row(at)[k], gradient_grid(launch.largest[k], false));
+        for (int plane = 0; plane < 3; ++plane)
+          launch.planes[left_at(m, k, plane, 3, launch.column_groups / 2)] =
+              static_cast<uint8_t>(operations::byte_of(value, plane));
+      }
+    });
+  });
+}
+
+const void* value_product_kernel(BytesProduct product, int n_planes) {
+  return twin<ValueProductLaunch>({static_cast<int64_t>(product), n_planes}, [=](const ValueProductLaunch& launch) {
+    for (int64_t n = 0; n < launch.n_outputs; ++n)
+      for (int64_t k = 0; k < launch.n_inputs; ++k)
+        for (int64_t m = 0; m < launch.n_words * 32; ++m) {
+          const int64_t term = static_cast<int64_t>(right_value(launch.gradients, m, n, n_planes, launch.n_words)) *
+                               left_value(launch.inputs, m, k, 3, launch.row_groups);
+          launch.high[n * launch.pitch + k] += model::high_part(term);
+          launch.low[n * launch.pitch + k] += model::low_part(term);
+        }
+  });
+}
+
+const void* finish_values_kernel() {
+  return twin<FinishValuesLaunch>({}, [](const FinishValuesLaunch& launch) {
+    const FinishWeightsLaunch& of = launch.of;
+    for (int64_t n = 0; n < of.n_outputs; ++n) {
+      const int32_t grid =
+          model::grid_of_sum(of.largest[n], of.wide ? model::largest_on_grid_32 : model::largest_on_grid_24);
+      for (int64_t k = 0; k < of.n_inputs; ++k) {
+        const int64_t at = n * of.pitch + k;
+        const int32_t input = model::grid_of_sum(launch.largest_inputs[k], model::largest_on_grid_24);
+        float gradient = counts(of.largest[n]) && counts(launch.largest_inputs[k])
+                             ? model::from_parts(of.total[at], launch.low[at], grid + input, factor_of(of.scale))
+                             : nan;
+        if (!is_connected(of.mask, n, k, of.n_inputs)) gradient = 0;
+        write(of.weight_gradient[n * of.n_inputs + k], gradient, of.add);
+      }
+      if (of.bias_gradient)
+        write(of.bias_gradient[n], counts(of.largest[n]) ? model::from_wide_grid(of.bias_total[n], grid) : nan, of.add);
+    }
+  });
+}
+
+const void* few_values_kernel() {
+  return twin<FewValuesLaunch>({}, [](const FewValuesLaunch& launch) {
+    const int64_t n_outputs = launch.gradients.length, n_inputs = launch.inputs.length;
+    const auto largest_of = [&](const RowArray<const float>& array, int64_t column) {
+      uint32_t largest = 0;
+      for_each_row(launch.rows, [&](RowIndex at, int64_t) {
+        largest = std::max<uint32_t>(largest, model::magnitude_bits(array.row(at)[column]));
+      });
+      return largest;
+    };
+    for (int64_t n = 0; n < n_outputs; ++n) {
+      const uint32_t largest = largest_of(launch.gradients, n);
+      const int32_t grid =
+          model::grid_of_sum(largest, launch.wide ? model::largest_on_grid_32 : model::largest_on_grid_24);
+      int64_t bias = 0;
+      for_each_row(launch.rows,
+                   [&](RowIndex at, int64_t) { bias += model::on_grid(launch.gradients.row(at)[n], grid); });
+      for (int64_t k = 0; k < n_inputs; ++k) {
+        const uint32_t of_input = largest_of(launch.inputs, k);
+        const int32_t input_grid = model::grid_of_sum(of_input, model::largest_on_grid_24);
+        int64_t sum = 0;
+        for_each_row(launch.rows, [&](RowIndex at, int64_t) {
+          sum += static_cast<int64_t>(model::on_grid(launch.gradients.row(at)[n], grid)) *
+                 model::on_grid(launch.inputs.row(at)[k], input_grid);
+        });
+        float gradient = counts(largest) && counts(of_input)
+                             ? model::from_wide_grid(sum, grid + input_grid, factor_of(launch.scale))
+                             : nan;
+        if (!is_connected(launch.mask, n, k, n_inputs)) gradient = 0;
+        write(launch.weight_gradient[n * n_inputs + k], gradient, launch.add);
+      }
+      if (launch.bias_gradient)
+        write(launch.bias_gradient[n], counts(largest) ? model::from_wide_grid(bias, grid) : nan, launch.add);
+    }
   });
 }
 
@@ -403,19 +488,16 @@ const void* chain_kernel(bool over_rows, bool large) {
 template const void* chain_kernel<float>(bool, bool);
 template const void* chain_kernel<double>(bool, bool);
 
-template <class R>
 const void* column_sum_kernel() {
-  return twin<ColumnSumLaunch<R>>({}, [](const ColumnSumLaunch<R>& launch) {
+  return twin<ColumnSumLaunch>({}, [](const ColumnSumLaunch& launch) {
     const int64_t active = launch.rows.active();
     for (int64_t n = 0; n < launch.values.length; ++n)
-      write(launch.result[n],
-            static_cast<R>(
-                ordered<R>(launch.rows.n_steps * active,
-                           [&](int64_t l, R chain) { return chain + launch.values.row(row_index(l, active))[n]; })),
-            launch.add);
+      write(
+          launch.result[n],
+          ordered<double>(launch.rows.n_steps * active,
+                          [&](int64_t l, double chain) { return chain + launch.values.row(row_index(l, active))[n]; }),
+          launch.add);
   });
 }
-template const void* column_sum_kernel<float>();
-template const void* column_sum_kernel<double>();
 
 }  // namespace synfire::cuda

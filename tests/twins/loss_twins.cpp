@@ -100,35 +100,81 @@ Outcome<R> sample(const LossArguments& a, int32_t dtype, const LossConstants<R>&
   return {loss, s.counts && most.at == s.label};
 }
 
+// Returns how many predictions are correct.
 template <class R>
-void samples(const LossArguments& a, int32_t dtype, const double* weights, const double* counts) {
-  const int64_t n_chunks = loss_chunks(a.n_samples);
-  const double count = model::lane_sum(counts, n_chunks);
-  const double divisor = divisor_of(a, model::lane_sum(weights, n_chunks), count, all_class_weights(a));
+uint64_t samples(const LossArguments& a, int32_t dtype, double divisor, R* losses) {
   const LossConstants<R> k = constants_of<R>(a, factor_of(a, divisor));
-  std::vector<R> losses(static_cast<size_t>(a.n_samples));
   uint64_t n_correct = 0;
   for (int64_t i = 0; i < a.n_samples; ++i) {
     const Outcome<R> outcome = sample<R>(a, dtype, k, i);
-    losses[static_cast<size_t>(i)] = outcome.loss;
+    losses[i] = outcome.loss;
     n_correct += outcome.correct ? 1 : 0;
   }
+  return n_correct;
+}
+
+void samples_in_f64(const LossArguments& a, const double* weights, const double* counts) {
+  const int64_t n_chunks = loss_chunks(a.n_samples);
+  const double count = model::lane_sum(counts, n_chunks);
+  const double divisor = divisor_of(a, model::lane_sum(weights, n_chunks), count, all_class_weights(a));
+  std::vector<double> losses(static_cast<size_t>(a.n_samples));
+  const uint64_t n_correct = samples(a, SYNFIRE_DTYPE_F64, divisor, losses.data());
   std::vector<double> sums(static_cast<size_t>(n_chunks));
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk)
     sums[static_cast<size_t>(chunk)] = sum_chunk(a, losses.data(), chunk);
   write_results(a, model::lane_sum(sums.data(), n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
 }
 
-void samples_of(const LossArguments& a, int32_t dtype, const double* weights, const double* counts) {
-  if (dtype == SYNFIRE_DTYPE_F64)
-    samples<double>(a, dtype, weights, counts);
-  else
-    samples<float>(a, dtype, weights, counts);
+// ---- the entries in f32: they add to what they find, as the kernels do ----------------------------------------------
+
+void find_largest_share(const LossArguments& a) {
+  *a.sums.largest_share = std::max(*a.sums.largest_share, largest_share(a, 0, a.n_samples));
+}
+void add_shares(const LossArguments& a) {
+  const SummedShares found = sum_shares(a, *a.sums.largest_share, 0, a.n_samples);
+  a.sums.shares[0] += found.shares;
+  a.sums.shares[1] += found.count;
+}
+void compute_samples(const LossArguments& a, int32_t dtype) {
+  const double divisor = divisor_of(a, a.sums, all_class_weights(a));
+  a.sums.losses[1] += static_cast<int64_t>(samples(a, dtype, divisor, a.sums.of_samples));
+  *a.sums.largest = std::max(*a.sums.largest, largest_loss(a.sums.of_samples, 0, a.n_samples));
+}
+void add_losses(const LossArguments& a) {
+  a.sums.losses[0] += sum_losses(a.sums.of_samples, *a.sums.largest, 0, a.n_samples);
+}
+void finish(const LossArguments& a) {
+  write_results(a, loss_of_terms(a.sums.losses[0], *a.sums.largest), divisor_of(a, a.sums, all_class_weights(a)),
+                static_cast<uint64_t>(a.sums.losses[1]), static_cast<uint64_t>(a.sums.shares[1]));
 }
 
-enum Key : int64_t { key_divisor, key_samples, key_block };
+enum Key : int64_t { key_share_maxima, key_share_sums, key_samples, key_sums, key_divisor, key_block };
 
 }  // namespace
+
+const void* loss_share_maxima_kernel() {
+  return twin<LossLaunch>({key_share_maxima}, [](const LossLaunch& launch) { find_largest_share(launch.loss); });
+}
+
+const void* loss_share_sums_kernel() {
+  return twin<LossLaunch>({key_share_sums}, [](const LossLaunch& launch) { add_shares(launch.loss); });
+}
+
+const void* loss_samples_kernel(int32_t dtype) {
+  return twin<LossLaunch>({key_samples, dtype}, [dtype](const LossLaunch& launch) {
+    if (dtype == SYNFIRE_DTYPE_F64)
+      samples_in_f64(launch.loss, launch.loss.scratch.weights, launch.loss.scratch.counts);
+    else
+      compute_samples(launch.loss, dtype);
+  });
+}
+
+const void* loss_sums_kernel() {
+  return twin<LossLaunch>({key_sums}, [](const LossLaunch& launch) {
+    if (launch.adds) add_losses(launch.loss);
+    if (launch.finishes) finish(launch.loss);
+  });
+}
 
 const void* loss_divisor_kernel() {
   return twin<LossLaunch>({key_divisor}, [](const LossLaunch& launch) {
@@ -138,17 +184,22 @@ const void* loss_divisor_kernel() {
   });
 }
 
-const void* loss_samples_kernel(int32_t dtype) {
-  return twin<LossLaunch>({key_samples, dtype}, [dtype](const LossLaunch& launch) {
-    samples_of(launch.loss, dtype, launch.loss.scratch.weights, launch.loss.scratch.counts);
-  });
-}
-
 const void* loss_block_kernel(int32_t dtype) {
   return twin<LossLaunch>({key_block, dtype}, [dtype](const LossLaunch& launch) {
-    double weight = 0, count = 0;
-    weigh_chunk(launch.loss, 0, weight, count);
-    samples_of(launch.loss, dtype, &weight, &count);
+    if (dtype == SYNFIRE_DTYPE_F64) {
+      double weight = 0, count = 0;
+      weigh_chunk(launch.loss, 0, weight, count);
+      samples_in_f64(launch.loss, &weight, &count);
+      return;
+    }
+    LossArguments a = launch.loss;
+    std::vector<int64_t> memory(loss_sums_bytes(a.n_samples) / sizeof(int64_t) + 1);
+    a.sums = loss_sums(memory.data());
+    find_largest_share(a);
+    add_shares(a);
+    compute_samples(a, dtype);
+    add_losses(a);
+    finish(a);
   });
 }
 

@@ -26,8 +26,7 @@ void write_gradient(R* to, int64_t entry, R gradient, bool add) {
 }
 
 s32 grid_of_entry(const ExactSumLaunch& launch, int64_t entry) {
-  if (launch.largest[entry] >= 0x7F800000u) return grid_of_zeros;
-  return grid_of(from_bits(launch.largest[entry]), launch.wide ? largest_on_grid_32 : largest_on_grid_24);
+  return grid_of_sum(launch.largest[entry], launch.wide ? largest_on_grid_32 : largest_on_grid_24);
 }
 
 }  // namespace
@@ -93,10 +92,27 @@ const void* exact_finish_kernel() {
   });
 }
 
+const void* one_to_one_contributions_kernel() {
+  return twin<ContributionsLaunch>({}, [](const ContributionsLaunch& launch) {
+    const OneToOneShape& shape = launch.shape;
+    for (int64_t b = 0; b < shape.rows.active(); ++b)
+      for (int64_t i = 0; i < shape.n_neurons; ++i) {
+        double weight = 0, bias = 0;
+        for (int64_t t = shape.rows.n_steps - 1; t >= 0; --t) {
+          const auto gradient = static_cast<double>(launch.grad_output.row({t, b})[i]);
+          weight = weight + gradient * static_cast<double>(number<float>(launch.input, t, b, i));
+          bias = bias + gradient;
+        }
+        launch.weight[b * shape.n_neurons + i] = static_cast<float>(weight);
+        if (launch.bias) launch.bias[b * shape.n_neurons + i] = static_cast<float>(bias);
+      }
+  });
+}
+
 // The terms of each entry, one after the other; block by block into memory.
-template <class R>
 const void* ordered_blocks_kernel() {
-  return twin<OrderedSumLaunch<R>>({}, [](const OrderedSumLaunch<R>& launch) {
+  using R = double;
+  return twin<OrderedSumLaunch>({3}, [](const OrderedSumLaunch& launch) {
     const OneToOneShape& shape = launch.shape;
     for (int64_t entry = 0; entry < shape.n_entries; ++entry) {
       int64_t n_terms = 0;
@@ -129,26 +145,20 @@ const void* ordered_blocks_kernel() {
     }
   });
 }
-template const void* ordered_blocks_kernel<float>();
-template const void* ordered_blocks_kernel<double>();
 
-template <class R>
 const void* ordered_finish_kernel() {
-  return twin<OrderedSumLaunch<R>>({}, [](const OrderedSumLaunch<R>& launch) {
+  return twin<OrderedSumLaunch>({4}, [](const OrderedSumLaunch& launch) {
     const OneToOneShape& shape = launch.shape;
     const int64_t n_terms = shape.rows.n_steps * shape.rows.active() * shape.n_shares();
     for (int64_t entry = 0; entry < shape.n_entries; ++entry) {
       double totals[2] = {};
       for (int64_t block = 0; block < (n_terms + block_length - 1) / block_length; ++block)
         for (int which = 0; which < 2; ++which)
-          totals[which] +=
-              static_cast<double>(launch.blocks[(which * launch.n_blocks + block) * shape.n_entries + entry]);
-      write_gradient(launch.weight_gradient, entry, static_cast<R>(totals[0]), launch.add);
-      if (launch.bias_gradient) write_gradient(launch.bias_gradient, entry, static_cast<R>(totals[1]), launch.add);
+          totals[which] += launch.blocks[(which * launch.n_blocks + block) * shape.n_entries + entry];
+      write_gradient(launch.weight_gradient, entry, totals[0], launch.add);
+      if (launch.bias_gradient) write_gradient(launch.bias_gradient, entry, totals[1], launch.add);
     }
   });
 }
-template const void* ordered_finish_kernel<float>();
-template const void* ordered_finish_kernel<double>();
 
 }  // namespace synfire::cuda

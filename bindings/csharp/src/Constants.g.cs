@@ -489,7 +489,8 @@ namespace Synfire
         /// <summary>
         /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w =
         /// w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps
-        /// from 1.
+        /// from 1. No step is longer than these formulas allow: synfire_graph_record_optimizer_step() states the
+        /// bound.
         /// </summary>
         Adam = 1,
 

@@ -810,8 +810,9 @@ namespace Synfire.Raw
         /// <summary>
         /// dL/dp, replaced or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
         /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N elements,
-        /// the sum over batch rows and steps for each neuron. Sums are computed in f64 in a fixed order, so that
-        /// every run and every machine gives the same bits.
+        /// the sum over batch rows and steps for each neuron. In f32, the sums over the steps are rounded to f32
+        /// and added as integers, on a grid of 32 bits for their largest; in f64 they are added in a fixed order.
+        /// Both give the same bits everywhere.
         /// </summary>
         public synfire_buffer gradient;
     }
@@ -1543,9 +1544,9 @@ namespace Synfire.Raw
         /// <summary>1: the loss and its gradient are those of the sum over samples. Default 0: of the mean.</summary>
         public int sum;
         /// <summary>
-        /// 1: the loss, <c>n_correct</c> and <c>n_counted</c> are added to what their buffers hold, so that an
-        /// epoch can be summed on the device: with <c>sum</c>, the mean of the epoch is its loss divided by
-        /// <c>n_counted</c>. Default 0: they are replaced.
+        /// 1: the loss, <c>divisor</c>, <c>n_correct</c> and <c>n_counted</c> are added to what their buffers
+        /// hold, so that an epoch can be summed on the device: with <c>sum</c>, the mean of the epoch is its loss
+        /// divided by its <c>divisor</c>. Default 0: they are replaced.
         /// </summary>
         public int accumulate;
         /// <summary>
@@ -1553,6 +1554,11 @@ namespace Synfire.Raw
         /// touched. Default 0: all elements are written.
         /// </summary>
         public int add_gradient;
+        /// <summary>
+        /// The divisor of the mean, as above, also with <c>sum</c>; written, or added to with <c>accumulate</c>:
+        /// f32 or f64, computed in f64 and rounded once. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer divisor;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_loss_desc Init
@@ -2052,9 +2058,9 @@ namespace Synfire.Raw
         /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
         public int frozen;
         /// <summary>
-        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
-        /// (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its
-        /// output's largest gets exactly 0. Ignored in other synapses.
+        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
+        /// Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the
+        /// gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
         /// </summary>
         public int gradient_bits;
         /// <summary>One of <c>SYNFIRE_INITIALIZATION_*</c>. Default: uniform.</summary>
@@ -2113,7 +2119,7 @@ namespace Synfire.Raw
         public int bias;
         /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
         public int frozen;
-        /// <summary>As synfire_synapse_desc.gradient_bits: 24 (default) or 32.</summary>
+        /// <summary>As synfire_synapse_desc.gradient_bits: 24 or 32. Default 0: 32.</summary>
         public int gradient_bits;
         /// <summary>Must be zero.</summary>
         public uint reserved;
@@ -2198,8 +2204,10 @@ namespace Synfire.Raw
         public int takes_mask;
         /// <summary>1: its products take dropout: synfire_synapse_forward_desc.input_mask.</summary>
         public int takes_dropout;
-        /// <summary>Always 0.</summary>
-        public uint reserved;
+        /// <summary>
+        /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
+        /// </summary>
+        public int gradient_bits;
         /// <summary>
         /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
         /// </summary>
@@ -2246,6 +2254,46 @@ namespace Synfire.Raw
             {
                 synfire_synapse_array_info made = default(synfire_synapse_array_info);
                 made.struct_size = (uint)sizeof(synfire_synapse_array_info);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// How far the weights of a synapse are from their grid, as synfire_synapse_get_rounding() returns it. Since
+    /// ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_synapse_rounding
+    {
+        /// <summary><c>sizeof(synfire_synapse_rounding)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
+        /// their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+        /// </summary>
+        public int has_grid;
+        /// <summary>How many weights are not 0.</summary>
+        public ulong n_weights;
+        /// <summary>How many of these become 0 on the grid.</summary>
+        public ulong n_lost;
+        /// <summary>
+        /// The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /
+        /// |w|: 1 if one becomes 0.
+        /// </summary>
+        public double largest_error;
+        /// <summary>The same of the biases. 0 for values, whose biases have no grid.</summary>
+        public double largest_bias_error;
+        /// <summary>The output that has the largest error of a weight; of several, the lowest one.</summary>
+        public long output;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_synapse_rounding Init
+        {
+            get
+            {
+                synfire_synapse_rounding made = default(synfire_synapse_rounding);
+                made.struct_size = (uint)sizeof(synfire_synapse_rounding);
                 return made;
             }
         }
@@ -2514,8 +2562,10 @@ namespace Synfire.Raw
         /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
         public long batch;
         /// <summary>
-        /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
-        /// <c>seed</c> + i unless its value <c>"seed"</c> says otherwise.
+        /// Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
+        /// that stage draws, unless the stage's value <c>"seed"</c> says otherwise; and to the seed of the order
+        /// of the training rows. So networks of different seeds have no numbers in common. The page "Networks"
+        /// states the function.
         /// </summary>
         public ulong seed;
         /// <summary>
@@ -2593,9 +2643,11 @@ namespace Synfire.Raw
         /// <summary>Always 0.</summary>
         public uint reserved;
         /// <summary>
-        /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the
-        /// number of classes too: without weights, the mean over all samples of the call. In training, each batch
-        /// is computed with the weights before its step.
+        /// The loss that training minimises: the mean over all samples of the call that count, as
+        /// synfire_loss_desc defines it with class weights, sample weights and label smoothing, that is the sum
+        /// of their losses divided by the sum of the divisors of all batches; and <c>rate_loss</c>. With one
+        /// batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay do not
+        /// count in it. In training, each batch is computed with the weights before its step.
         /// </summary>
         public double loss;
         /// <summary>How many samples counted, as synfire_loss_desc.n_counted.</summary>
@@ -2604,7 +2656,10 @@ namespace Synfire.Raw
         public ulong n_correct;
         /// <summary>How many batches there were.</summary>
         public ulong n_batches;
-        /// <summary>How many of them changed nothing, because a gradient was not finite.</summary>
+        /// <summary>
+        /// How many of them changed nothing, because a gradient was not finite or too large
+        /// (synfire_graph_record_optimizer_step()).
+        /// </summary>
         public ulong n_skipped;
         /// <summary>The epoch in which the training goes on, from 0 on.</summary>
         public ulong epoch;
@@ -2615,6 +2670,12 @@ namespace Synfire.Raw
         /// Since ABI 0.3.
         /// </summary>
         public ulong n_replaced;
+        /// <summary>
+        /// The part of <c>loss</c> that draws rates to a target (the value <c>"rate_strength"</c> of neurons): of
+        /// each batch, the losses that synfire_rate_loss_desc defines; the mean over the batches of the call.
+        /// Since ABI 0.3.
+        /// </summary>
+        public double rate_loss;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_result Init
@@ -3176,7 +3237,8 @@ namespace Synfire.Raw
         /// <summary>
         /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w =
         /// w - (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps
-        /// from 1.
+        /// from 1. No step is longer than these formulas allow: synfire_graph_record_optimizer_step() states the
+        /// bound.
         /// </summary>
         public const int SYNFIRE_OPTIMIZER_KIND_ADAM = 1;
 
@@ -3987,6 +4049,15 @@ namespace Synfire.Raw
         public static extern int synfire_synapse_get_array_info(
             synfire_synapse synapse, uint index, synfire_synapse_array_info* info);
 
+        /// <summary>
+        /// Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products
+        /// add them, after every replay that uses it and was launched before. A weight that is far smaller than
+        /// the largest one of its output loses bits there, or becomes 0.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_get_rounding(
+            synfire_synapse synapse, long output, synfire_synapse_rounding* rounding);
+
         /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
@@ -4216,7 +4287,8 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and
-        /// the bytes that the parts of the network take.
+        /// the bytes that the parts of the network take. If the network is built, it also has a line for each
+        /// synapse whose weights are on a grid: what synfire_synapse_get_rounding() says of all of them.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_write_summary(synfire_network network, byte* text, ulong* bytes);
@@ -4351,8 +4423,8 @@ namespace Synfire.Raw
         /// Loads a file that synfire_network_save() has written, into a network with the same stages: the same
         /// names, kinds, widths, masks, class weights and values, but for those that can change between replays,
         /// which become those of the file, and those that say only where memory lies or how weights began. A
-        /// value that the file lacks has its default. What draws random numbers in every replay, an input of
-        /// rates or a dropout, takes its seed from the file unless the program has set one. Bounds of trained
+        /// value that the file lacks has its default. The seeds of stages and that of the order of the training
+        /// rows become those of the file, unless the program has set one for the stage. Bounds of trained
         /// parameters are compared where both sides say them. The network may lack the file's loss and optimiser;
         /// then nothing that concerns training needs to agree. Everything is checked before anything changes, and
         /// after a failure the network is as it was, unless the device is lost; without memory, once a call finds

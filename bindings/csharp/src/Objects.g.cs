@@ -37,9 +37,9 @@ namespace Synfire
         public bool Frozen { get; set; }
 
         /// <summary>
-        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
-        /// (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its
-        /// output's largest gets exactly 0. Ignored in other synapses.
+        /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
+        /// Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the
+        /// gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
         /// </summary>
         public int GradientBits { get; set; }
 
@@ -163,6 +163,19 @@ namespace Synfire
             Errors.Check(Native.synfire_synapse_get_array_info(Raw, index, &info));
             GC.KeepAlive(this);
             return new SynapseArrayInfo(info);
+        }
+
+        /// <summary>
+        /// Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products
+        /// add them, after every replay that uses it and was launched before. A weight that is far smaller than
+        /// the largest one of its output loses bits there, or becomes 0.
+        /// </summary>
+        public SynapseRounding GetRounding(long output)
+        {
+            synfire_synapse_rounding rounding = synfire_synapse_rounding.Init;
+            Errors.Check(Native.synfire_synapse_get_rounding(Raw, output, &rounding));
+            GC.KeepAlive(this);
+            return new SynapseRounding(rounding);
         }
 
         /// <summary>A description in words.</summary>
@@ -340,8 +353,10 @@ namespace Synfire
         public long Batch { get; set; }
 
         /// <summary>
-        /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from
-        /// <see cref="Seed"/> + i unless its value <c>"seed"</c> says otherwise.
+        /// Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
+        /// that stage draws, unless the stage's value <c>"seed"</c> says otherwise; and to the seed of the order
+        /// of the training rows. So networks of different seeds have no numbers in common. The page "Networks"
+        /// states the function.
         /// </summary>
         public ulong Seed { get; set; }
 
@@ -731,8 +746,8 @@ namespace Synfire
         /// Loads a file that <see cref="Network.Save(string)"/> has written, into a network with the same stages:
         /// the same names, kinds, widths, masks, class weights and values, but for those that can change between
         /// replays, which become those of the file, and those that say only where memory lies or how weights
-        /// began. A value that the file lacks has its default. What draws random numbers in every replay, an
-        /// input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of
+        /// began. A value that the file lacks has its default. The seeds of stages and that of the order of the
+        /// training rows become those of the file, unless the program has set one for the stage. Bounds of
         /// trained parameters are compared where both sides say them. The network may lack the file's loss and
         /// optimiser; then nothing that concerns training needs to agree. Everything is checked before anything
         /// changes, and after a failure the network is as it was, unless the device is lost; without memory, once
@@ -781,7 +796,7 @@ namespace Synfire
         /// <summary><c>true</c>: without gradients of weights and bias. Default <c>false</c>: with.</summary>
         public bool Frozen { get; set; }
 
-        /// <summary>As <see cref="SynapseOptions.GradientBits"/>: 24 (default) or 32.</summary>
+        /// <summary>As <see cref="SynapseOptions.GradientBits"/>: 24 or 32. Default 0: 32.</summary>
         public int GradientBits { get; set; }
 
         /// <summary>The weights of a new synapse, finite in its type. Default: 1.</summary>
@@ -822,6 +837,7 @@ namespace Synfire
             Frozen = raw.frozen != 0;
             TakesMask = raw.takes_mask != 0;
             TakesDropout = raw.takes_dropout != 0;
+            GradientBits = raw.gradient_bits;
             Kind = Errors.TextOf(raw.kind, 256);
         }
 
@@ -865,6 +881,11 @@ namespace Synfire
         public bool TakesDropout { get; }
 
         /// <summary>
+        /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
+        /// </summary>
+        public int GradientBits { get; }
+
+        /// <summary>
         /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
         /// </summary>
         public string Kind { get; }
@@ -901,6 +922,48 @@ namespace Synfire
 
         /// <summary>The name, a constant string that lives as long as the library.</summary>
         public string Name { get; }
+    }
+
+    /// <summary>
+    /// How far the weights of a synapse are from their grid, as <see cref="Synapse.GetRounding(long)"/> returns
+    /// it. Since ABI 0.3.
+    /// </summary>
+    public sealed partial class SynapseRounding
+    {
+        internal SynapseRounding(synfire_synapse_rounding raw)
+        {
+            HasGrid = raw.has_grid != 0;
+            Weights = raw.n_weights;
+            Lost = raw.n_lost;
+            LargestError = raw.largest_error;
+            LargestBiasError = raw.largest_bias_error;
+            Output = raw.output;
+        }
+
+        /// <summary>
+        /// <c>true</c>: each output has a grid to which its weights are rounded: those of dense synapses in f32,
+        /// for all their products with spikes, and for dL/dx of values. 0: there is none, and everything below is
+        /// 0.
+        /// </summary>
+        public bool HasGrid { get; }
+
+        /// <summary>How many weights are not 0.</summary>
+        public ulong Weights { get; }
+
+        /// <summary>How many of these become 0 on the grid.</summary>
+        public ulong Lost { get; }
+
+        /// <summary>
+        /// The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /
+        /// |w|: 1 if one becomes 0.
+        /// </summary>
+        public double LargestError { get; }
+
+        /// <summary>The same of the biases. 0 for values, whose biases have no grid.</summary>
+        public double LargestBiasError { get; }
+
+        /// <summary>The output that has the largest error of a weight; of several, the lowest one.</summary>
+        public long Output { get; }
     }
 
     /// <summary>Memory of an optimiser, in bytes of device memory: <see cref="Optimizer.QueryMemory()"/>.</summary>
@@ -981,12 +1044,15 @@ namespace Synfire
             Epoch = raw.epoch;
             Batch = raw.batch;
             Replaced = raw.n_replaced;
+            RateLoss = raw.rate_loss;
         }
 
         /// <summary>
-        /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the
-        /// number of classes too: without weights, the mean over all samples of the call. In training, each batch
-        /// is computed with the weights before its step.
+        /// The loss that training minimises: the mean over all samples of the call that count, as
+        /// <see cref="LossArguments"/> defines it with class weights, sample weights and label smoothing, that is
+        /// the sum of their losses divided by the sum of the divisors of all batches; and <see cref="RateLoss"/>.
+        /// With one batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay
+        /// do not count in it. In training, each batch is computed with the weights before its step.
         /// </summary>
         public double Loss { get; }
 
@@ -999,7 +1065,10 @@ namespace Synfire
         /// <summary>How many batches there were.</summary>
         public ulong Batches { get; }
 
-        /// <summary>How many of them changed nothing, because a gradient was not finite.</summary>
+        /// <summary>
+        /// How many of them changed nothing, because a gradient was not finite or too large
+        /// (<see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/>).
+        /// </summary>
         public ulong Skipped { get; }
 
         /// <summary>The epoch in which the training goes on, from 0 on.</summary>
@@ -1013,6 +1082,13 @@ namespace Synfire
         /// Since ABI 0.3.
         /// </summary>
         public ulong Replaced { get; }
+
+        /// <summary>
+        /// The part of <see cref="Loss"/> that draws rates to a target (the value <c>"rate_strength"</c> of
+        /// neurons): of each batch, the losses that <see cref="RateLossArguments"/> defines; the mean over the
+        /// batches of the call. Since ABI 0.3.
+        /// </summary>
+        public double RateLoss { get; }
     }
 
     internal sealed unsafe partial class Call

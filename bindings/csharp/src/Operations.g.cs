@@ -1001,9 +1001,10 @@ namespace Synfire
         public bool Sum { get; set; }
 
         /// <summary>
-        /// <c>true</c>: the loss, <see cref="Correct"/> and <see cref="Counted"/> are added to what their buffers
-        /// hold, so that an epoch can be summed on the device: with <see cref="Sum"/>, the mean of the epoch is
-        /// its loss divided by <see cref="Counted"/>. Default <c>false</c>: they are replaced.
+        /// <c>true</c>: the loss, <see cref="Divisor"/>, <see cref="Correct"/> and <see cref="Counted"/> are
+        /// added to what their buffers hold, so that an epoch can be summed on the device: with
+        /// <see cref="Sum"/>, the mean of the epoch is its loss divided by its <see cref="Divisor"/>. Default
+        /// <c>false</c>: they are replaced.
         /// </summary>
         public bool Accumulate { get; set; }
 
@@ -1012,6 +1013,13 @@ namespace Synfire
         /// not touched. Default <c>false</c>: all elements are written.
         /// </summary>
         public bool AddGradient { get; set; }
+
+        /// <summary>
+        /// The divisor of the mean, as above, also with <see cref="Sum"/>; written, or added to with
+        /// <see cref="Accumulate"/>: f32 or f64, computed in f64 and rounded once. Since ABI 0.3. Read and
+        /// written. Its shape is <c>[1]</c>. Optional.
+        /// </summary>
+        public BufferBase Divisor { get; set; }
 
         internal synfire_loss_desc Desc(Call call)
         {
@@ -1041,6 +1049,7 @@ namespace Synfire
             desc.sum = Sum ? 1 : 0;
             desc.accumulate = Accumulate ? 1 : 0;
             desc.add_gradient = AddGradient ? 1 : 0;
+            desc.divisor = call.Use(Divisor);
             return desc;
         }
     }

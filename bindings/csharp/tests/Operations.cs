@@ -139,6 +139,7 @@ namespace Synfire.Tests
                 Check.That(Synapse.QueryMemory(context_, options).WeightBytes == 60, "bytes of weights and bias");
                 Check.That(synapse.Info.Kind == "dense" && synapse.Info.OutputChannels == 3, "what it is");
                 Same(synapse.GetArrayInfo(0).Shape, new long[] { 3, 4, 0, 0 }, "the shape of the weights");
+                Check.That(synapse.Info.GradientBits == 24 && synapse.GetRounding(-1).HasGrid, "its bits and its grid");
             }
             OneToOneOptions scale = new OneToOneOptions { Channels = 4, Scope = Scope.Channel, InitialWeight = 3 };
             using (Synapse synapse = Synapse.OneToOne(context_, scale))

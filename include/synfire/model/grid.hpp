@@ -95,6 +95,71 @@ SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid, double factor) {
   return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid) * factor);
 }
 
+// ---- sums over rows -------------------------------------------------------------------------------------------------
+
+// Whatever is added over rows is a sum of integers on the grid of its largest magnitude, which is a maximum. A maximum is
+// kept as the bits of an f32 without its sign, which have the order of magnitudes; those of infinities and NaN are above
+// all others.
+SYNFIRE_MODEL_FN u32 magnitude_bits(float x) {
+  return bits_of(x) & 0x7FFFFFFFu;
+}
+SYNFIRE_MODEL_FN bool is_finite_magnitude(u32 bits) {
+  return bits < 0x7F800000u;
+}
+// The grid of a sum, given the bits of the largest magnitude; `most` is one of largest_on_grid_*. If the largest is not
+// finite, all terms are 0 on it.
+SYNFIRE_MODEL_FN s32 grid_of_sum(u32 largest, u32 most) {
+  return is_finite_magnitude(largest) ? grid_of(from_bits(largest), most) : grid_of_zeros;
+}
+// A sum of fewer than 2^32 terms on 32 bits, in f64; NaN if a term was not finite.
+SYNFIRE_MODEL_FN double from_sum(s64 sum, u32 largest) {
+  return is_finite_magnitude(largest)
+             ? static_cast<double>(sum) * wide_power_of_two(grid_of_sum(largest, largest_on_grid_32))
+             : from_bits(0x7FF8000000000000ull);
+}
+
+SYNFIRE_MODEL_FN s32 leading_zeros(u64 x) {
+#if defined(__CUDA_ARCH__)
+  return __clzll(static_cast<s64>(x));
+#else
+  return __builtin_clzll(x);
+#endif
+}
+
+// Sums of products of numbers on 32 and on 24 bits pass 64 bits after 512 terms. Each sum of up to 512 terms is divided
+// into floor(v / 2^32) and v mod 2^32, which are added apart: high * 2^32 + low. Neither overflows for fewer than 2^31
+// terms.
+SYNFIRE_MODEL_FN s64 high_part(s64 sum) {
+  return sum >> 32;
+}
+SYNFIRE_MODEL_FN s64 low_part(s64 sum) {
+  return sum & 0xFFFFFFFFll;
+}
+// The sum in f64, rounded once.
+SYNFIRE_MODEL_FN double double_of_parts(s64 high, s64 low) {
+  high += low >> 32;
+  low &= 0xFFFFFFFFll;
+  const bool negative = high < 0;
+  u64 h = static_cast<u64>(high), l = static_cast<u64>(low);
+  if (negative) {
+    h = ~h + (l == 0 ? 1u : 0u);
+    l = l == 0 ? 0u : 0x100000000ull - l;
+  }
+  double magnitude;
+  if (h >> 32 == 0) {
+    magnitude = static_cast<double>(h << 32 | l);
+  } else {
+    const s32 up = leading_zeros(h);  // at most 31
+    const u64 kept = h << up | l >> (32 - up), rest = l & (0xFFFFFFFFull >> up);
+    magnitude = static_cast<double>(kept | (rest != 0 ? 1u : 0u)) * wide_power_of_two(32 - up);
+  }
+  return negative ? -magnitude : magnitude;
+}
+// A sum of products with the scale 2^grid, times a factor.
+SYNFIRE_MODEL_FN float from_parts(s64 high, s64 low, s32 grid, double factor) {
+  return static_cast<float>(double_of_parts(high, low) * wide_power_of_two(grid) * factor);
+}
+
 // ---- sums in a fixed order ------------------------------------------------------------------------------------------
 
 // Products that cannot be exact are added in one order: chains of fused multiply-adds, each from +0; their sums within

@@ -52,7 +52,8 @@ class DropoutKind final : public StageKind {
                    .noun = "a dropout",
                    .values = dropout_values,
                    .reads = signal::input | signal::spikes,
-                   .makes = signal::masked}) {}
+                   .makes = signal::masked,
+                   .draws_for = purpose::dropout}) {}
 
   Flow shape(const StageView& view) const override { return view.flow(); }
   void check(const StageView&) const override {}
@@ -65,7 +66,7 @@ class DropoutKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage&, StageKeyValues& words) const override { write_choice(words, 0); }
+  void write(const StageView&, StageKeyValues& words) const override { write_choice(words, 0); }
   void read(Stage&, KeyValueReader& words, const Context&) const override { take_choice(words); }
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<DropoutParts>(maker); }

@@ -116,7 +116,8 @@ class InputKind final : public StageKind {
                    .noun = "an input",
                    .choices = input_choices,
                    .values = input_values,
-                   .makes = signal::input}) {}
+                   .makes = signal::input,
+                   .draws_for = purpose::rates}) {}
 
   std::unique_ptr<StageSettings> settings(Choices choices) const override {
     return std::make_unique<InputSettings>(static_cast<int32_t>(choices[0]), choices[1]);
@@ -194,7 +195,9 @@ class InputKind final : public StageKind {
     }
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override { write_choice(words, kind_of_input(stage)); }
+  void write(const StageView& view, StageKeyValues& words) const override {
+    write_choice(words, kind_of_input(view.stage()));
+  }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<InputSettings>(take_choice(words), stage.width());
   }

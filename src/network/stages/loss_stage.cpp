@@ -58,12 +58,12 @@ class LossParts final : public StageParts {
     const StageView& view = maker.stage();
     const LossSettings& settings = view->as<LossSettings>();
     loss_ = maker.one(SYNFIRE_DTYPE_F64);
+    divisor_ = maker.one(SYNFIRE_DTYPE_F64);
     n_counted_ = maker.one(SYNFIRE_DTYPE_U32);
     if (!view->flag("targets")) n_correct_ = maker.one(SYNFIRE_DTYPE_U32);
     const Flow scores = view.flow();
-    maker.parts().scores.push_back({view.index(), loss_, n_correct_, n_counted_,
-                                    is_cross_entropy(view.stage()) ? 1 : scores.n_features(),
-                                    scores.batch * scores.n_steps});
+    maker.parts().scores.push_back(
+        {view.index(), loss_, divisor_, n_correct_, n_counted_, scores.batch * scores.n_steps});
     if (settings.class_weights.empty()) return;
     class_weights_ = maker.parts().make(SYNFIRE_DTYPE_F32, {static_cast<int64_t>(settings.class_weights.size())});
     class_weights_->upload(0, settings.class_weights.data(), settings.class_weights.size() * sizeof(float));
@@ -113,14 +113,15 @@ class LossParts final : public StageParts {
     operations::LossRequest request = request_of(recorder);
     request.rules.sum = request.rules.accumulate = true;
     request.loss = loss_.get();
+    request.divisor = divisor_.get();
     request.n_correct = n_correct_.get();
     request.n_counted = n_counted_.get();
     operations::record_loss(recorder.graph(), request);
     note_values(recorder, request);
   }
 
-  Ref<Buffer> loss_, n_correct_, n_counted_;  // f64, u32, u32
-  Ref<Buffer> class_weights_;                 // f32 [C]
+  Ref<Buffer> loss_, divisor_, n_correct_, n_counted_;  // f64, f64, u32, u32
+  Ref<Buffer> class_weights_;                           // f32 [C]
 };
 
 class LossKind final : public StageKind {
@@ -183,9 +184,9 @@ class LossKind final : public StageKind {
       check_finite(view, array, "sample_weights", "SYN-NETWORK-WEIGHT", weight_row(), finder);
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override {
-    write_choice(words, stage.as<LossSettings>().kind);
-    if (!stage.as<LossSettings>().class_weights.empty()) words.after_seed.add_whole("has_class_weights", 1);
+  void write(const StageView& view, StageKeyValues& words) const override {
+    write_choice(words, view->as<LossSettings>().kind);
+    if (!view->as<LossSettings>().class_weights.empty()) words.after_seed.add_whole("has_class_weights", 1);
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     auto settings = std::make_unique<LossSettings>(take_choice(words));

@@ -135,6 +135,9 @@ class NeuronsParts final : public StageParts {
       set_parameters();
     });
     make_arrays(maker);
+    if (!has_rate_ || !maker.parts().design.has(Role::scores)) return;
+    rate_loss_ = maker.one(SYNFIRE_DTYPE_F64);
+    maker.parts().rate_losses.push_back(rate_loss_);
   }
 
   Object* object() const noexcept override { return layer_.get(); }
@@ -163,10 +166,11 @@ class NeuronsParts final : public StageParts {
     else
       request.x = input.array;
     operations::record_forward(recorder.graph(), *layer_, request);
+    if (has_rate_ && !recorder.infers() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
   }
 
   void backward(StageRecorder& recorder) override {
-    if (has_rate_) record_rates(recorder);
+    if (has_rate_) record_rates(recorder, recorder.own_gradient());
     operations::BackwardRequest request = {};
     request.grad_spike_seq = recorder.output_gradient(Port::output);
     request.grad_v_seq = recorder.output_gradient(Port::v);
@@ -297,13 +301,12 @@ class NeuronsParts final : public StageParts {
       gradients_.push_back(maker.parts().make(maker.number(), {trained.per_neuron ? width : 1}));
   }
 
-  // Adds the gradient of the neurons' rates to that of their spikes.
-  void record_rates(StageRecorder& recorder) const {
-    const StageRecorder::Gradient gradient = recorder.own_gradient();
+  // Adds the loss of the neurons' rates to the sum, and its gradient to that of their spikes.
+  void record_rates(StageRecorder& recorder, const StageRecorder::Gradient& gradient) const {
     operations::record_rate_loss(recorder.graph(),
                                  {recorder.extents(own().width()), own().flag("rate_of_layer"), spikes_.get(),
-                                  recorder.lengths(), recorder.n_active(), nullptr, gradient.array, false, gradient.add,
-                                  own().value("rate_target"), own().value("rate_strength")});
+                                  recorder.lengths(), recorder.n_active(), rate_loss_.get(), gradient.array, true,
+                                  gradient.add, own().value("rate_target"), own().value("rate_strength")});
     recorder.note("rate_target", "target");
     recorder.note("rate_strength", "strength");
   }
@@ -324,6 +327,7 @@ class NeuronsParts final : public StageParts {
   Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
   Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
   std::vector<Ref<Buffer>> gradients_;  // of trained parameters
+  Ref<Buffer> rate_loss_;               // f64 [1]; null: the rates have no target
 };
 
 // ---- words of files -------------------------------------------------------------------------------------------------
@@ -490,7 +494,8 @@ class NeuronsKind final : public StageKind {
     return count;
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override {
+  void write(const StageView& view, StageKeyValues& words) const override {
+    const Stage& stage = view.stage();
     const NeuronsSettings& settings = settings_of(stage);
     words.before_seed.add("model", find_model(model_of(stage))->name);
     if (settings.has_rate) words.after_seed.add_whole("has_rate", 1);

@@ -165,8 +165,8 @@ class OptimizerKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override {
-    write_choice(words, kind_of_optimizer(stage));
+  void write(const StageView& view, StageKeyValues& words) const override {
+    write_choice(words, kind_of_optimizer(view.stage()));
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<OptimizerSettings>(take_choice(words));

@@ -127,8 +127,8 @@ class ReadoutKind final : public StageKind {
     return text;
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override {
-    const auto& settings = stage.as<ReadoutSettings>();
+  void write(const StageView& view, StageKeyValues& words) const override {
+    const auto& settings = view->as<ReadoutSettings>();
     write_choice(words, settings.reduction);
     words.before_seed.add_whole("of_spikes", settings.of_spikes ? 1 : 0);
   }

@@ -24,7 +24,7 @@ constexpr ChoiceSpec synapse_choices[] = {{"n_outputs"}};
 constexpr ValueSpec synapse_values[] = {
     {"bias", 1, 0, 1, value::whole, value::fixed},
     {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
-    {"gradient_bits", 24, 24, 32, value::whole, value::fixed, value::on_training},
+    {"gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
     {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none, value::always,
      &names::initializations},
     {"gain", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
@@ -52,12 +52,16 @@ std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
 }
 
+bool reads_values(const StageView& view) {
+  return view.flow().elements == Elements::values;
+}
+
 synfire_synapse_desc synapse_desc(const StageView& view) {
   const Stage& stage = view.stage();
   const auto& settings = stage.as<SynapseSettings>();
   const Flow input = view.flow();
   synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
-  desc.input_kind = input.elements == Elements::values ? SYNFIRE_INPUT_VALUES : SYNFIRE_INPUT_SPIKES;
+  desc.input_kind = reads_values(view) ? SYNFIRE_INPUT_VALUES : SYNFIRE_INPUT_SPIKES;
   desc.n_inputs = input.n_features();
   desc.n_outputs = settings.n_outputs;
   desc.dtype = view.rules().dtype;
@@ -120,6 +124,9 @@ class SynapseParts final : public StageParts, private Product {
       add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
   }
   void wait() const override { synapse_->order().wait(); }
+  std::optional<Rounding> rounding() const override {
+    return synapse_->reads_spikes() ? synapse_->rounding(-1) : std::nullopt;
+  }
   void list_saved(StateArrays& list) const override {
     for (const SynapseArray& array : synapse_->arrays()) add_saved(list, array);
   }
@@ -171,7 +178,8 @@ class SynapseStage final : public StageKind {
                    .values = synapse_values,
                    .reads = signal::input | signal::spikes | signal::masked,
                    .makes = signal::product,
-                   .one_reader = true}) {}
+                   .one_reader = true,
+                   .draws_for = purpose::weights}) {}
 
   std::unique_ptr<StageSettings> settings(Choices choices) const override {
     return std::make_unique<SynapseSettings>(choices[0]);
@@ -197,9 +205,12 @@ class SynapseStage final : public StageKind {
     return view->width() * view.flow().n_features() + (view->flag("bias") ? view->width() : 0);
   }
 
-  void write(const Stage& stage, StageKeyValues& words) const override {
+  void write(const StageView& view, StageKeyValues& words) const override {
     write_choice(words, 0);
-    if (!stage.as<SynapseSettings>().mask.empty()) words.after_seed.add_whole("has_mask", 1);
+    // A file holds the number that a default stands for.
+    words.values[static_cast<size_t>(view->find_spec("gradient_bits") - synapse_values)] =
+        operations::DenseSpec(synapse_desc(view)).gradient_bits;
+    if (!view->as<SynapseSettings>().mask.empty()) words.after_seed.add_whole("has_mask", 1);
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     take_choice(words);
@@ -222,6 +233,13 @@ class SynapseStage final : public StageKind {
     if (!read.as<SynapseSettings>().mask_in_file) return;
     const auto bytes = file.bytes(mask_name(view.stage()), files::Dtype::u8, shape);
     set_mask(design, view->name.c_str(), reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  }
+  // A default stands for a number. Version 0.2 wrote 24 for every synapse, and of values it had no effect there.
+  void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
+    if (spec.name != std::string_view("gradient_bits")) return StageKind::compare_value(here, there, spec);
+    if (here->at(spec) == 0 && reads_values(here) && there->at(spec) == 24) return;
+    compare_whole(here.stage(), "\"gradient_bits\"", operations::DenseSpec(synapse_desc(here)).gradient_bits,
+                  operations::DenseSpec(synapse_desc(there)).gradient_bits);
   }
   void compare_rest(const Stage& here, const Stage& there, bool) const override {
     if (here.as<SynapseSettings>().mask != there.as<SynapseSettings>().mask)

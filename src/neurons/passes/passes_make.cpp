@@ -365,10 +365,15 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
                 std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
     check_memory(gradient, name);
   }
+  const int64_t row = spec.extents.row();
+  if (spec.arithmetic() == SYNFIRE_DTYPE_F32 && row > most_row_sum_terms)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRADIENT-ROWS",
+         "the layer has %lld rows of %lld neurons; gradients of parameters are computed over less than 2^32 neurons",
+         static_cast<long long>(spec.extents.batch), static_cast<long long>(spec.extents.n_neurons));
   layer.prepare_gradients();
 
   backward.gradients = rows;
-  const int64_t row = spec.extents.row(), n_chunks = chunks_of(row);
+  const int64_t n_chunks = chunks_of(row);
   const auto sums_at = [&](double* data, int64_t count) {
     return layer.own(data, static_cast<uint64_t>(count) * sizeof(double), SYNFIRE_DTYPE_F64);
   };
@@ -380,15 +385,22 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
     const View partial = sums_at(layer.gradient_sums() + row * index, row);
     const auto number = static_cast<int32_t>(i);
     const View out = request.gradients[i].gradient->view();
-    if (out.bytes == spec.element_bytes() && n_neurons != 1) {
+    const bool of_all = out.bytes == spec.element_bytes() && n_neurons != 1;
+    SumGradient sum = {SumKind::rows, partial, spec.extents.batch, spec.extents.n_neurons, out, number, layer.active()};
+    sum.add = request.add_gradients;
+    if (spec.arithmetic() == SYNFIRE_DTYPE_F32) {
+      sum.n_entries = of_all ? 1 : spec.extents.n_neurons;
+      sum.scratch.dtype = SYNFIRE_DTYPE_U64;
+      sum.scratch.bytes = row_sum_bytes({sum.batch, sum.count, sum.n_entries});
+      operations.emplace_back(sum);
+    } else if (of_all) {
       const View sums = sums_at(chunk_sums + n_chunks * index, n_chunks);
+      operations.emplace_back(SumGradient{SumKind::chunks, partial, 1, row, sums, number, layer.active()});
       operations.emplace_back(
-          SumGradient{SumKind::chunks, spec.arithmetic(), partial, 1, row, sums, number, layer.active()});
-      operations.emplace_back(SumGradient{SumKind::total, spec.arithmetic(), sums, 1, n_chunks, out, number, nullptr,
-                                          request.add_gradients});
+          SumGradient{SumKind::total, sums, 1, n_chunks, out, number, nullptr, request.add_gradients});
     } else {
-      operations.emplace_back(SumGradient{SumKind::batch, spec.arithmetic(), partial, spec.extents.batch,
-                                          spec.extents.n_neurons, out, number, layer.active(), request.add_gradients});
+      sum.sum = SumKind::batch;
+      operations.emplace_back(sum);
     }
   }
 }

@@ -1,20 +1,25 @@
-#include <synfire/model/lane_sum.hpp>
 #include "sum_gradient.hpp"
+
+#include <synfire/model/lane_sum.hpp>
 
 #include <algorithm>
 
 namespace synfire::operations {
 namespace {
 
-template <class R>
-void sum(const SumGradient& op) {
+void store(const SumGradient& op, int64_t n, double sum) {
+  double& out = static_cast<double*>(op.output.data)[n];
+  out = op.add ? out + sum : sum;
+}
+
+}  // namespace
+
+void run(const SumGradient& op, host::Launcher& launcher) {
   const auto* const in = static_cast<const double*>(op.input.data);
-  const auto store = [](const SumGradient& to, int64_t n, double sum) {
-    R& out = static_cast<R*>(to.output.data)[n];
-    out = static_cast<R>(to.add ? static_cast<double>(out) + sum : sum);
-  };
   const int64_t active = op.active ? *op.active : op.batch * op.count;
   switch (op.sum) {
+    case SumKind::rows:
+      return run_row_sums(row_sums_of(op), op.entry, false, launcher);
     case SumKind::batch:
       for (int64_t n = 0; n < op.count; ++n) {
         double sum = 0;
@@ -31,15 +36,6 @@ void sum(const SumGradient& op) {
       store(op, 0, model::lane_sum(in, op.count));
       return;
   }
-}
-
-}  // namespace
-
-void run(const SumGradient& op, host::Launcher&) {
-  if (op.dtype == SYNFIRE_DTYPE_F64)
-    sum<double>(op);
-  else
-    sum<float>(op);
 }
 
 }  // namespace synfire::operations

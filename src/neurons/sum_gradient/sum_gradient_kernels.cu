@@ -20,20 +20,17 @@ __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
   return lanes[0];
 }
 
-template <class R>
-__global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_constant__ ReduceLaunch<R> launch) {
+__global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * threads_per_block;
   const int64_t batch = launch.active ? *launch.active / launch.count : launch.batch;
-  for (int64_t n = static_cast<int64_t>(blockIdx.x) * threads_per_block + threadIdx.x; n < launch.count; n += stride) {
+  for (int64_t n = first_element(); n < launch.count; n += stride()) {
     double sum = 0;
     for (int64_t b = 0; b < batch; ++b) sum += launch.input[b * launch.count + n];
-    launch.output[n] = static_cast<R>(launch.add ? static_cast<double>(launch.output[n]) + sum : sum);
+    launch.output[n] = launch.add ? launch.output[n] + sum : sum;
   }
 }
 
-__global__ void __launch_bounds__(threads_per_block)
-    reduce_chunks(const __grid_constant__ ReduceLaunch<double> launch) {
+__global__ void __launch_bounds__(threads_per_block) reduce_chunks(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
   static_assert(reduction_lanes == threads_per_block);
   __shared__ double lanes[reduction_lanes];
@@ -49,32 +46,25 @@ __global__ void __launch_bounds__(threads_per_block)
   }
 }
 
-template <class R>
-__global__ void __launch_bounds__(threads_per_block) reduce_total(const __grid_constant__ ReduceLaunch<R> launch) {
+__global__ void __launch_bounds__(threads_per_block) reduce_total(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
   __shared__ double lanes[reduction_lanes];
   double lane = 0;
   for (int64_t i = threadIdx.x; i < launch.count; i += reduction_lanes) lane += launch.input[i];
   const double sum = tree_sum(lane, lanes);
-  if (threadIdx.x == 0) *launch.output = static_cast<R>(launch.add ? static_cast<double>(*launch.output) + sum : sum);
+  if (threadIdx.x == 0) *launch.output = launch.add ? *launch.output + sum : sum;
 }
 
 }  // namespace
 
-template <class R>
 const void* reduce_batch_kernel() {
-  return address(reduce_batch<R>);
+  return address(reduce_batch);
 }
 const void* reduce_chunks_kernel() {
   return address(reduce_chunks);
 }
-template <class R>
 const void* reduce_total_kernel() {
-  return address(reduce_total<R>);
+  return address(reduce_total);
 }
-template const void* reduce_batch_kernel<float>();
-template const void* reduce_batch_kernel<double>();
-template const void* reduce_total_kernel<float>();
-template const void* reduce_total_kernel<double>();
 
 }  // namespace synfire::cuda

@@ -1,4 +1,4 @@
-// The kernels that sum gradients, as the host code sees them.
+// The kernels that sum gradients in f64, as the host code sees them.
 #ifndef SYNFIRE_NEURONS_SUM_GRADIENT_SUM_GRADIENT_KERNELS_HPP
 #define SYNFIRE_NEURONS_SUM_GRADIENT_SUM_GRADIENT_KERNELS_HPP
 
@@ -6,21 +6,19 @@
 
 namespace synfire::cuda {
 
-// A block of threads_per_block lanes per chunk (chunks, total) or a thread per neuron (batch); see model/reduction.hpp.
-template <class R>
+// A block of threads_per_block lanes per chunk (chunks, total), or a thread per neuron (batch); see
+// model/reduction.hpp.
 struct ReduceLaunch {
   const double* input;
-  R* output;
+  double* output;
   int64_t batch;
   int64_t count;
   const int64_t* active;  // how many inputs, from the first on, are summed; null: all
-  bool add;               // to what the output holds, in f64
+  bool add;               // to what the output holds
 };
 
-template <class R>
 const void* reduce_batch_kernel();
-const void* reduce_chunks_kernel();  // ReduceLaunch<double>
-template <class R>
+const void* reduce_chunks_kernel();
 const void* reduce_total_kernel();
 
 }  // namespace synfire::cuda

@@ -21,8 +21,27 @@ struct LossRules {
   bool ignores_label;
   uint32_t ignored_label;
   bool sum;           // instead of the mean
-  bool accumulate;    // to the loss and the numbers of samples
+  bool accumulate;    // to the loss, its divisor and the numbers of samples
   bool add_gradient;  // to what the gradient's buffer holds
+};
+
+// The entries of a loss in f32 (sum_entry.hpp). It has two sums over its samples: that of the shares in the divisor of
+// the mean, which the gradient needs, and that of the losses.
+enum class LossEntry : int32_t {
+  all,
+  share_maxima,  // the largest share
+  share_sums,    // the shares, and how many samples count
+  samples,       // with the sums of all shares: losses, predictions, gradient, the largest loss, correct predictions
+  sums,          // the losses
+  finish,        // with the sums of all samples: the loss and the numbers of samples
+};
+// The arrays between the entries (LossSums); absent with LossEntry::all.
+struct LossParts {
+  View largest_share;  // u32 [1]
+  View shares;         // i64 [2]
+  View largest;        // u32 [1]
+  View losses;         // i64 [2]
+  View of_samples;     // f32 [T, B]
 };
 
 struct Loss {
@@ -41,11 +60,14 @@ struct Loss {
   View n_counted;       // u32 [1]
   View predictions;     // u32 [T, B]
   View gradient;        // [T, B, C], in the type of the arithmetic
-  View scratch;         // LossScratch; has no bytes if one block does everything
+  View divisor;         // f32 or f64 [1]: of the mean
+  View scratch;         // LossSums, in f64 LossScratch; has no bytes if one block does everything
   double label_smoothing;
   double gradient_scale;
   const double* label_smoothing_value = nullptr;  // in device memory, instead of `label_smoothing`
   const double* gradient_scale_value = nullptr;   // instead of `gradient_scale`
+  LossEntry entry = LossEntry::all;
+  LossParts parts = {};
 
   static constexpr const char* name = "loss";
   static void operands(Loss& op, OperandVisitor visit);
@@ -64,6 +86,7 @@ struct LossRequest {
   core::Buffer *loss, *losses, *n_correct, *n_counted, *predictions, *gradient;
   double label_smoothing;
   double gradient_scale;  // 0 means 1
+  core::Buffer* divisor;
 };
 // Both throw INVALID_ARGUMENT or OUT_OF_MEMORY. A graph's "gradient_scale" and "label_smoothing" may change.
 core::OperationList loss(const LossRequest& request);

@@ -9,6 +9,17 @@
 
 namespace synfire::operations {
 
+// Rows leave these for each other in f32: maxima, as bits, and sums of integers (model/grid.hpp).
+struct LossSums {
+  uint32_t* largest_share;  // [1]: of the divisor of the mean
+  int64_t* shares;          // [2]: the sum of the shares on their grid, and how many samples count
+  uint32_t* largest;        // [1]: of the losses
+  int64_t* losses;          // [2]: the sum of the losses on their grid, and how many predictions are correct
+  float* of_samples;        // [n_samples]: the losses
+  uint32_t* n_arrived;      // [1]: blocks
+};
+
+// In f64, whose sums have an order.
 struct LossTotals {
   double class_weight;  // of all classes
   uint64_t n_correct;
@@ -46,12 +57,13 @@ struct LossArguments {
   int64_t losses_pitch;
   uint32_t* predictions;
   int64_t predictions_pitch;
-  void* loss;
-  bool loss_is_f64;
+  void *loss, *divisor;
+  bool loss_is_f64, divisor_is_f64;
   uint32_t *n_correct, *n_counted;
   double label_smoothing, gradient_scale;
   const double *label_smoothing_value, *gradient_scale_value;  // null: the numbers above
-  LossScratch scratch;                                         // null pointers if one block does everything
+  LossScratch scratch;                                         // f64; null pointers if one block does everything
+  LossSums sums;                                               // f32; likewise
 };
 
 inline int64_t loss_chunks(int64_t n_samples) {
@@ -76,6 +88,18 @@ inline LossScratch loss_scratch(void* memory, int64_t n_samples, uint64_t elemen
           doubles + 2 * n_chunks,
           losses,
           reinterpret_cast<uint32_t*>(losses + static_cast<uint64_t>(n_samples) * element)};
+}
+
+// The memory of LossSums if one operation does everything: integers, then the losses.
+inline constexpr uint64_t loss_integers_bytes = 64;
+inline uint64_t loss_sums_bytes(int64_t n_samples) {
+  return loss_integers_bytes + static_cast<uint64_t>(n_samples) * sizeof(float);
+}
+inline LossSums loss_sums(void* memory) {
+  auto* const wide = static_cast<int64_t*>(memory);
+  auto* const narrow = reinterpret_cast<uint32_t*>(wide + 4);
+  static_assert(loss_integers_bytes == 4 * sizeof(int64_t) + 8 * sizeof(uint32_t));
+  return {narrow, wide, narrow + 1, wide + 2, reinterpret_cast<float*>(narrow + 8), narrow + 2};
 }
 
 // Small losses need no scratch memory: on a GPU one block computes them.

@@ -42,13 +42,22 @@ inline LossArguments arguments_of(const Loss& op) {
   a.predictions_pitch = op.predictions.pitch;
   a.loss = op.loss.data;
   a.loss_is_f64 = op.loss.dtype == SYNFIRE_DTYPE_F64;
+  a.divisor = op.divisor.data;
+  a.divisor_is_f64 = op.divisor.dtype == SYNFIRE_DTYPE_F64;
   a.n_correct = static_cast<uint32_t*>(op.n_correct.data);
   a.n_counted = static_cast<uint32_t*>(op.n_counted.data);
   a.label_smoothing = op.label_smoothing;
   a.gradient_scale = op.gradient_scale;
   a.label_smoothing_value = op.label_smoothing_value;
   a.gradient_scale_value = op.gradient_scale_value;
-  if (op.scratch) a.scratch = loss_scratch(op.scratch.data, a.n_samples, is_f64(op) ? 8 : 4);
+  if (op.scratch && is_f64(op)) a.scratch = loss_scratch(op.scratch.data, a.n_samples, sizeof(double));
+  if (op.scratch && !is_f64(op)) a.sums = loss_sums(op.scratch.data);
+  if (op.entry == LossEntry::all) return a;
+  a.sums.largest_share = static_cast<uint32_t*>(op.parts.largest_share.data);
+  a.sums.shares = static_cast<int64_t*>(op.parts.shares.data);
+  a.sums.largest = static_cast<uint32_t*>(op.parts.largest.data);
+  a.sums.losses = static_cast<int64_t*>(op.parts.losses.data);
+  a.sums.of_samples = static_cast<float*>(op.parts.of_samples.data);
   return a;
 }
 

@@ -1,12 +1,13 @@
 // The arithmetic of a loss, the same on every backend: which samples count and their weights, the share of a class in
-// the loss of its sample, and the results. Sums are in the order of model/reduction.hpp: over the classes of a sample
-// in the type of the arithmetic, over samples in f64.
+// the loss of its sample, and the results. Sums over the classes of a sample are in the order of model/reduction.hpp,
+// in the type of the arithmetic. Sums over samples are integers on 32 bits in f32, and in that order in f64.
 #ifndef SYNFIRE_OPERATIONS_LOSS_LOSS_ARITHMETIC_HPP
 #define SYNFIRE_OPERATIONS_LOSS_LOSS_ARITHMETIC_HPP
 
 #include "loss_arguments.hpp"
 
 #include <synfire/model/elementary.hpp>
+#include <synfire/model/grid.hpp>
 
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
@@ -47,7 +48,12 @@ SYNFIRE_MODEL_FN bool is_weighted(const LossArguments& a) {
   return a.sample_weights || (a.class_weights && a.labels && !a.squared);
 }
 
-// The share of a sample in the divisor of the mean.
+// The share of a sample in the divisor of the mean: in f32 one f32, in f64 an f64.
+SYNFIRE_MODEL_FN float share_of_sample(const LossArguments& a, const LossSample& s) {
+  if (!s.counts) return 0;
+  const float weight = sample_weight(a, s);
+  return a.labels && !a.squared ? weight * class_weight(a, s.label) : weight;
+}
 SYNFIRE_MODEL_FN double divisor_share(const LossArguments& a, const LossSample& s) {
   if (!s.counts) return 0;
   const double weight = sample_weight(a, s);
@@ -157,6 +163,28 @@ SYNFIRE_MODEL_FN Largest<R> larger(const Largest<R>& a, const Largest<R>& b) {
   return b_above || (equal && b.at < a.at) ? b : a;
 }
 
+// ---- sums over samples, in f32 --------------------------------------------------------------------------------------
+
+// A loss in the sum of all. Infinite losses are counted if no loss is NaN: positive ones in the low 32 bits, negative
+// ones above.
+SYNFIRE_MODEL_FN int64_t loss_term(float loss, uint32_t largest) {
+  if (model::is_finite_magnitude(largest))
+    return model::on_grid(loss, model::grid_of_sum(largest, model::largest_on_grid_32));
+  if (model::magnitude_bits(loss) != 0x7F800000u) return 0;
+  return loss > 0 ? 1 : int64_t{1} << 32;
+}
+SYNFIRE_MODEL_FN double loss_of_terms(int64_t sum, uint32_t largest) {
+  if (largest != 0x7F800000u) return model::from_sum(sum, largest);
+  const double infinity = __builtin_huge_val();
+  if ((sum & 0xFFFFFFFF) == 0) return -infinity;
+  return sum >> 32 == 0 ? infinity : __builtin_nan("");
+}
+
+// A share in the sum of all.
+SYNFIRE_MODEL_FN int64_t share_term(float share, uint32_t largest) {
+  return model::on_grid(share, model::grid_of_sum(largest, model::largest_on_grid_32));
+}
+
 // ---- the results ----------------------------------------------------------------------------------------------------
 
 // The divisor of the sum of the losses. `count` samples count, with shares that add up to `weight`; `all_classes`, the
@@ -166,15 +194,32 @@ SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, double weight, double
   return a.squared ? samples * all_classes : samples;
 }
 
+SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, const LossSums& sums, double all_classes) {
+  const double weight = is_weighted(a) ? model::from_sum(sums.shares[0], *sums.largest_share) : 0;
+  return divisor_of(a, weight, static_cast<double>(sums.shares[1]), all_classes);
+}
+
 SYNFIRE_MODEL_FN double factor_of(const LossArguments& a, double divisor) {
   const double scale = a.gradient_scale_value ? *a.gradient_scale_value : a.gradient_scale;
   if (a.sum) return scale;
   return divisor == 0 ? 0 : scale / divisor;
 }
 
-SYNFIRE_MODEL_FN double mean_or_sum(const LossArguments& a, double sum, double divisor) {
-  if (a.sum || sum != sum) return sum;
+// A network takes it of the sums over several batches.
+SYNFIRE_MODEL_FN double mean_of(double sum, double divisor) {
+  if (sum != sum) return sum;
   return divisor == 0 ? 0 : sum / divisor;
+}
+
+SYNFIRE_MODEL_FN void write_number(void* to, bool is_f64, double number, bool accumulate) {
+  if (!to) return;
+  if (is_f64) {
+    auto* const wide = static_cast<double*>(to);
+    *wide = accumulate ? *wide + number : number;
+  } else {
+    auto* const narrow = static_cast<float*>(to);
+    *narrow = static_cast<float>(accumulate ? static_cast<double>(*narrow) + number : number);
+  }
 }
 
 SYNFIRE_MODEL_FN void write_count(uint32_t* to, uint64_t count, bool accumulate) {
@@ -185,14 +230,8 @@ SYNFIRE_MODEL_FN void write_count(uint32_t* to, uint64_t count, bool accumulate)
 
 SYNFIRE_MODEL_FN void write_results(const LossArguments& a, double sum, double divisor, uint64_t n_correct,
                                     uint64_t n_counted) {
-  const double loss = mean_or_sum(a, sum, divisor);
-  if (a.loss && a.loss_is_f64) {
-    auto* const to = static_cast<double*>(a.loss);
-    *to = a.accumulate ? *to + loss : loss;
-  } else if (a.loss) {
-    auto* const to = static_cast<float*>(a.loss);
-    *to = static_cast<float>(a.accumulate ? static_cast<double>(*to) + loss : loss);
-  }
+  write_number(a.loss, a.loss_is_f64, a.sum ? sum : mean_of(sum, divisor), a.accumulate);
+  write_number(a.divisor, a.divisor_is_f64, divisor, a.accumulate);
   write_count(a.n_correct, n_correct, a.accumulate);
   write_count(a.n_counted, n_counted, a.accumulate);
 }

@@ -1,6 +1,7 @@
 #include "launch_of.hpp"
 
 #include <backends/cuda/cuda_launcher.hpp>
+#include <operations/elementwise/fill.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,50 @@ int64_t samples_of_a_tile(int64_t n_samples, int32_t group, int n_multiprocessor
   return std::clamp<int64_t>(share, threads_per_block / group, model::reduction_chunk);
 }
 
+bool does(const Loss& op, LossEntry entry) {
+  return op.entry == LossEntry::all || op.entry == entry;
+}
+
+// Integers at the beginning of the scratch memory, or those that an entry writes.
+void clear(const Loss& op, Launcher& launcher) {
+  switch (op.entry) {
+    case LossEntry::all: {
+      View integers = op.scratch;
+      integers.dtype = SYNFIRE_DTYPE_U64;
+      integers.bytes = loss_integers_bytes;
+      return enqueue(Fill{integers, 0}, launcher);
+    }
+    case LossEntry::share_maxima:
+      return enqueue(Fill{op.parts.largest_share, 0}, launcher);
+    case LossEntry::share_sums:
+      return enqueue(Fill{op.parts.shares, 0}, launcher);
+    case LossEntry::samples:
+      enqueue(Fill{op.parts.largest, 0}, launcher);
+      return enqueue(Fill{op.parts.losses, 0}, launcher);
+    default:
+      return;
+  }
+}
+
+void enqueue_f32(const Loss& op, LossLaunch launch, Launcher& launcher) {
+  const int64_t n_samples = launch.loss.n_samples;
+  const bool weighted =
+      op.sample_weights || (op.class_weights && op.labels && op.rules.kind == LossKind::cross_entropy);
+  const auto threads = static_cast<uint32_t>(threads_per_block);
+  const Grid over_samples = launcher.over_elements((n_samples + 3) / 4);
+  clear(op, launcher);
+  if (does(op, LossEntry::share_maxima) && weighted) launcher.launch(loss_share_maxima_kernel(), over_samples, launch);
+  if (does(op, LossEntry::share_sums)) launcher.launch(loss_share_sums_kernel(), over_samples, launch);
+  if (does(op, LossEntry::samples))
+    launcher.launch(loss_samples_kernel(op.source.dtype),
+                    launcher.over_pieces((n_samples + launch.tile - 1) / launch.tile, threads), launch);
+  if (op.entry == LossEntry::all) return launcher.launch(loss_sums_kernel(), over_samples, launch);
+  launch.adds = op.entry == LossEntry::sums;
+  launch.finishes = op.entry == LossEntry::finish;
+  if (launch.adds) launcher.launch(loss_sums_kernel(), over_samples, launch);
+  if (launch.finishes) launcher.launch(loss_sums_kernel(), {1}, launch);
+}
+
 }  // namespace
 
 Hints hints(const Loss&, const GpuShape&) {
@@ -27,12 +72,13 @@ Hints hints(const Loss&, const GpuShape&) {
 
 void enqueue(const Loss& op, Launcher& launcher) {
   LossLaunch launch = loss_launch_of(op);
-  if (op.scratch.bytes == 0) {
+  if (op.entry == LossEntry::all && op.scratch.bytes == 0) {
     launcher.launch(loss_block_kernel(op.source.dtype), {1, static_cast<uint32_t>(loss_block_threads)}, launch);
     return;
   }
   const int64_t n_samples = launch.loss.n_samples;
   launch.tile = samples_of_a_tile(n_samples, launch.group, launcher.gpu().n_multiprocessors);
+  if (!is_f64(op)) return enqueue_f32(op, launch, launcher);
   const auto threads = static_cast<uint32_t>(threads_per_block);
   launcher.launch(loss_divisor_kernel(), launcher.over_pieces(loss_chunks(n_samples), threads), launch);
   launcher.launch(loss_samples_kernel(op.source.dtype),

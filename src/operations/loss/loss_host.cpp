@@ -16,18 +16,92 @@ namespace {
 // Below this many classes of all samples the calling thread works alone.
 constexpr int64_t loss_parallel_threshold = 1 << 16;
 
-template <class R>
-void run_as(const Loss& op, host::Launcher& launcher) {
+// ---- f32 ------------------------------------------------------------------------------------------------------------
+
+// A maximum or a sum to which threads add in any order.
+class Joined {
+ public:
+  void include(uint32_t value) {
+    uint32_t held = largest_.load(std::memory_order_relaxed);
+    while (held < value && !largest_.compare_exchange_weak(held, value, std::memory_order_relaxed)) {
+    }
+  }
+  void add(int64_t value, int64_t count = 0) {
+    sum_.fetch_add(value, std::memory_order_relaxed);
+    count_.fetch_add(count, std::memory_order_relaxed);
+  }
+  uint32_t largest() const { return largest_; }
+  int64_t sum() const { return sum_; }
+  int64_t count() const { return count_; }
+
+ private:
+  std::atomic<uint32_t> largest_{0};
+  std::atomic<int64_t> sum_{0}, count_{0};
+};
+
+bool does(const Loss& op, LossEntry entry) {
+  return op.entry == LossEntry::all || op.entry == entry;
+}
+
+void run_f32(const Loss& op, const LossArguments& a, const LossSums& sums, host::Launcher& launcher) {
+  const auto for_each_range = [&](auto f) { launcher.for_each_range(a.n_samples, wants_threads(op), f); };
+  if (does(op, LossEntry::share_maxima)) {
+    Joined joined;
+    if (is_weighted(a))
+      for_each_range([&](int64_t begin, int64_t end) { joined.include(largest_share(a, begin, end)); });
+    *sums.largest_share = joined.largest();
+  }
+  if (does(op, LossEntry::share_sums)) {
+    Joined joined;
+    for_each_range([&](int64_t begin, int64_t end) {
+      const SummedShares found = sum_shares(a, *sums.largest_share, begin, end);
+      joined.add(found.shares, found.count);
+    });
+    sums.shares[0] = joined.sum();
+    sums.shares[1] = joined.count();
+  }
+  if (does(op, LossEntry::samples)) {
+    const host::LossKernels& kernels = SYNFIRE_SELECT_LEVEL(loss_kernels);
+    const double factor = factor_of(a, divisor_of(a, sums, all_class_weights(a)));
+    Joined joined;
+    for_each_range([&](int64_t begin, int64_t end) {
+      joined.add(static_cast<int64_t>(kernels.samples(a, {op.source.dtype, factor, begin, end, sums.of_samples})));
+      joined.include(largest_loss(sums.of_samples, begin, end));
+    });
+    *sums.largest = joined.largest();
+    sums.losses[1] = joined.sum();
+  }
+  if (does(op, LossEntry::sums)) {
+    Joined joined;
+    for_each_range(
+        [&](int64_t begin, int64_t end) { joined.add(sum_losses(sums.of_samples, *sums.largest, begin, end)); });
+    sums.losses[0] = joined.sum();
+  }
+  if (does(op, LossEntry::finish))
+    write_results(a, loss_of_terms(sums.losses[0], *sums.largest), divisor_of(a, sums, all_class_weights(a)),
+                  static_cast<uint64_t>(sums.losses[1]), static_cast<uint64_t>(sums.shares[1]));
+}
+
+void run_f32(const Loss& op, host::Launcher& launcher) {
+  const LossArguments a = arguments_of(op);
+  if (op.entry != LossEntry::all || op.scratch) return run_f32(op, a, a.sums, launcher);
+  alignas(int64_t) char memory[loss_integers_bytes + model::reduction_chunk * sizeof(float)];
+  run_f32(op, a, loss_sums(memory), launcher);
+}
+
+// ---- f64 ------------------------------------------------------------------------------------------------------------
+
+void run_f64(const Loss& op, host::Launcher& launcher) {
   const LossArguments a = arguments_of(op);
   const bool share = wants_threads(op);
   const int64_t n_chunks = loss_chunks(a.n_samples);
   double one_weight = 0, one_count = 0, one_sum = 0;
-  R own_losses[model::reduction_chunk];
+  double own_losses[model::reduction_chunk];
   const bool small = !op.scratch;
   double* const weights = small ? &one_weight : a.scratch.weights;
   double* const counts = small ? &one_count : a.scratch.counts;
   double* const sums = small ? &one_sum : a.scratch.sums;
-  R* const losses = small ? own_losses : static_cast<R*>(a.scratch.losses);
+  double* const losses = small ? own_losses : static_cast<double*>(a.scratch.losses);
 
   launcher.for_each_range(n_chunks, share, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) weigh_chunk(a, chunk, weights[chunk], counts[chunk]);
@@ -56,9 +130,9 @@ bool wants_threads(const Loss& op) {
 
 void run(const Loss& op, host::Launcher& launcher) {
   if (is_f64(op))
-    run_as<double>(op, launcher);
+    run_f64(op, launcher);
   else
-    run_as<float>(op, launcher);
+    run_f32(op, launcher);
 }
 
 }  // namespace synfire::operations

@@ -1,4 +1,5 @@
-// A loss in two launches, or by one block. The last block to arrive sums over samples: first a chunk, then all chunks.
+// A loss by one block, or in several launches. In f64, the last block to arrive sums over samples: first at a chunk,
+// then at all chunks.
 #include "samples.cuh"
 
 #include <synfire/synfire.h>
@@ -6,23 +7,17 @@
 namespace synfire::cuda {
 namespace {
 
-__global__ void __launch_bounds__(threads_per_block) divisor(const __grid_constant__ LossLaunch launch) {
+// ---- f32 ------------------------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(threads_per_block) share_maxima(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();
-  __shared__ double lanes[reduction_lanes];
-  const LossArguments& a = launch.loss;
-  const LossScratch& scratch = a.scratch;
-  const int64_t n_chunks = (a.n_samples + reduction_chunk - 1) / reduction_chunk;
-  if (blockIdx.x == 0) {
-    const double all = all_class_weights(a, lanes);
-    if (threadIdx.x == 0) *scratch.totals = {all, 0, 0};
-  }
-  for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
-    const Weighed weighed = weigh_chunk(a, chunk, lanes);
-    if (threadIdx.x != 0) continue;
-    scratch.weights[chunk] = weighed.weight;
-    scratch.counts[chunk] = weighed.count;
-    scratch.n_arrived[chunk] = 0;
-  }
+  find_largest_share(launch.loss, first_element(), stride(), launch.loss.sums.largest_share);
+}
+
+__global__ void __launch_bounds__(threads_per_block) share_sums(const __grid_constant__ LossLaunch launch) {
+  wait_for_previous();
+  const LossSums& sums = launch.loss.sums;
+  add_shares(launch.loss, first_element(), stride(), is_weighted(launch.loss) ? *sums.largest_share : 0, sums.shares);
 }
 
 // True if this block is the last of `expected` to arrive, which then sees everything that the others wrote before.
@@ -43,11 +38,65 @@ __device__ __forceinline__ bool arrives_last(uint32_t* n_arrived, uint32_t expec
 template <class E>
 __global__ void __launch_bounds__(threads_per_block) samples(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();
-  using R = Arithmetic<E>;
+  __shared__ double lanes[reduction_lanes];
+  const LossArguments& a = launch.loss;
+  const LossSums& sums = a.sums;
+  const int64_t n_tiles = (a.n_samples + launch.tile - 1) / launch.tile;
+  const LossConstants<float> k = constants_of<float>(a, factor_of(a, divisor_of(a, sums, all_class_weights(a, lanes))));
+  const Group group = group_of(launch.group);
+  uint32_t largest = 0;
+  int64_t n_correct = 0;
+  for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
+    const int64_t first = tile * launch.tile;
+    const int64_t end = first + launch.tile < a.n_samples ? first + launch.tile : a.n_samples;
+    n_correct += samples_of<E, float>(a, k, first, end, group, sums.of_samples, largest);
+  }
+  __syncwarp();
+  warp_max_to(sums.largest, largest);
+  warp_sum_to(sums.losses + 1, n_correct);
+}
+
+__global__ void __launch_bounds__(threads_per_block) loss_sums(const __grid_constant__ LossLaunch launch) {
+  wait_for_previous();
+  __shared__ double lanes[reduction_lanes];
+  const LossArguments& a = launch.loss;
+  const LossSums& sums = a.sums;
+  if (launch.adds) add_losses(a, first_element(), stride(), *sums.largest, sums.of_samples, sums.losses);
+  if (!launch.finishes || (launch.adds && !arrives_last(sums.n_arrived, gridDim.x))) return;
+  const double divisor = divisor_of(a, sums, all_class_weights(a, lanes));
+  if (threadIdx.x != 0) return;
+  const int64_t sum = __ldcg(reinterpret_cast<const long long*>(sums.losses));
+  write_results(a, loss_of_terms(sum, *sums.largest), divisor, static_cast<uint64_t>(sums.losses[1]),
+                static_cast<uint64_t>(sums.shares[1]));
+}
+
+// ---- f64 ------------------------------------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(threads_per_block) divisor(const __grid_constant__ LossLaunch launch) {
+  wait_for_previous();
   __shared__ double lanes[reduction_lanes];
   const LossArguments& a = launch.loss;
   const LossScratch& scratch = a.scratch;
-  R* const losses = static_cast<R*>(scratch.losses);
+  const int64_t n_chunks = (a.n_samples + reduction_chunk - 1) / reduction_chunk;
+  if (blockIdx.x == 0) {
+    const double all = all_class_weights(a, lanes);
+    if (threadIdx.x == 0) *scratch.totals = {all, 0, 0};
+  }
+  for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
+    const Weighed weighed = weigh_chunk(a, chunk, lanes);
+    if (threadIdx.x != 0) continue;
+    scratch.weights[chunk] = weighed.weight;
+    scratch.counts[chunk] = weighed.count;
+    scratch.n_arrived[chunk] = 0;
+  }
+}
+
+__global__ void __launch_bounds__(threads_per_block) samples_in_f64(const __grid_constant__ LossLaunch launch) {
+  wait_for_previous();
+  __shared__ double lanes[reduction_lanes];
+  const LossArguments& a = launch.loss;
+  const LossScratch& scratch = a.scratch;
+  double* const losses = static_cast<double*>(scratch.losses);
   const int64_t n_chunks = (a.n_samples + reduction_chunk - 1) / reduction_chunk;
   const int64_t n_tiles = (a.n_samples + launch.tile - 1) / launch.tile,
                 tiles_per_chunk = reduction_chunk / launch.tile;
@@ -55,12 +104,13 @@ __global__ void __launch_bounds__(threads_per_block) samples(const __grid_consta
   const double weight =
       is_weighted(a) ? lane_sum(0, n_chunks, lanes, [&](int64_t i) { return scratch.weights[i]; }) : 0;
   const double divisor = divisor_of(a, weight, count, scratch.totals->class_weight);
-  const LossConstants<R> k = constants_of<R>(a, factor_of(a, divisor));
+  const LossConstants<double> k = constants_of<double>(a, factor_of(a, divisor));
   const Group group = group_of(launch.group);
+  uint32_t unused = 0;
   for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
     const int64_t first = tile * launch.tile;
     const int64_t end = first + launch.tile < a.n_samples ? first + launch.tile : a.n_samples;
-    const unsigned n_correct = samples_of<E, R>(a, k, first, end, group, losses);
+    const unsigned n_correct = samples_of<double, double>(a, k, first, end, group, losses, unused);
     if (n_correct != 0)
       atomicAdd(reinterpret_cast<unsigned long long*>(&scratch.totals->n_correct),
                 static_cast<unsigned long long>(n_correct));
@@ -68,7 +118,7 @@ __global__ void __launch_bounds__(threads_per_block) samples(const __grid_consta
     const auto expected = static_cast<uint32_t>(later < tiles_per_chunk ? later : tiles_per_chunk);
     if (!arrives_last(&scratch.n_arrived[chunk], expected)) continue;
     const double sum = lane_sum(chunk * reduction_chunk, chunk_end(chunk, a.n_samples), lanes,
-                                [&](int64_t i) { return static_cast<double>(__ldcg(losses + i)); });
+                                [&](int64_t i) { return __ldcg(losses + i); });
     if (threadIdx.x == 0) scratch.sums[chunk] = sum;
     if (!arrives_last(&scratch.totals->n_arrived, static_cast<uint32_t>(n_chunks))) continue;
     const double total = lane_sum(0, n_chunks, lanes, [&](int64_t i) { return __ldcg(scratch.sums + i); });
@@ -78,6 +128,8 @@ __global__ void __launch_bounds__(threads_per_block) samples(const __grid_consta
                     static_cast<uint64_t>(count));
   }
 }
+
+// ---- by one block ---------------------------------------------------------------------------------------------------
 
 template <class E>
 __global__ void __launch_bounds__(loss_block_threads) block(const __grid_constant__ LossLaunch launch) {
@@ -89,11 +141,21 @@ using SourceTypes = NumberTypes::with<uint32_t>;
 
 }  // namespace
 
+const void* loss_share_maxima_kernel() {
+  return address(share_maxima);
+}
+const void* loss_share_sums_kernel() {
+  return address(share_sums);
+}
+const void* loss_sums_kernel() {
+  return address(loss_sums);
+}
 const void* loss_divisor_kernel() {
   return address(divisor);
 }
 const void* loss_samples_kernel(int32_t dtype) {
-  return core::with_element_type(SourceTypes{}, dtype,
+  if (dtype == SYNFIRE_DTYPE_F64) return address(samples_in_f64);
+  return core::with_element_type(F32NumberTypes::with<uint32_t>{}, dtype,
                                  [](auto type) { return address(samples<typename decltype(type)::Type>); });
 }
 const void* loss_block_kernel(int32_t dtype) {

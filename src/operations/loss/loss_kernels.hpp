@@ -13,14 +13,23 @@ inline constexpr int loss_block_threads = 512;
 
 struct LossLaunch {
   operations::LossArguments loss;
-  int32_t group;  // threads of one sample: a power of two up to 32
-  int64_t tile;   // samples that a block computes at a time: a power of two up to model::reduction_chunk
+  int32_t group;        // threads of one sample: a power of two up to 32
+  int64_t tile;         // samples that a block computes at a time: a power of two up to model::reduction_chunk
+  bool adds, finishes;  // of loss_sums_kernel(): sums the losses; writes the results
 };
 
-// Computes the divisor of the mean and prepares scratch memory; a block of threads_per_block for each chunk of samples.
-const void* loss_divisor_kernel();
-// Computes the samples of predictions of this type, then the sums; a block of threads_per_block for each tile.
+// In f32, by blocks of threads_per_block: the largest share of the divisor, and the sum of the shares, of any number of
+// samples a block. Both are 0 before.
+const void* loss_share_maxima_kernel();
+const void* loss_share_sums_kernel();
+// The samples of predictions of this type; a block of threads_per_block for each tile. In f32, the largest loss and the
+// number of correct predictions are 0 before; in f64, the kernel ends with the sums and the results.
 const void* loss_samples_kernel(int32_t dtype);
+// In f32: the sum of the losses, which is 0 before; the last block to arrive, or the only one, writes the results.
+const void* loss_sums_kernel();
+// In f64: the divisor of the mean, and scratch memory made ready; a block of threads_per_block for each chunk of
+// samples.
+const void* loss_divisor_kernel();
 // Computes everything without scratch memory, in one block of loss_block_threads.
 const void* loss_block_kernel(int32_t dtype);
 

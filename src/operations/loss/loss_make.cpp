@@ -12,21 +12,33 @@ namespace synfire::operations {
 using namespace synfire::core;
 
 void Loss::operands(Loss& op, OperandVisitor visit) {
-  visit({"desc.source", op.source, Access::read});
+  const auto does = [&](LossEntry entry) { return op.entry == LossEntry::all || op.entry == entry; };
   visit({"desc.labels", op.labels, Access::read});
-  visit({"desc.targets", op.targets, Access::read});
   visit({"desc.lengths", op.lengths, Access::read});
   visit({"desc.n_active", op.n_active, Access::read});
   visit({"desc.sample_weights", op.sample_weights, Access::read});
   visit({"desc.class_weights", op.class_weights, Access::read});
+  if (does(LossEntry::samples)) {
+    visit({"desc.source", op.source, Access::read});
+    visit({"desc.targets", op.targets, Access::read});
+    visit({"desc.losses", op.losses, Access::write});
+    visit({"desc.predictions", op.predictions, Access::write});
+    visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
+  }
+  const auto written_by = [&](LossEntry entry) { return op.entry == entry ? Access::write : Access::read; };
+  visit({"the largest share of a loss", op.parts.largest_share, written_by(LossEntry::share_maxima)});
+  visit({"the shares of a loss", op.parts.shares, written_by(LossEntry::share_sums)});
+  visit({"the largest of the losses", op.parts.largest, written_by(LossEntry::samples)});
+  visit({"the sum of the losses", op.parts.losses,
+         op.entry == LossEntry::sums ? Access::update : written_by(LossEntry::samples)});
+  visit({"the losses of the samples", op.parts.of_samples, written_by(LossEntry::samples)});
+  visit({"desc.scratch", op.scratch, Access::scratch});
+  if (!does(LossEntry::finish)) return;
   const Access total = op.rules.accumulate ? Access::update : Access::write;
   visit({"desc.loss", op.loss, total});
-  visit({"desc.losses", op.losses, Access::write});
   visit({"desc.n_correct", op.n_correct, total});
   visit({"desc.n_counted", op.n_counted, total});
-  visit({"desc.predictions", op.predictions, Access::write});
-  visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
-  visit({"desc.scratch", op.scratch, Access::scratch});
+  visit({"desc.divisor", op.divisor, total});
 }
 
 OperationLabel label(const Loss& op) {
@@ -71,10 +83,10 @@ void check_buffers(const LossRequest& request) {
   if (!request.labels && request.rules.ignores_label)
     fail_argument("SYN-LOSS-LABELS", "desc.ignores_label is 1 with desc.targets; it needs desc.labels");
   if (!request.loss && !request.losses && !request.n_correct && !request.n_counted && !request.predictions &&
-      !request.gradient)
+      !request.gradient && !request.divisor)
     fail_argument("SYN-LOSS-OUTPUT",
-                  "all outputs are null; at least one of desc.loss, losses, n_correct, n_counted, predictions and "
-                  "gradient is needed");
+                  "all outputs are null; at least one of desc.loss, losses, n_correct, n_counted, predictions, "
+                  "gradient and divisor is needed");
 }
 
 void check_numbers(const LossRequest& request) {
@@ -102,10 +114,10 @@ class Views {
     check_type(*buffer, name, dtype);
     return array_view(*buffer, name, lengths);
   }
-  View loss(const Buffer* buffer) const {
+  View total(const Buffer* buffer, const char* name) const {
     if (!buffer) return {};
-    check_type(*buffer, "desc.loss", arithmetic_dtypes);
-    return array_view(*buffer, "desc.loss", {1});
+    check_type(*buffer, name, arithmetic_dtypes);
+    return array_view(*buffer, name, {1});
   }
 
  private:
@@ -133,17 +145,18 @@ OperationList loss(const LossRequest& request) {
   op.n_active = views.optional(request.n_active, "desc.n_active", u32, {1});
   op.sample_weights = views.optional(request.sample_weights, "desc.sample_weights", f32, {1, e.batch});
   op.class_weights = views.optional(request.class_weights, "desc.class_weights", f32, {1, e.n_neurons});
-  op.loss = views.loss(request.loss);
+  op.loss = views.total(request.loss, "desc.loss");
   op.losses = views.optional(request.losses, "desc.losses", number, {e.n_steps, e.batch});
   op.n_correct = views.optional(request.n_correct, "desc.n_correct", u32, {1});
   op.n_counted = views.optional(request.n_counted, "desc.n_counted", u32, {1});
   op.predictions = views.optional(request.predictions, "desc.predictions", u32, {e.n_steps, e.batch});
   op.gradient = views.optional(request.gradient, "desc.gradient", number, {e.n_steps, e.batch, e.n_neurons});
+  op.divisor = views.total(request.divisor, "desc.divisor");
   op.label_smoothing = request.label_smoothing;
   op.gradient_scale = request.gradient_scale == 0 ? 1 : request.gradient_scale;
   const int64_t n_samples = e.n_steps * e.batch;
   if (!loss_fits_one_block(n_samples, e.n_neurons))
-    op.scratch.bytes = loss_scratch_bytes(n_samples, f64 ? sizeof(double) : sizeof(float));
+    op.scratch.bytes = f64 ? loss_scratch_bytes(n_samples, sizeof(double)) : loss_sums_bytes(n_samples);
   OperationList operations = {op};
   check_overlap(operations);
   return operations;

@@ -8,6 +8,7 @@
 #include "loss_kernels.hpp"
 
 #include <backends/cuda/cuda_storage.cuh>
+#include <backends/cuda/warp_sums.cuh>
 
 namespace synfire::cuda {
 namespace {
@@ -20,7 +21,7 @@ __device__ __forceinline__ float decode(uint32_t stored) {
   return __uint2float_rn(stored);
 }
 
-// ---- sums of a block ------------------------------------------------------------------------------------------------
+// ---- sums of a block, in the fixed order ----------------------------------------------------------------------------
 
 // Sums the first reduction_lanes threads' numbers by a binary tree; returned in all threads.
 __device__ double tree_sum(double lane, double* lanes) {
@@ -250,39 +251,125 @@ __device__ Outcome<R> sample(const LossArguments& a, const LossConstants<R>& k, 
   return {loss, s.counts && most.at == s.label};
 }
 
-// The samples of a tile, shared by the groups of the block. The first thread of each group counts.
+// The samples of a tile, shared by the groups of the block. The first thread of each group counts, and finds the
+// largest of its losses.
 template <class E, class R>
 __device__ __forceinline__ unsigned samples_of(const LossArguments& a, const LossConstants<R>& k, int64_t first,
-                                               int64_t end, const Group& group, R* losses) {
+                                               int64_t end, const Group& group, R* losses, uint32_t& largest) {
   unsigned n_correct = 0;
   const int n_groups = static_cast<int>(blockDim.x) / group.size;
   for (int64_t i = first + static_cast<int>(threadIdx.x) / group.size; i < end; i += n_groups) {
     const Outcome<R> outcome = sample<E, R>(a, k, i, group);
     if (group.rank != 0) continue;
     losses[i] = outcome.loss;
+    if constexpr (sizeof(R) == sizeof(float)) {
+      const uint32_t magnitude = model::magnitude_bits(outcome.loss);
+      largest = magnitude > largest ? magnitude : largest;
+    }
     n_correct += outcome.correct ? 1 : 0;
   }
   return n_correct;
 }
 
+// ---- sums over samples, in f32 --------------------------------------------------------------------------------------
+
+// Calls f(i) for the samples of a thread, of `stride` threads.
+template <class F>
+__device__ __forceinline__ void for_each_sample(const LossArguments& a, int64_t first, int64_t stride, F f) {
+  for (int64_t i = first; i < a.n_samples; i += stride) f(i);
+}
+
+// A thread's samples are those from `first` on, `stride` apart. Whole warps call these.
+__device__ __forceinline__ void find_largest_share(const LossArguments& a, int64_t first, int64_t stride,
+                                                   uint32_t* largest) {
+  uint32_t most = 0;
+  for_each_sample(a, first, stride, [&](int64_t i) {
+    const uint32_t magnitude = model::magnitude_bits(share_of_sample(a, sample_at(a, i)));
+    most = magnitude > most ? magnitude : most;
+  });
+  warp_max_to(largest, most);
+}
+__device__ __forceinline__ void add_shares(const LossArguments& a, int64_t first, int64_t stride, uint32_t largest,
+                                           int64_t* sums) {
+  int64_t shares = 0, count = 0;
+  for_each_sample(a, first, stride, [&](int64_t i) {
+    const LossSample s = sample_at(a, i);
+    if (is_weighted(a)) shares += share_term(share_of_sample(a, s), largest);
+    count += s.counts ? 1 : 0;
+  });
+  if (is_weighted(a)) warp_sum_to(sums, shares);
+  warp_sum_to(sums + 1, count);
+}
+__device__ __forceinline__ void add_losses(const LossArguments& a, int64_t first, int64_t stride, uint32_t largest,
+                                           const float* losses, int64_t* sum) {
+  int64_t total = 0;
+  for_each_sample(a, first, stride, [&](int64_t i) { total += loss_term(losses[i], largest); });
+  warp_sum_to(sum, total);
+}
+
 // ---- all of a loss, by one block ------------------------------------------------------------------------------------
 
+__device__ __forceinline__ void finish_loss(const LossArguments& a, const LossSums& sums, double divisor) {
+  write_results(a, loss_of_terms(sums.losses[0], *sums.largest), divisor, static_cast<uint64_t>(sums.losses[1]),
+                static_cast<uint64_t>(sums.shares[1]));
+}
+
 template <class E>
-__device__ __forceinline__ void whole_loss(const LossLaunch& launch) {
-  using R = Arithmetic<E>;
+__device__ __forceinline__ void whole_loss_in_f32(const LossLaunch& launch) {
   __shared__ double lanes[reduction_lanes];
-  __shared__ R losses[reduction_chunk];
+  __shared__ float losses[reduction_chunk];
+  __shared__ int64_t shares[2], totals[2];
+  __shared__ uint32_t largest[2];
+  const LossArguments& a = launch.loss;
+  const LossSums sums = {&largest[0], shares, &largest[1], totals, losses, nullptr};
+  const auto thread = static_cast<int64_t>(threadIdx.x), stride = static_cast<int64_t>(blockDim.x);
+  if (thread < 2) {
+    largest[thread] = 0;
+    shares[thread] = totals[thread] = 0;
+  }
+  __syncthreads();
+  if (is_weighted(a)) {
+    find_largest_share(a, thread, stride, sums.largest_share);
+    __syncthreads();
+  }
+  add_shares(a, thread, stride, *sums.largest_share, sums.shares);
+  __syncthreads();
+  const double divisor = divisor_of(a, sums, all_class_weights(a, lanes));
+  const LossConstants<float> k = constants_of<float>(a, factor_of(a, divisor));
+  uint32_t most = 0;
+  const unsigned correct = samples_of<E, float>(a, k, 0, a.n_samples, group_of(launch.group), losses, most);
+  __syncwarp();
+  warp_max_to(sums.largest, most);
+  warp_sum_to(sums.losses + 1, correct);
+  __syncthreads();
+  add_losses(a, thread, stride, *sums.largest, losses, sums.losses);
+  __syncthreads();
+  if (thread == 0) finish_loss(a, sums, divisor);
+}
+
+[[maybe_unused]] __device__ __forceinline__ void whole_loss_in_f64(const LossLaunch& launch) {
+  __shared__ double lanes[reduction_lanes];
+  __shared__ double losses[reduction_chunk];
   __shared__ unsigned n_correct;
   const LossArguments& a = launch.loss;
   if (threadIdx.x == 0) n_correct = 0;
   const Weighed weighed = weigh_chunk(a, 0, lanes);
   const double divisor = divisor_of(a, weighed.weight, weighed.count, all_class_weights(a, lanes));
-  const LossConstants<R> k = constants_of<R>(a, factor_of(a, divisor));
-  const unsigned correct = samples_of<E, R>(a, k, 0, a.n_samples, group_of(launch.group), losses);
+  const LossConstants<double> k = constants_of<double>(a, factor_of(a, divisor));
+  uint32_t unused = 0;
+  const unsigned correct = samples_of<double, double>(a, k, 0, a.n_samples, group_of(launch.group), losses, unused);
   if (correct != 0) atomicAdd(&n_correct, correct);
   __syncthreads();
-  const double total = lane_sum(0, a.n_samples, lanes, [&](int64_t i) { return static_cast<double>(losses[i]); });
+  const double total = lane_sum(0, a.n_samples, lanes, [&](int64_t i) { return losses[i]; });
   if (threadIdx.x == 0) write_results(a, total, divisor, n_correct, static_cast<uint64_t>(weighed.count));
+}
+
+template <class E>
+__device__ __forceinline__ void whole_loss(const LossLaunch& launch) {
+  if constexpr (is_double<E>)
+    whole_loss_in_f64(launch);
+  else
+    whole_loss_in_f32<E>(launch);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Sums over the samples of a loss on the host and in twins, in the order of model/reduction.hpp.
+// Sums over the samples of a loss on the host and in twins: of integers in f32, in the order of model/reduction.hpp in
+// f64.
 #ifndef SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 #define SYNFIRE_OPERATIONS_LOSS_SUMS_HPP
 
@@ -10,6 +11,39 @@
 
 namespace synfire::operations {
 inline namespace SYNFIRE_MODEL_LEVEL {
+
+// ---- f32: the samples from `first` on, before `end` -----------------------------------------------------------------
+
+inline uint32_t largest_share(const LossArguments& a, int64_t first, int64_t end) {
+  uint32_t largest = 0;
+  for (int64_t i = first; i < end; ++i)
+    largest = std::max<uint32_t>(largest, model::magnitude_bits(share_of_sample(a, sample_at(a, i))));
+  return largest;
+}
+struct SummedShares {
+  int64_t shares, count;
+};
+inline SummedShares sum_shares(const LossArguments& a, uint32_t largest, int64_t first, int64_t end) {
+  SummedShares sums = {0, 0};
+  for (int64_t i = first; i < end; ++i) {
+    const LossSample s = sample_at(a, i);
+    if (is_weighted(a)) sums.shares += share_term(share_of_sample(a, s), largest);
+    sums.count += s.counts ? 1 : 0;
+  }
+  return sums;
+}
+inline uint32_t largest_loss(const float* losses, int64_t first, int64_t end) {
+  uint32_t largest = 0;
+  for (int64_t i = first; i < end; ++i) largest = std::max<uint32_t>(largest, model::magnitude_bits(losses[i]));
+  return largest;
+}
+inline int64_t sum_losses(const float* losses, uint32_t largest, int64_t first, int64_t end) {
+  int64_t sum = 0;
+  for (int64_t i = first; i < end; ++i) sum += loss_term(losses[i], largest);
+  return sum;
+}
+
+// ---- f64 ------------------------------------------------------------------------------------------------------------
 
 // Sums the divisor's shares of a chunk of samples and counts them.
 inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, double& count) {
@@ -25,12 +59,11 @@ inline void weigh_chunk(const LossArguments& a, int64_t chunk, double& weight, d
   count = ones.total();
 }
 
-template <class R>
-double sum_chunk(const LossArguments& a, const R* losses, int64_t chunk) {
+inline double sum_chunk(const LossArguments& a, const double* losses, int64_t chunk) {
   model::LaneSum sum;
   const int64_t first = chunk * model::reduction_chunk;
   const int64_t length = std::min<int64_t>(a.n_samples - first, model::reduction_chunk);
-  for (int64_t i = 0; i < length; ++i) sum.add(static_cast<double>(losses[first + i]));
+  for (int64_t i = 0; i < length; ++i) sum.add(losses[first + i]);
   return sum.total();
 }
 

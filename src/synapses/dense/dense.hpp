@@ -1,6 +1,7 @@
 // The dense kind: weights [N, K] and a bias [N] between K inputs and N outputs; its object and its operations. An exact
 // synapse adds weights on a grid, one for each output, as integers; so do the input gradients of all but f64 synapses.
-// All other products are sums in a fixed order. model/grid.hpp has the arithmetic.
+// Their weight gradients are sums of integers over rows (operations/sum_entry.hpp). All other products are sums in a
+// fixed order. model/grid.hpp has the arithmetic.
 #ifndef SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 #define SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 
@@ -9,6 +10,7 @@
 #include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
+#include <operations/sum_entry.hpp>
 #include <synapses/synapse.hpp>
 
 namespace synfire::operations {
@@ -30,8 +32,8 @@ class DenseSynapse final : public core::Synapse {
   View weights() noexcept { return arrays()[0].values; }
   View bias() noexcept { return spec_.has_bias ? arrays()[1].values : own(nullptr, 0, spec_.dtype); }
   View mask() noexcept { return own(mask_, spec_.mask_bytes(), SYNFIRE_DTYPE_U32); }
-  // The weights on their grid, with padded rows: [K, N] (`table`: integers of an exact synapse, else numbers) and [N,
-  // K] (`rows`: integers, numbers in f64).
+  // With padded rows: [K, N] (`table`: integers of an exact synapse on their grid, else the weights as they are) and
+  // [N, K] (`rows`: integers on their grid, numbers in f64).
   View table() noexcept { return own(table_, spec_.table_bytes(), spec_.dtype); }
   View rows() noexcept { return own(rows_, spec_.rows_bytes(), spec_.dtype); }
   // [N]: the grid of each output's weights as an exponent, and the bias of an exact synapse on it. Absent in f64.
@@ -51,6 +53,9 @@ class DenseSynapse final : public core::Synapse {
   void *mask_ = nullptr, *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
   void *table_planes_ = nullptr, *rows_planes_ = nullptr;
 };
+
+// SynapseKind::rounding.
+std::optional<core::Rounding> rounding_of(core::Synapse& synapse, int64_t first, int64_t count);
 
 // Creates a synapse with its initial weights; the caller takes the reference.
 DenseSynapse* make_dense(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
@@ -119,38 +124,50 @@ struct DenseWeightGradient {
   View input;        // [T, B, K]
   View n_active;
   View weight_gradient, bias_gradient, mask;
-  bool add;            // to what the gradients hold
-  View grad_on_grid;   // scratch of an exact synapse: i32 [T, B, N], rows padded; byte planes on CUDA
-  View partial;        // likewise: i32 [K, N], rows padded; absent on CUDA
-  View total;          // likewise: i64 [K + 1, N], rows padded, the last row is the bias's; on CUDA [N, K],
-                       // [N] for the bias and u32 [N], the largest magnitudes as bits
-  View gradient_grid;  // likewise: u32 [N], padded: the largest magnitudes as bits, then the grids; absent on CUDA
+  bool add;  // to what the gradients hold
+  // In f32, the arrays between the entries: scratch memory if one operation does everything. `largest`: u32 [N], then
+  // of values [K], the largest magnitudes of dL/dy and of the inputs as bits; on CUDA, if one operation does
+  // everything, they are at the end of `total`. `total`: i64. Of spikes on the host [K + 1, N], rows padded, the last
+  // row is the bias's; of spikes on CUDA [N, K], rows padded, and [N] for the bias; of values [N, K], rows padded,
+  // twice (high and low parts), and [N] for the bias.
+  View largest, total;
+  View grad_on_grid;   // scratch: i32 [T, B, N], rows padded; byte planes on CUDA
+  View input_on_grid;  // scratch, of values: i32 [T, B, K], rows padded; byte planes on CUDA
+  View partial;        // scratch, of spikes: i32 [K, N], rows padded; absent on CUDA
+  View gradient_grid;  // scratch: i32 [N], then of values [K], both padded; absent on CUDA
   View converted;      // scratch, on CUDA: as in DenseProduct
   View packed;         // scratch of an exact synapse, on CUDA: words [M / 32, K] of 32 rows (t, b) each, rows padded
   Kept kept = {};
   View layer_active = {};  // as in DenseProduct
-  View host_places = {};   // scratch, on the host, of a synapse that is not exact: inputs as numbers
+  View host_places = {};   // scratch, on the host: inputs as numbers in f64, sums of products of values
+  SumEntry entry = SumEntry::all;
 
   static constexpr const char* name = "synapse gradient";
   static void operands(DenseWeightGradient& op, OperandVisitor visit) {
     const Access access = op.add ? Access::update : Access::write;
     const core::SynapseOperandNames& names = core::operand_names(op.layer_active);
-    visit({names.grad_output, op.grad_output, Access::read});
-    visit({names.taped_input, op.input, Access::read});
     visit({names.taped_n_active, op.n_active, Access::read});
     visit({"the layer's active rows", op.layer_active, Access::read});
-    visit({"the synapse's mask", op.mask, Access::read});
-    visit({"the synapse's weight gradient", op.weight_gradient, access});
-    visit({"the synapse's bias gradient", op.bias_gradient, access});
+    if (op.entry != SumEntry::finish) {
+      visit({names.grad_output, op.grad_output, Access::read});
+      visit({names.taped_input, op.input, Access::read});
+      visit({"desc.input_mask", op.kept.mask, Access::read});
+    }
+    if (does(op.entry, SumEntry::finish)) {
+      visit({"the synapse's mask", op.mask, Access::read});
+      visit({"the synapse's weight gradient", op.weight_gradient, access});
+      visit({"the synapse's bias gradient", op.bias_gradient, access});
+      visit({"desc.input_scale", op.kept.scale, Access::read});
+    }
+    visit({"the largest gradients of a synapse", op.largest, access_of_maxima(op.entry)});
+    visit({"the sums of a synapse's gradients", op.total, access_of_sums(op.entry)});
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
+    visit({"scratch memory", op.input_on_grid, Access::scratch});
     visit({"scratch memory", op.partial, Access::scratch});
-    visit({"scratch memory", op.total, Access::scratch});
     visit({"scratch memory", op.gradient_grid, Access::scratch});
     visit({"scratch memory", op.converted, Access::scratch});
     visit({"scratch memory", op.packed, Access::scratch});
     visit({"scratch memory", op.host_places, Access::scratch});
-    visit({"desc.input_mask", op.kept.mask, Access::read});
-    visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
 
@@ -185,6 +202,12 @@ struct DenseInputGradient {
     visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
+
+// The bytes of `largest` and `total` for an entry of a weight gradient in f32.
+struct SumArrayBytes {
+  uint64_t largest, total;
+};
+SumArrayBytes sum_array_bytes(const DenseSpec& spec, bool on_host);
 
 #define SYNFIRE_SYNAPSE_FUNCTIONS(Kind)                     \
   OperationLabel label(const Kind& op);                     \

@@ -215,14 +215,13 @@ __global__ void __launch_bounds__(chain_threads) chain(const __grid_constant__ C
 // ---- sums of columns ------------------------------------------------------------------------------------------------
 
 // A warp has a chain of each of its block's 32 columns; the first warp adds those of a block of the order.
-template <class R>
-__global__ void __launch_bounds__(column_sum_threads) column_sum(const __grid_constant__ ColumnSumLaunch<R> launch) {
+__global__ void __launch_bounds__(column_sum_threads) column_sum(const __grid_constant__ ColumnSumLaunch launch) {
   wait_for_previous();
   constexpr int n_chains = block_length / chain_length;
   static_assert(n_chains * 32 == column_sum_threads);
-  __shared__ R chains[n_chains][32];
+  __shared__ double chains[n_chains][32];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  const ActiveRows<R> rows(launch.rows, launch.values);
+  const ActiveRows<double> rows(launch.rows, launch.values);
   const int64_t length = launch.rows.n_steps * launch.rows.active(), n_columns = launch.values.length;
   for (int64_t first_column = static_cast<int64_t>(blockIdx.x) * 32; first_column < n_columns;
        first_column += static_cast<int64_t>(gridDim.x) * 32) {
@@ -231,7 +230,7 @@ __global__ void __launch_bounds__(column_sum_threads) column_sum(const __grid_co
     for (int64_t first = 0; first < length; first += block_length) {
       const int64_t begin = first + warp * chain_length;
       const int64_t end = begin + chain_length < length ? begin + chain_length : length;
-      R sum = 0;
+      double sum = 0;
       if (column < n_columns) {
 #pragma unroll 8
         for (int64_t l = begin; l < end; ++l) sum += rows(l)[column];
@@ -239,15 +238,14 @@ __global__ void __launch_bounds__(column_sum_threads) column_sum(const __grid_co
       chains[warp][lane] = sum;
       __syncthreads();
       if (warp == 0) {
-        R block = 0;
+        double block = 0;
         for (int i = 0; i < n_chains; ++i) block += chains[i][lane];
-        total += static_cast<double>(block);
+        total += block;
       }
       __syncthreads();
     }
     if (warp != 0 || column >= n_columns) continue;
-    const R result = static_cast<R>(total);
-    launch.result[column] = launch.add ? launch.result[column] + result : result;
+    launch.result[column] = launch.add ? launch.result[column] + total : total;
   }
 }
 
@@ -268,16 +266,15 @@ template const void* to_numbers_kernel<double>();
 
 template <class R>
 const void* chain_kernel(bool over_rows, bool large) {
-  return over_rows ? chain_of<R, true>(large) : chain_of<R, false>(large);
+  if constexpr (is_double<R>)
+    if (over_rows) return chain_of<R, true>(large);
+  return over_rows ? nullptr : chain_of<R, false>(large);
 }
 template const void* chain_kernel<float>(bool, bool);
 template const void* chain_kernel<double>(bool, bool);
 
-template <class R>
 const void* column_sum_kernel() {
-  return address(column_sum<R>);
+  return address(column_sum);
 }
-template const void* column_sum_kernel<float>();
-template const void* column_sum_kernel<double>();
 
 }  // namespace synfire::cuda

@@ -116,27 +116,26 @@ void enqueue_chains(const DenseProduct& op, Launcher& launcher) {
                   launcher);
 }
 
-template <class R>
 void enqueue_chains(const DenseWeightGradient& op, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op);
-  const auto gradients = rows_of<const R>(op.grad_output, spec.n_outputs);
-  launch_chain<R>(true,
-                  {rows,
-                   gradients,
-                   as_numbers<R>(spec, op.input, op.converted, op.kept, op.extents, launcher),
-                   spec.n_inputs,
-                   data_of<R>(op.weight_gradient),
-                   0,
-                   nullptr,
-                   data_of<const uint32_t>(op.mask),
-                   op.add,
-                   data_of<const R>(op.kept.scale),
-                   {}},
-                  launcher);
+  const auto gradients = rows_of<const double>(op.grad_output, spec.n_outputs);
+  launch_chain<double>(true,
+                       {rows,
+                        gradients,
+                        as_numbers<double>(spec, op.input, op.converted, op.kept, op.extents, launcher),
+                        spec.n_inputs,
+                        data_of<double>(op.weight_gradient),
+                        0,
+                        nullptr,
+                        data_of<const uint32_t>(op.mask),
+                        op.add,
+                        data_of<const double>(op.kept.scale),
+                        {}},
+                       launcher);
   if (op.bias_gradient)
-    launcher.launch(column_sum_kernel<R>(), one_each(pieces(spec.n_outputs, 32), column_sum_threads),
-                    ColumnSumLaunch<R>{rows, gradients, data_of<R>(op.bias_gradient), op.add});
+    launcher.launch(column_sum_kernel(), one_each(pieces(spec.n_outputs, 32), column_sum_threads),
+                    ColumnSumLaunch{rows, gradients, data_of<double>(op.bias_gradient), op.add});
 }
 
 void enqueue_chains(const DenseInputGradient& op, Launcher& launcher) {
@@ -231,32 +230,73 @@ void enqueue_few_rows(const DenseWeightGradient& op, Launcher& launcher) {
   launcher.launch(few_rows_kernel(), one_each(n_tiles, few_rows_threads), few_rows_of(op, launcher));
 }
 
-void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
-  const DenseSpec& spec = op.synapse->spec();
-  const SequenceRows rows = rows_of(op);
-  if (has_held_rows(op, launcher.gpu())) return enqueue_held_rows({&op, 1}, launcher);
-  if (rows.count() <= few_rows) return enqueue_few_rows(op, launcher);
-  const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
-  const int n_planes = spec.gradient_bits / 8;
-  const int64_t n_outputs = spec.n_outputs, n_words = DenseSpec::even_words(rows.count()), pitch = spec.packed_pitch(),
-                padded_outputs = DenseSpec::padded_columns(n_outputs);
-  auto* const total = data_of<int64_t>(op.total);
-  int64_t* const bias_total = op.bias_gradient ? total + padded_outputs * pitch : nullptr;
-  auto* const largest = reinterpret_cast<uint32_t*>(total + padded_outputs * (pitch + 1));
-  auto* const planes = data_of<uint8_t>(op.grad_on_grid);
-  const int64_t n_multiprocessors = launcher.gpu().n_multiprocessors;
+// The arrays between the entries of a weight gradient. Where one operation does everything, the largest magnitudes are
+// at the end of the totals, so that one launch clears both.
+struct SumArrays {
+  uint32_t *largest, *largest_inputs;
+  int64_t *total, *low, *bias_total;  // low: of values
+  int64_t pitch;
 
-  enqueue(Fill{op.total, 0}, launcher);
-  const int width =
-      (n_outputs | gradients.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(gradients.data) % 16 == 0 ? 4 : 1;
-  const int64_t across = pieces(n_outputs, int64_t{32} * width);
-  const int64_t rows_per_piece = std::max<int64_t>(64, pieces(rows.count() * across, 8 * n_multiprocessors));
+  explicit SumArrays(const DenseWeightGradient& op) {
+    const DenseSpec& spec = op.synapse->spec();
+    pitch = spec.has_values() ? spec.rows_pitch() : spec.packed_pitch();
+    total = data_of<int64_t>(op.total);
+    low = total + spec.n_outputs * pitch;
+    int64_t* const biases = spec.has_values() ? low + spec.n_outputs * pitch : low;
+    bias_total = op.bias_gradient ? biases : nullptr;
+    largest = op.largest ? data_of<uint32_t>(op.largest) : reinterpret_cast<uint32_t*>(biases + spec.n_outputs);
+    largest_inputs = largest + spec.n_outputs;
+  }
+};
+
+void clear_sums(const DenseWeightGradient& op, Launcher& launcher) {
+  if (op.entry == SumEntry::maxima) enqueue(Fill{op.largest, 0}, launcher);
+  if (does(op.entry, SumEntry::sums)) enqueue(Fill{op.total, 0}, launcher);
+}
+
+void enqueue_largest(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
+                     Launcher& launcher) {
+  const int width = (array.length | array.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 ? 4 : 1;
+  const int64_t across = pieces(array.length, int64_t{32} * width);
+  const int64_t rows_per_piece =
+      std::max<int64_t>(64, pieces(rows.count() * across, int64_t{8} * launcher.gpu().n_multiprocessors));
   launcher.launch(largest_kernel(width), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),
-                  LargestLaunch{rows, gradients, largest, rows_per_piece});
-  launcher.launch(gradient_planes_kernel(n_planes),
-                  one_each(n_words * pieces(n_outputs, planes_outputs), planes_threads),
-                  GradientPlanesLaunch{rows, gradients, largest, planes, n_words, padded_outputs / 8, bias_total});
-  pack_rows(op, pitch, launcher);
+                  LargestLaunch{rows, array, largest, rows_per_piece});
+}
+
+FinishWeightsLaunch finish_of(const DenseWeightGradient& op, const SumArrays& sums) {
+  const DenseSpec& spec = op.synapse->spec();
+  return {spec.n_outputs,
+          spec.n_inputs,
+          sums.total,
+          sums.bias_total,
+          sums.pitch,
+          sums.largest,
+          data_of<const uint32_t>(op.mask),
+          data_of<float>(op.weight_gradient),
+          data_of<float>(op.bias_gradient),
+          spec.gradient_bits == 32,
+          op.add,
+          data_of<const float>(op.kept.scale)};
+}
+
+// Gradients on their grid as byte planes, and the sums for the bias.
+void enqueue_gradient_planes(const DenseWeightGradient& op, const SumArrays& sums, int64_t n_words,
+                             Launcher& launcher) {
+  const DenseSpec& spec = op.synapse->spec();
+  launcher.launch(gradient_planes_kernel(spec.gradient_bits / 8),
+                  one_each(n_words * pieces(spec.n_outputs, planes_outputs), planes_threads),
+                  GradientPlanesLaunch{rows_of(op), rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest,
+                                       data_of<uint8_t>(op.grad_on_grid), n_words,
+                                       DenseSpec::padded_columns(spec.n_outputs) / 8, sums.bias_total});
+}
+
+void enqueue_spike_sums(const DenseWeightGradient& op, const SumArrays& sums, Launcher& launcher) {
+  const DenseSpec& spec = op.synapse->spec();
+  const int n_planes = spec.gradient_bits / 8;
+  const int64_t n_outputs = spec.n_outputs, n_words = DenseSpec::even_words(rows_of(op).count());
+  enqueue_gradient_planes(op, sums, n_words, launcher);
+  pack_rows(op, sums.pitch, launcher);
 
   // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
   const bool tensor_cores = has_tensor_cores(launcher.gpu()), groups = launcher.gpu().has_warpgroups && n_planes == 3;
@@ -266,20 +306,87 @@ void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
   const int64_t n_tiles = tensor_cores
                               ? pieces(n_outputs, weight_tile_outputs) * pieces(spec.n_inputs, weight_tile_inputs)
                               : pieces(n_outputs, select_tile_outputs) * pieces(spec.n_inputs, select_tile_inputs);
-  const int64_t n_splits = std::max<int64_t>(1, n_multiprocessors / n_tiles);
+  const int64_t n_splits = std::max<int64_t>(1, launcher.gpu().n_multiprocessors / n_tiles);
   const int64_t words_per_piece = std::clamp<int64_t>(2 * pieces(n_words, 2 * n_splits), 8, int64_t{1} << 17);
   Grid grid =
       one_each(n_tiles * pieces(n_words, words_per_piece), groups ? weight_group_threads : weight_product_threads);
   if (groups) grid.shared_bytes = weight_group_stages * weight_group_stage_bytes;
   launcher.launch(weight_product_kernel(product, n_planes), grid,
-                  WeightProductLaunch{n_outputs, spec.n_inputs, planes, n_words, data_of<const uint32_t>(op.packed),
-                                      pitch, words_per_piece, total});
-  launcher.launch(
-      finish_weights_kernel(), one_each(n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
-      FinishWeightsLaunch{n_outputs, spec.n_inputs, total, bias_total, pitch, largest, data_of<const uint32_t>(op.mask),
-                          data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient),
-                          spec.gradient_bits == 32, op.add, data_of<const float>(op.kept.scale)});
+                  WeightProductLaunch{n_outputs, spec.n_inputs, data_of<const uint8_t>(op.grad_on_grid), n_words,
+                                      data_of<const uint32_t>(op.packed), sums.pitch, words_per_piece, sums.total});
 }
+
+void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
+  const DenseSpec& spec = op.synapse->spec();
+  const SequenceRows rows = rows_of(op);
+  if (op.entry == SumEntry::all) {
+    if (has_held_rows(op, launcher.gpu())) return enqueue_held_rows({&op, 1}, launcher);
+    if (rows.count() <= few_rows) return enqueue_few_rows(op, launcher);
+  }
+  const SumArrays sums(op);
+  clear_sums(op, launcher);
+  if (does(op.entry, SumEntry::maxima))
+    enqueue_largest(rows, rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest, launcher);
+  if (does(op.entry, SumEntry::sums)) enqueue_spike_sums(op, sums, launcher);
+  if (does(op.entry, SumEntry::finish))
+    launcher.launch(finish_weights_kernel(),
+                    one_each(spec.n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
+                    finish_of(op, sums));
+}
+
+// ---- gradients of weights of values ---------------------------------------------------------------------------------
+
+void enqueue_value_sums(const DenseWeightGradient& op, const SumArrays& sums, const RowArray<const float>& inputs,
+                        Launcher& launcher) {
+  const DenseSpec& spec = op.synapse->spec();
+  const SequenceRows rows = rows_of(op);
+  const int64_t n_words = DenseSpec::even_words(rows.count()), padded_inputs = DenseSpec::padded_columns(spec.n_inputs);
+  enqueue_gradient_planes(op, sums, n_words, launcher);
+  launcher.launch(value_planes_kernel(), one_each(n_words * pieces(spec.n_inputs, planes_outputs), planes_threads),
+                  GradientPlanesLaunch{rows, inputs, sums.largest_inputs, data_of<uint8_t>(op.input_on_grid), n_words,
+                                       padded_inputs / 8, nullptr});
+  const bool tensor_cores = has_tensor_cores(launcher.gpu());
+  const int64_t n_tiles =
+      pieces(spec.n_inputs, value_tile) * pieces(spec.n_outputs, tensor_cores ? value_tile : select_tile_outputs);
+  // Two pieces for each multiprocessor, if they are long enough.
+  const int64_t n_splits = std::max<int64_t>(1, int64_t{2} * launcher.gpu().n_multiprocessors / n_tiles);
+  const int64_t words_per_piece = std::clamp<int64_t>(pieces(n_words, n_splits), 8, most_value_words);
+  launcher.launch(
+      value_product_kernel(tensor_cores ? BytesProduct::warps : BytesProduct::integers, spec.gradient_bits / 8),
+      one_each(n_tiles * pieces(n_words, words_per_piece), value_product_threads),
+      ValueProductLaunch{spec.n_outputs, spec.n_inputs, data_of<const uint8_t>(op.input_on_grid),
+                         data_of<const uint8_t>(op.grad_on_grid), n_words, padded_inputs / 16, words_per_piece,
+                         sums.total, sums.low, sums.pitch});
+}
+
+void enqueue_values(const DenseWeightGradient& op, Launcher& launcher) {
+  const DenseSpec& spec = op.synapse->spec();
+  const SequenceRows rows = rows_of(op);
+  const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
+  const SumArrays sums(op);
+  RowArray<const float> inputs = {};
+  if (op.entry != SumEntry::finish)
+    inputs = as_numbers<float>(spec, op.input, op.converted, op.kept, op.extents, launcher);
+  if (op.entry == SumEntry::all && rows.count() <= most_few_values)
+    return launcher.launch(
+        few_values_kernel(),
+        one_each(pieces(spec.n_outputs, few_rows_outputs) * pieces(spec.n_inputs, few_values_inputs), few_rows_threads),
+        FewValuesLaunch{rows, gradients, inputs, data_of<const uint32_t>(op.mask), data_of<float>(op.weight_gradient),
+                        data_of<float>(op.bias_gradient), spec.gradient_bits == 32, op.add,
+                        data_of<const float>(op.kept.scale)});
+  clear_sums(op, launcher);
+  if (does(op.entry, SumEntry::maxima)) {
+    enqueue_largest(rows, gradients, sums.largest, launcher);
+    enqueue_largest(rows, inputs, sums.largest_inputs, launcher);
+  }
+  if (does(op.entry, SumEntry::sums)) enqueue_value_sums(op, sums, inputs, launcher);
+  if (does(op.entry, SumEntry::finish))
+    launcher.launch(finish_values_kernel(),
+                    one_each(spec.n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
+                    FinishValuesLaunch{finish_of(op, sums), sums.low, sums.largest_inputs});
+}
+
+// ---- gradients of inputs --------------------------------------------------------------------------------------------
 
 void enqueue_exact(const DenseInputGradient& op, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
@@ -348,7 +455,8 @@ void enqueue_planes(const PrepareDense& op, Launcher& launcher) {
 }  // namespace
 
 bool has_held_rows(const DenseWeightGradient& op, const GpuShape& gpu) {
-  return op.synapse->spec().is_exact() && has_tensor_cores(gpu) && rows_of(op).count() <= most_held_rows;
+  return op.synapse->spec().is_exact() && op.entry == SumEntry::all && has_tensor_cores(gpu) &&
+         rows_of(op).count() <= most_held_rows;
 }
 
 void enqueue_held_rows(std::span<const DenseWeightGradient> operations, Launcher& launcher) {
@@ -383,10 +491,12 @@ void enqueue(const PrepareDense& op, Launcher& launcher) {
   else
     enqueue_rows<double>(op, launcher);
   const TableKind kind = spec.is_exact() ? TableKind::integers : spec.has_grid() ? TableKind::f32 : TableKind::f64;
-  launcher.launch(prepare_table_kernel(kind),
-                  launcher.over_pieces(pieces(spec.n_inputs, 32) * pieces(spec.n_outputs, 32), prepare_threads),
-                  PrepareTableLaunch{spec.n_inputs, spec.n_outputs, op.rows.data, spec.rows_pitch(), op.table.data,
-                                     spec.table_pitch(), data_of<const int32_t>(op.grid)});
+  const bool as_they_are = kind == TableKind::f32;
+  launcher.launch(
+      prepare_table_kernel(kind),
+      launcher.over_pieces(pieces(spec.n_inputs, 32) * pieces(spec.n_outputs, 32), prepare_threads),
+      PrepareTableLaunch{spec.n_inputs, spec.n_outputs, as_they_are ? op.weights.data : op.rows.data,
+                         as_they_are ? spec.n_inputs : spec.rows_pitch(), op.table.data, spec.table_pitch()});
   if (spec.has_grid()) enqueue_planes(op, launcher);
 }
 
@@ -400,8 +510,8 @@ void enqueue(const DenseProduct& op, Launcher& launcher) {
 void enqueue(const DenseWeightGradient& op, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
   if (spec.is_exact()) return enqueue_exact(op, launcher);
-  if (spec.dtype == SYNFIRE_DTYPE_F64) return enqueue_chains<double>(op, launcher);
-  enqueue_chains<float>(op, launcher);
+  if (spec.has_values()) return enqueue_values(op, launcher);
+  enqueue_chains(op, launcher);
 }
 
 void enqueue(const DenseInputGradient& op, Launcher& launcher) {

@@ -37,8 +37,7 @@ void put_row_on_grid(const PrepareDense& op, int64_t n) {
     for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k];
   } else {
     float* const column = static_cast<float*>(op.table.data) + n;
-    for (int64_t k = 0; k < spec.n_inputs; ++k)
-      column[k * spec.table_pitch()] = static_cast<float>(row[k]) * model::power_of_two(grid);
+    for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = weights[k];
   }
 }
 

@@ -225,6 +225,66 @@ void add_products(int64_t (*sums)[product_tile], const int32_t* const* rows,
   }
 }
 
+// ---- exact products in two parts ------------------------------------------------------------------------------------
+
+template <int n, int n_rows>
+SYNFIRE_MODEL_FN void split_products(double (*high)[product_tile], double (*low)[product_tile], int column,
+                                     const int32_t* const* rows, const double (*of_high)[split_length],
+                                     const double (*of_low)[split_length], int length) {
+  using V = Numbers<double>;
+  V found[2][n_rows][n];
+  for (int r = 0; r < n_rows; ++r)
+    for (int i = 0; i < n; ++i) {
+      found[0][r][i] = V::load(high[r] + column + i * V::count);
+      found[1][r][i] = V::load(low[r] + column + i * V::count);
+    }
+  for (int l = 0; l < length; ++l) {
+    V row[n];
+#pragma GCC unroll 8
+    for (int i = 0; i < n; ++i) row[i] = V::of_ints(rows[l] + column + int64_t{i} * V::count);
+#pragma GCC unroll 4
+    for (int r = 0; r < n_rows; ++r) {
+      const V upper = V::all(of_high[r][l]), lower = V::all(of_low[r][l]);
+#pragma GCC unroll 8
+      for (int i = 0; i < n; ++i) {
+        found[0][r][i] = plus_exact_product(found[0][r][i], upper, row[i]);
+        found[1][r][i] = plus_exact_product(found[1][r][i], lower, row[i]);
+      }
+    }
+  }
+  for (int r = 0; r < n_rows; ++r)
+    for (int i = 0; i < n; ++i) {
+      found[0][r][i].store(high[r] + column + i * V::count);
+      found[1][r][i].store(low[r] + column + i * V::count);
+    }
+}
+
+template <int n_rows>
+void split_products_of_rows(double (*high)[product_tile], double (*low)[product_tile], const int32_t* const* rows,
+                            const double (*of_high)[split_length], const double (*of_low)[split_length], int length,
+                            int width) {
+  // 16 of 32 registers have sums, or 8 of 16.
+  constexpr int n = n_registers / 16, step = n * Numbers<double>::count;
+  static_assert(32 % step == 0);
+  for (int column = 0; column < width; column += step)
+    split_products<n, n_rows>(high, low, column, rows, of_high, of_low, length);
+}
+
+void add_split_products(double (*high)[product_tile], double (*low)[product_tile], const int32_t* const* rows,
+                        const double (*of_high)[split_length], const double (*of_low)[split_length], int length,
+                        int n_rows, int width) {
+  switch (n_rows) {
+    case 1:
+      return split_products_of_rows<1>(high, low, rows, of_high, of_low, length, width);
+    case 2:
+      return split_products_of_rows<2>(high, low, rows, of_high, of_low, length, width);
+    case 3:
+      return split_products_of_rows<3>(high, low, rows, of_high, of_low, length, width);
+    default:
+      return split_products_of_rows<chain_rows>(high, low, rows, of_high, of_low, length, width);
+  }
+}
+
 template <class R>
 constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
@@ -241,6 +301,7 @@ extern const SynapseKernels synapse_kernels = {add_listed,
                                                largest_product,
                                                put_products_on_grid,
                                                add_products,
+                                               add_split_products,
                                                chain_kernels<float>,
                                                chain_kernels<double>};
 

@@ -15,6 +15,7 @@ inline constexpr int most_addends = 256;
 // The sum of this many products of numbers on 24-bit grids is exact in f64: 128 * 0x7F7F7F^2 < 2^53.
 inline constexpr int most_products = 128;
 inline constexpr int chain_rows = 4;
+inline constexpr int split_length = 64;
 
 template <class R>
 struct ChainKernels {
@@ -51,6 +52,11 @@ struct SynapseKernels {
   // coefficients[r][l] * rows[l][i], integers of 24 bits, exactly.
   void (*add_products)(int64_t (*sums)[product_tile], const int32_t* const* rows,
                        const double (*coefficients)[most_products], int length, int n_rows, int width);
+  // The same of coefficients in two parts, without conversion to integers: high[r][i] += the sum over l < length <=
+  // split_length of of_high[r][l] * rows[l][i], and low[r][i] likewise. The sums must be exact in f64.
+  void (*add_split_products)(double (*high)[product_tile], double (*low)[product_tile], const int32_t* const* rows,
+                             const double (*of_high)[split_length], const double (*of_low)[split_length], int length,
+                             int n_rows, int width);
   ChainKernels<float> chain_f32;
   ChainKernels<double> chain_f64;
 };

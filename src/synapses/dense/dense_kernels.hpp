@@ -39,7 +39,7 @@ struct PrepareRowsLaunch {
 template <class R>
 const void* prepare_rows_kernel();
 
-// Transposes the rows to the table in tiles of 32 x 32, by blocks of prepare_threads.
+// Transposes the rows, or in f32 the weights, to the table in tiles of 32 x 32, by blocks of prepare_threads.
 enum class TableKind : int32_t { integers, f32, f64 };
 struct PrepareTableLaunch {
   int64_t n_inputs, n_outputs;
@@ -47,7 +47,6 @@ struct PrepareTableLaunch {
   int64_t rows_pitch;
   void* table;
   int64_t table_pitch;
-  const int32_t* grid;  // f32
 };
 const void* prepare_table_kernel(TableKind kind);
 
@@ -130,6 +129,10 @@ struct GradientPlanesLaunch {
 };
 const void* gradient_planes_kernel(int n_planes);
 
+// The same of values: inputs on their grids as 3 byte planes, the left operand; `gradients` and `largest` are those of
+// the inputs. A block has 32 rows of 64 inputs.
+const void* value_planes_kernel();
+
 // Spikes as words of 32 rows each, of the inputs that dropout keeps. A warp has a word of the rows and 32 inputs.
 inline constexpr int pack_threads = 256;
 struct PackKeptLaunch {
@@ -200,6 +203,46 @@ struct HeldRowsLaunch {
   FewRowsLaunch gradients[most_held_gradients];
 };
 const void* held_rows_kernel();
+
+// ---- exact gradients of weights, of values --------------------------------------------------------------------------
+
+// Adds to the two parts of the totals (model::high_part, low_part), [n * pitch + k], the products of inputs and
+// gradients over pieces of at most most_value_words words of 32 rows: by tensor cores in tiles of 64 x 64, or as
+// integers in tiles of 32 outputs and 64 inputs.
+inline constexpr int value_product_threads = 256, value_tile = 64;
+inline constexpr int64_t most_value_words = 256;  // three products of 255 * 255 each in 32 bits: at most 11,008 rows
+struct ValueProductLaunch {
+  int64_t n_outputs, n_inputs;
+  const uint8_t *inputs, *gradients;
+  int64_t n_words, row_groups;  // of the inputs' planes
+  int64_t words_per_piece;
+  int64_t *high, *low;
+  int64_t pitch;
+};
+const void* value_product_kernel(BytesProduct product, int n_planes);
+
+// Scales the totals, applies the mask, and writes or adds. A block has up to finish_threads inputs of an output.
+struct FinishValuesLaunch {
+  FinishWeightsLaunch of;  // `total`: high parts
+  const int64_t* low;
+  const uint32_t* largest_inputs;
+};
+const void* finish_values_kernel();
+
+// The whole gradient for up to most_few_values rows, whose sums 64 bits hold, by one launch. A block has 32 outputs and
+// 32 inputs.
+inline constexpr int64_t most_few_values = 256;
+inline constexpr int few_values_inputs = 32;
+struct FewValuesLaunch {
+  SequenceRows rows;
+  RowArray<const float> gradients, inputs;
+  const uint32_t* mask;  // null: none
+  float *weight_gradient, *bias_gradient;
+  bool wide;  // 32 bits
+  bool add;
+  const float* scale;  // of dropout; null: none
+};
+const void* few_values_kernel();
 
 // ---- exact gradients of inputs --------------------------------------------------------------------------------------
 
@@ -280,18 +323,16 @@ struct ChainLaunch {
   KeptArray<R> kept;     // dropped columns of a row are +0; not over rows
 };
 template <class R>
-const void* chain_kernel(bool over_rows, bool large);
+const void* chain_kernel(bool over_rows, bool large);  // over rows: in f64
 
-// The ordered sum of each column of a sequence over all active rows. A block has 32 columns.
+// The ordered sum of each column of a sequence in f64 over all active rows. A block has 32 columns.
 inline constexpr int column_sum_threads = 512;
-template <class R>
 struct ColumnSumLaunch {
   SequenceRows rows;
-  RowArray<const R> values;
-  R* result;
+  RowArray<const double> values;
+  double* result;
   bool add;
 };
-template <class R>
 const void* column_sum_kernel();
 
 // ---- kernels for warpgroups, which other kernels' functions return (warpgroup_products.cu) --------------------------

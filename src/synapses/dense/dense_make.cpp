@@ -64,16 +64,22 @@ View converted_input(const DenseSpec& spec, const View& input, const Kept& kept,
 void plan_scratch(DenseWeightGradient& op) {
   const DenseSpec& spec = op.synapse->spec();
   const Extents& e = op.extents;
-  if (!spec.is_exact()) {
+  if (!spec.has_grid()) {
     op.converted = converted_input(spec, op.input, op.kept, e);
     return;
   }
   const int64_t n_rows = e.n_steps * e.batch, n_words = DenseSpec::even_words(n_rows);
-  const int64_t outputs = DenseSpec::padded_columns(spec.n_outputs), inputs = spec.packed_pitch();
-  op.converted = scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
-  op.packed = scratch(SYNFIRE_DTYPE_U32, n_words * inputs);
+  const int64_t outputs = DenseSpec::padded_columns(spec.n_outputs);
   op.grad_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32 * outputs * (spec.gradient_bits / 8));
-  op.total = scratch(SYNFIRE_DTYPE_U64, outputs * (inputs + 1) + outputs / 2);
+  const SumArrayBytes bytes = sum_array_bytes(spec, false);
+  op.total = scratch(SYNFIRE_DTYPE_U64, static_cast<int64_t>((bytes.total + bytes.largest + 7) / 8));
+  if (spec.has_values()) {
+    op.converted = converted_input(spec, op.input, op.kept, e);
+    op.input_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32 * DenseSpec::padded_columns(spec.n_inputs) * 3);
+    return;
+  }
+  op.converted = scratch(SYNFIRE_DTYPE_U32, n_rows * e.words_per_row());
+  op.packed = scratch(SYNFIRE_DTYPE_U32, n_words * spec.packed_pitch());
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------
@@ -100,33 +106,33 @@ DenseProduct product(DenseSynapse& synapse, const Extents& e, const View& input,
 DenseWeightGradient weight_gradient(DenseSynapse& synapse, const Extents& e, const View& grad_output, const View& input,
                                     const View& n_active, const Kept& kept, bool add) {
   const DenseSpec& spec = synapse.spec();
-  DenseWeightGradient op = {&synapse,
-                            e,
-                            grad_output,
-                            input,
-                            n_active,
-                            synapse.weight_gradient(),
-                            synapse.bias_gradient(),
-                            synapse.mask(),
-                            add,
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {},
-                            kept};
+  DenseWeightGradient op = {};
+  op.synapse = &synapse;
+  op.extents = e;
+  op.grad_output = grad_output;
+  op.input = input;
+  op.n_active = n_active;
+  op.weight_gradient = synapse.weight_gradient();
+  op.bias_gradient = synapse.bias_gradient();
+  op.mask = synapse.mask();
+  op.add = add;
+  op.kept = kept;
   if (!synapse.on_host()) {
     plan_scratch(op);
     return op;
   }
   op.host_places = host_places_of(synapse.context()->device(), op);
-  if (!spec.is_exact()) return op;
-  const int64_t pitch = spec.table_pitch();
-  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch * pitch);
-  op.partial = scratch(SYNFIRE_DTYPE_U32, spec.n_inputs * pitch);
-  op.total = scratch(SYNFIRE_DTYPE_U64, (spec.n_inputs + 1) * pitch);
-  op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, 2 * pitch);
+  if (!spec.has_grid()) return op;
+  const int64_t n_rows = e.n_steps * e.batch, outputs = spec.table_pitch(), inputs = spec.rows_pitch();
+  const SumArrayBytes bytes = sum_array_bytes(spec, true);
+  op.largest = scratch(SYNFIRE_DTYPE_U32, static_cast<int64_t>(bytes.largest / 4));
+  op.total = scratch(SYNFIRE_DTYPE_U64, static_cast<int64_t>(bytes.total / 8));
+  op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, n_rows * outputs);
+  op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, outputs + (spec.has_values() ? inputs : 0));
+  if (spec.has_values())
+    op.input_on_grid = scratch(SYNFIRE_DTYPE_U32, n_rows * inputs);
+  else
+    op.partial = scratch(SYNFIRE_DTYPE_U32, spec.n_inputs * outputs);
   return op;
 }
 
@@ -165,6 +171,18 @@ OperationLabel label(const DenseWeightGradient& op) {
 }
 OperationLabel label(const DenseInputGradient& op) {
   return {nullptr, label_text(*op.synapse, op.extents)};
+}
+
+SumArrayBytes sum_array_bytes(const DenseSpec& spec, bool on_host) {
+  const int64_t n_maxima = spec.n_outputs + (spec.has_values() ? spec.n_inputs : 0);
+  int64_t n_totals = 0;
+  if (spec.has_values())
+    n_totals = spec.n_outputs * (2 * spec.rows_pitch() + 1);
+  else if (on_host)
+    n_totals = (spec.n_inputs + 1) * spec.table_pitch();
+  else
+    n_totals = spec.n_outputs * (spec.packed_pitch() + 1);
+  return {static_cast<uint64_t>(n_maxima) * sizeof(uint32_t), static_cast<uint64_t>(n_totals) * sizeof(int64_t)};
 }
 
 PrepareDense make_prepare(DenseSynapse& synapse) {
@@ -218,6 +236,6 @@ OperationList derive(Synapse& synapse) {
 
 const SynapseKind dense_kind = {"dense",           array_names,     true,       true,
                                 row_operations,    check_gradients, product_of, gradients_of,
-                                input_gradient_of, derive};
+                                input_gradient_of, derive,          rounding_of};
 
 }  // namespace synfire::operations

@@ -41,7 +41,7 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
                   desc.input_kind);
   check_dtype("SYN-SYNAPSE-DTYPE", desc.dtype, arithmetic_dtypes);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
-    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24",
+    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for the default",
                   desc.gradient_bits);
   if (desc.initialization < SYNFIRE_INITIALIZATION_UNIFORM || desc.initialization > SYNFIRE_INITIALIZATION_ZERO)
     fail_argument(
@@ -63,7 +63,7 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
   has_bias = desc.bias == 1;
   frozen = desc.frozen == 1;
   masked = desc.mask != nullptr;
-  gradient_bits = desc.gradient_bits == 0 ? 24 : desc.gradient_bits;
+  gradient_bits = desc.gradient_bits == 0 ? default_gradient_bits(input) : desc.gradient_bits;
   initialization = static_cast<Initialization>(desc.initialization);
   gain = desc.gain == 0 ? 1.0 : desc.gain;
 }

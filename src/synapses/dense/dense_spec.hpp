@@ -9,6 +9,11 @@ namespace synfire::operations {
 
 enum class InputKind : int32_t { spikes = SYNFIRE_INPUT_SPIKES, values = SYNFIRE_INPUT_VALUES };
 
+// The bits of the grid of dL/dy in gradients of weights and bias, where the caller does not choose.
+constexpr int default_gradient_bits(InputKind input) {
+  return input == InputKind::spikes ? 24 : 32;
+}
+
 enum class Initialization : int32_t {
   uniform = SYNFIRE_INITIALIZATION_UNIFORM,
   normal = SYNFIRE_INITIALIZATION_NORMAL,
@@ -21,7 +26,7 @@ struct DenseSpec {
   InputKind input;
   int32_t dtype;  // of weights, bias and their gradients: f32 or f64
   bool has_bias, frozen, masked;
-  int gradient_bits;  // of the grid of the weight gradient: 24 or 32
+  int gradient_bits;  // of the grid of dL/dy in the weight gradient: 24 or 32
   Initialization initialization;
   double gain;
   uint64_t seed;
@@ -29,6 +34,8 @@ struct DenseSpec {
   explicit DenseSpec(const synfire_synapse_desc& desc);
 
   bool is_exact() const { return input == InputKind::spikes && dtype == SYNFIRE_DTYPE_F32; }
+  // Products with values in f32 take the weights as they are; their weight gradients are sums of integers too.
+  bool has_values() const { return input == InputKind::values && dtype == SYNFIRE_DTYPE_F32; }
   // Weights have a grid for each output, except in f64.
   bool has_grid() const { return dtype == SYNFIRE_DTYPE_F32; }
   uint64_t element_bytes() const { return core::bytes_of_dtype(dtype); }

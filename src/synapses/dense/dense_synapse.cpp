@@ -14,7 +14,7 @@ using namespace synfire::core;
 namespace {
 
 SynapseShape shape_of(const DenseSpec& spec) {
-  SynapseShape shape = {{}, {}, spec.dtype, spec.frozen};
+  SynapseShape shape = {{}, {}, spec.dtype, spec.frozen, spec.gradient_bits};
   shape.input.channels = spec.n_inputs;
   shape.input.elements = spec.input == InputKind::spikes ? Elements::spikes : Elements::values;
   shape.output.channels = spec.n_outputs;

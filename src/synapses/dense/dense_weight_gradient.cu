@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(largest_threads) find_largest(const __grid_con
 
 // ---- byte planes ----------------------------------------------------------------------------------------------------
 
-template <int n_planes>
+// The right operand, or the left one. In both, each lane has 4 bytes of columns r and r + 8 of every 16.
+template <int n_planes, bool is_left>
 __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_constant__ GradientPlanesLaunch launch) {
   wait_for_previous();
   constexpr int at_once = planes_threads / planes_outputs;  // rows
@@ -155,13 +156,22 @@ __global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_c
       for (int j = 0; j < 4; ++j) values[j] = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
       bytes_of_planes(values, bytes[e]);
     }
+    if constexpr (is_left) {
+      const int64_t row_groups = launch.column_groups / 2;
 #pragma unroll
-    for (int plane = 0; plane < n_planes; ++plane)
+      for (int plane = 0; plane < n_planes; ++plane)
+        *reinterpret_cast<uint2*>(
+            launch.planes + ((word * n_planes + plane) * row_groups + first / 16 + group) * operations::left_bytes +
+            lane * 16 + h * 8) = make_uint2(bytes[0][plane], bytes[1][plane]);
+    } else {
 #pragma unroll
-      for (int e = 0; e < 2; ++e)
-        reinterpret_cast<uint32_t*>(launch.planes +
-                                    operations::right_fragment(word, first / 8 + group * 2 + e, plane, n_planes,
-                                                               launch.n_words))[h * 32 + lane] = bytes[e][plane];
+      for (int plane = 0; plane < n_planes; ++plane)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          reinterpret_cast<uint32_t*>(launch.planes +
+                                      operations::right_fragment(word, first / 8 + group * 2 + e, plane, n_planes,
+                                                                 launch.n_words))[h * 32 + lane] = bytes[e][plane];
+    }
   }
 }
 
@@ -422,7 +432,10 @@ const void* largest_kernel(int width) {
   return width == 4 ? address(find_largest<4>) : address(find_largest<1>);
 }
 const void* gradient_planes_kernel(int n_planes) {
-  return n_planes == 4 ? address(gradient_planes<4>) : address(gradient_planes<3>);
+  return n_planes == 4 ? address(gradient_planes<4, false>) : address(gradient_planes<3, false>);
+}
+const void* value_planes_kernel() {
+  return address(gradient_planes<3, true>);
 }
 const void* weight_product_kernel(BytesProduct product, int n_planes) {
   if (product == BytesProduct::groups) return weight_group_kernel();

@@ -39,23 +39,19 @@ __device__ __forceinline__ uint32_t block_max(uint32_t value) {
 
 template <TableKind kind>
 struct TableTypes {
-  using Row = int32_t;
   using Element = int32_t;
 };
 template <>
 struct TableTypes<TableKind::f32> {
-  using Row = int32_t;
   using Element = float;
 };
 template <>
 struct TableTypes<TableKind::f64> {
-  using Row = double;
   using Element = double;
 };
 
 template <TableKind kind>
 __device__ __forceinline__ void prepare_tile(const PrepareTableLaunch& launch, int64_t index) {
-  using Row = typename TableTypes<kind>::Row;
   using Element = typename TableTypes<kind>::Element;
   __shared__ Element tile[32][33];
   constexpr int step = prepare_threads / 32;
@@ -66,11 +62,7 @@ __device__ __forceinline__ void prepare_tile(const PrepareTableLaunch& launch, i
   for (int i = warp; i < 32; i += step) {
     const int64_t n = first_n + i, k = first_k + lane;
     if (n >= launch.n_outputs || k >= launch.n_inputs) continue;
-    const Row value = static_cast<const Row*>(launch.rows)[n * launch.rows_pitch + k];
-    if constexpr (kind == TableKind::f32)
-      tile[i][lane] = static_cast<float>(value) * power_of_two(launch.grid[n]);
-    else
-      tile[i][lane] = value;
+    tile[i][lane] = static_cast<const Element*>(launch.rows)[n * launch.rows_pitch + k];
   }
   __syncthreads();
   for (int i = warp; i < 32; i += step) {

@@ -49,8 +49,8 @@ void scale_gradients(const OneToOneInputGradient& op, Launcher& launcher) {
 
 void sum_exactly(const OneToOneGradient& op, Launcher& launcher) {
   const OneToOneShape shape = shape_of(op);
-  enqueue(Fill{op.largest, 0}, launcher);
-  enqueue(Fill{op.totals, 0}, launcher);
+  if (does(op.entry, SumEntry::maxima)) enqueue(Fill{op.largest, 0}, launcher);
+  if (does(op.entry, SumEntry::sums)) enqueue(Fill{op.totals, 0}, launcher);
   // A few blocks for each multiprocessor, with rows enough that atomics are rare.
   const int64_t across = pieces(shape.n_neurons, exact_sum_threads), n_rows = shape.rows.count();
   const int64_t rows_per_piece =
@@ -66,29 +66,41 @@ void sum_exactly(const OneToOneGradient& op, Launcher& launcher) {
                                  data_of<float>(op.bias_gradient),
                                  op.add};
   const Grid grid = launcher.over_pieces(across * pieces(n_rows, rows_per_piece), exact_sum_threads);
-  launcher.launch(exact_largest_kernel(), grid, launch);
-  launcher.launch(exact_sum_kernel(), grid, launch);
-  launcher.launch(exact_finish_kernel(), launcher.over_elements(shape.n_entries), launch);
+  if (does(op.entry, SumEntry::maxima)) launcher.launch(exact_largest_kernel(), grid, launch);
+  if (does(op.entry, SumEntry::sums)) launcher.launch(exact_sum_kernel(), grid, launch);
+  if (does(op.entry, SumEntry::finish))
+    launcher.launch(exact_finish_kernel(), launcher.over_elements(shape.n_entries), launch);
 }
 
-template <class R>
+void sum_contributions(const OneToOneGradient& op, Launcher& launcher) {
+  const OneToOneShape shape = shape_of(op);
+  const bool has_bias = op.synapse->spec().has_bias;
+  if (does(op.entry, SumEntry::maxima)) {
+    auto* const weight = data_of<float>(op.contributions);
+    launcher.launch(one_to_one_contributions_kernel(), launcher.over_elements(op.extents.row()),
+                    ContributionsLaunch{shape, rows_of<const float>(op.grad_output, shape.n_neurons), input_of(op),
+                                        weight, has_bias ? weight + op.extents.row() : nullptr});
+  }
+  for (int which = 0; which < (has_bias ? 2 : 1); ++which) enqueue_row_sums(row_sums_of(op, which), op.entry, launcher);
+}
+
 void sum_in_order(const OneToOneGradient& op, Launcher& launcher) {
   const OneToOneShape shape = shape_of(op);
   const int64_t n_blocks = pieces(shape.rows.count() * shape.n_shares(), model::block_length);
   const int width = shape.n_entries < 16 ? 1 : 16;
-  const OrderedSumLaunch<R> launch = {shape,
-                                      rows_of<const R>(op.grad_output, shape.n_neurons),
-                                      input_of(op),
-                                      data_of<R>(op.blocks),
-                                      n_blocks,
-                                      width,
-                                      data_of<R>(op.weight_gradient),
-                                      data_of<R>(op.bias_gradient),
-                                      op.add};
+  const OrderedSumLaunch launch = {shape,
+                                   rows_of<const double>(op.grad_output, shape.n_neurons),
+                                   input_of(op),
+                                   data_of<double>(op.blocks),
+                                   n_blocks,
+                                   width,
+                                   data_of<double>(op.weight_gradient),
+                                   data_of<double>(op.bias_gradient),
+                                   op.add};
   launcher.launch(
-      ordered_blocks_kernel<R>(),
+      ordered_blocks_kernel(),
       launcher.over_pieces(pieces(shape.n_entries, width) * pieces(n_blocks, 16 / width), ordered_sum_threads), launch);
-  launcher.launch(ordered_finish_kernel<R>(), launcher.over_elements(shape.n_entries), launch);
+  launcher.launch(ordered_finish_kernel(), launcher.over_elements(shape.n_entries), launch);
 }
 
 }  // namespace
@@ -110,8 +122,8 @@ void enqueue(const OneToOneProduct& op, Launcher& launcher) {
 
 void enqueue(const OneToOneGradient& op, Launcher& launcher) {
   if (op.synapse->spec().is_exact()) return sum_exactly(op, launcher);
-  if (op.synapse->dtype() == SYNFIRE_DTYPE_F64) return sum_in_order<double>(op, launcher);
-  sum_in_order<float>(op, launcher);
+  if (op.synapse->spec().has_contributions()) return sum_contributions(op, launcher);
+  sum_in_order(op, launcher);
 }
 
 void enqueue(const OneToOneInputGradient& op, Launcher& launcher) {

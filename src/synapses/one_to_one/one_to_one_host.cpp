@@ -164,8 +164,9 @@ class Terms {
   const int64_t active_, n_entries_, n_shares_;
 };
 
-template <class R>
 void sum_in_order(const OneToOneGradient& op, host::Launcher& launcher) {
+  using R = double;
+  const host::OneToOneKernels& kernels = SYNFIRE_SELECT_LEVEL(one_to_one_kernels);
   const Terms terms(op);
   const bool one = terms.n_entries() == 1;
   const KeptInputs<R> all({}, op.extents);
@@ -180,8 +181,8 @@ void sum_in_order(const OneToOneGradient& op, host::Launcher& launcher) {
       terms.for_each_run<R>(q, std::min<int64_t>(q + model::chain_length, end), first, n_entries,
                             [&](const R* gradients, int64_t t, int64_t b, int64_t element, int count) {
                               input.read(t, b, element, count, numbers);
-                              (one ? loops<R>().add_chain : loops<R>().add_terms)(chains[0], chains[1], gradients,
-                                                                                  numbers, count);
+                              (one ? kernels.add_chain : kernels.add_terms)(chains[0], chains[1], gradients, numbers,
+                                                                            count);
                             });
       for (int which = 0; which < 2; ++which)
         for (int i = 0; i < n_entries; ++i) blocks[which][i] += chains[which][i];
@@ -193,12 +194,44 @@ void sum_in_order(const OneToOneGradient& op, host::Launcher& launcher) {
     for (int64_t entry = begin; entry < end; ++entry) {
       double totals[2] = {};
       for (int64_t block = 0; block < terms.n_blocks(); ++block)
-        for (int which = 0; which < 2; ++which)
-          totals[which] += static_cast<double>(sums[which][block * terms.n_entries() + entry]);
-      write_gradient(op.weight_gradient, entry, static_cast<R>(totals[0]), op.add);
-      if (op.bias_gradient) write_gradient(op.bias_gradient, entry, static_cast<R>(totals[1]), op.add);
+        for (int which = 0; which < 2; ++which) totals[which] += sums[which][block * terms.n_entries() + entry];
+      write_gradient(op.weight_gradient, entry, totals[0], op.add);
+      if (op.bias_gradient) write_gradient(op.bias_gradient, entry, totals[1], op.add);
     }
   });
+}
+
+// The contributions of each element of each active row: sums over the steps, from the last one back, in f64.
+void find_contributions(const OneToOneGradient& op, host::Launcher& launcher) {
+  const host::OneToOneKernels& kernels = SYNFIRE_SELECT_LEVEL(one_to_one_kernels);
+  const Extents& e = op.extents;
+  const int64_t n_tiles = pieces(e.n_neurons, tile);
+  const KeptInputs<float> all({}, e);
+  const Numbers<float> input = input_of(op, all);
+  auto* const weights = static_cast<float*>(op.contributions.data);
+  float* const biases = op.synapse->spec().has_bias ? weights + e.row() : nullptr;
+  launcher.for_each_range(active_rows(op) * n_tiles, wants_threads(op), [&](int64_t begin, int64_t end) {
+    float numbers[tile];
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t b = item / n_tiles, first = item % n_tiles * tile;
+      const int count = static_cast<int>(std::min<int64_t>(tile, e.n_neurons - first));
+      double sums[2][tile] = {};
+      for (int64_t t = e.n_steps - 1; t >= 0; --t) {
+        input.read(t, b, first, count, numbers);
+        kernels.add_contributions(sums[0], sums[1], row_of<const float>(op.grad_output, t, b, e.n_neurons) + first,
+                                  numbers, count);
+      }
+      const int64_t at = b * e.n_neurons + first;
+      for (int i = 0; i < count; ++i) weights[at + i] = static_cast<float>(sums[0][i]);
+      for (int i = 0; i < count && biases; ++i) biases[at + i] = static_cast<float>(sums[1][i]);
+    }
+  });
+}
+
+void sum_contributions(const OneToOneGradient& op, host::Launcher& launcher) {
+  if (does(op.entry, SumEntry::maxima)) find_contributions(op, launcher);
+  for (int which = 0; which < (op.synapse->spec().has_bias ? 2 : 1); ++which)
+    run_row_sums(row_sums_of(op, which), op.entry, wants_threads(op), launcher);
 }
 
 // Integers of several items; the order in which they arrive does not matter.
@@ -213,9 +246,8 @@ void merge_sum(int64_t& into, int64_t value) {
 }
 
 int32_t grid_of_entry(const OneToOneGradient& op, uint32_t largest) {
-  if (largest >= 0x7F800000u) return model::grid_of_zeros;
-  return model::grid_of(model::from_bits(largest),
-                        op.synapse->spec().gradient_bits == 32 ? model::largest_on_grid_32 : model::largest_on_grid_24);
+  return model::grid_of_sum(
+      largest, op.synapse->spec().gradient_bits == 32 ? model::largest_on_grid_32 : model::largest_on_grid_24);
 }
 
 void sum_exactly(const OneToOneGradient& op, host::Launcher& launcher) {
@@ -227,22 +259,23 @@ void sum_exactly(const OneToOneGradient& op, host::Launcher& launcher) {
   auto* const largest = static_cast<uint32_t*>(op.largest.data);
   int64_t* const totals[] = {static_cast<int64_t*>(op.totals.data),
                              static_cast<int64_t*>(op.totals.data) + terms.n_entries()};
-  std::fill_n(largest, terms.n_entries(), 0u);
-  std::fill_n(totals[0], 2 * terms.n_entries(), 0);
   // Runs of at most `tile` terms of a block.
   const auto for_each_run = [&](int64_t block, int64_t first, int n_entries, auto f) {
     const int64_t end = std::min((block + 1) * model::block_length, terms.count());
     for (int64_t q = block * model::block_length; q < end; q += tile)
       terms.for_each_run<float>(q, std::min<int64_t>(q + tile, end), first, n_entries, f);
   };
-  terms.for_each_item(launcher, [&](int64_t block, int64_t first, int n_entries) {
-    uint32_t found[tile] = {};
-    for_each_run(block, first, n_entries, [&](const float* gradients, int64_t, int64_t, int64_t, int count) {
-      kernels.largest(found, gradients, one, count);
+  if (does(op.entry, SumEntry::maxima)) {
+    std::fill_n(largest, terms.n_entries(), 0u);
+    terms.for_each_item(launcher, [&](int64_t block, int64_t first, int n_entries) {
+      uint32_t found[tile] = {};
+      for_each_run(block, first, n_entries, [&](const float* gradients, int64_t, int64_t, int64_t, int count) {
+        kernels.largest(found, gradients, one, count);
+      });
+      for (int i = 0; i < n_entries; ++i) merge_largest(largest[first + i], found[i]);
     });
-    for (int i = 0; i < n_entries; ++i) merge_largest(largest[first + i], found[i]);
-  });
-  terms.for_each_item(launcher, [&](int64_t block, int64_t first, int n_entries) {
+  }
+  const auto add = [&](int64_t block, int64_t first, int n_entries) {
     float numbers[tile];
     int32_t grid[tile];
     int64_t sums[2][tile] = {};
@@ -254,7 +287,12 @@ void sum_exactly(const OneToOneGradient& op, host::Launcher& launcher) {
                  });
     for (int which = 0; which < 2; ++which)
       for (int i = 0; i < n_entries; ++i) merge_sum(totals[which][first + i], sums[which][i]);
-  });
+  };
+  if (does(op.entry, SumEntry::sums)) {
+    std::fill_n(totals[0], 2 * terms.n_entries(), 0);
+    terms.for_each_item(launcher, add);
+  }
+  if (!does(op.entry, SumEntry::finish)) return;
   for (int64_t entry = 0; entry < terms.n_entries(); ++entry) {
     const double scale = largest[entry] < 0x7F800000u ? model::wide_power_of_two(grid_of_entry(op, largest[entry]))
                                                       : std::numeric_limits<double>::quiet_NaN();
@@ -290,8 +328,8 @@ void run(const OneToOneProduct& op, host::Launcher& launcher) {
 
 void run(const OneToOneGradient& op, host::Launcher& launcher) {
   if (op.synapse->spec().is_exact()) return sum_exactly(op, launcher);
-  if (op.synapse->dtype() == SYNFIRE_DTYPE_F64) return sum_in_order<double>(op, launcher);
-  sum_in_order<float>(op, launcher);
+  if (op.synapse->spec().has_contributions()) return sum_contributions(op, launcher);
+  sum_in_order(op, launcher);
 }
 
 void run(const OneToOneInputGradient& op, host::Launcher& launcher) {

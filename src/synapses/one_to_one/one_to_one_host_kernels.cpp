@@ -28,24 +28,31 @@ void input_gradient(R* output, const R* gradients, const R* weight, bool shared,
   for (int i = 0; i < count; ++i) output[i] = weight[i * step] * gradients[i];
 }
 
-template <class R>
-void add_terms(R* __restrict weights, R* __restrict biases, const R* __restrict gradients, const R* __restrict input,
-               int count) {
+void add_terms(double* __restrict weights, double* __restrict biases, const double* __restrict gradients,
+               const double* __restrict input, int count) {
   for (int i = 0; i < count; ++i) {
     weights[i] = fma(gradients[i], input[i], weights[i]);
     biases[i] = biases[i] + gradients[i];
   }
 }
 
-template <class R>
-void add_chain(R* weight, R* bias, const R* gradients, const R* input, int count) {
-  R w = *weight, b = *bias;
+void add_chain(double* weight, double* bias, const double* gradients, const double* input, int count) {
+  double w = *weight, b = *bias;
   for (int i = 0; i < count; ++i) {
     w = fma(gradients[i], input[i], w);
     b = b + gradients[i];
   }
   *weight = w;
   *bias = b;
+}
+
+void add_contributions(double* __restrict weights, double* __restrict biases, const float* __restrict gradients,
+                       const float* __restrict input, int count) {
+  for (int i = 0; i < count; ++i) {
+    const auto gradient = static_cast<double>(gradients[i]);
+    weights[i] = weights[i] + gradient * static_cast<double>(input[i]);
+    biases[i] = biases[i] + gradient;
+  }
 }
 
 void largest(uint32_t* largest, const float* gradients, bool shared, int count) {
@@ -87,10 +94,12 @@ void add_exact(int64_t* totals, int64_t* biases, const float* gradients, const f
 }  // namespace
 
 extern const OneToOneKernels one_to_one_kernels;
-const OneToOneKernels one_to_one_kernels = {
-    {product<float>, input_gradient<float>, add_terms<float>, add_chain<float>},
-    {product<double>, input_gradient<double>, add_terms<double>, add_chain<double>},
-    largest,
-    add_exact};
+const OneToOneKernels one_to_one_kernels = {{product<float>, input_gradient<float>},
+                                            {product<double>, input_gradient<double>},
+                                            add_terms,
+                                            add_chain,
+                                            add_contributions,
+                                            largest,
+                                            add_exact};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

@@ -99,9 +99,7 @@ __global__ void __launch_bounds__(exact_sum_threads) exact_largest(const __grid_
 
 // 2^grid is the unit of an entry's sums. Gradients of an entry with one that is not finite are all 0 on it.
 __device__ __forceinline__ s32 grid_of_entry(const ExactSumLaunch& launch, int64_t entry) {
-  const uint32_t largest = launch.largest[entry];
-  if (largest >= 0x7F800000u) return grid_of_zeros;
-  return grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24);
+  return grid_of_sum(launch.largest[entry], launch.wide ? largest_on_grid_32 : largest_on_grid_24);
 }
 
 __device__ __forceinline__ void add_total(int64_t* to, int64_t value) {
@@ -155,13 +153,34 @@ __global__ void __launch_bounds__(threads_per_block) exact_finish(const __grid_c
   }
 }
 
-// ---- sums in the fixed order ----------------------------------------------------------------------------------------
+// ---- contributions of values in f32 ---------------------------------------------------------------------------------
+
+__global__ void __launch_bounds__(threads_per_block)
+    one_to_one_contributions(const __grid_constant__ ContributionsLaunch launch) {
+  wait_for_previous();
+  const OneToOneShape& shape = launch.shape;
+  const int64_t n_elements = shape.rows.active() * shape.n_neurons;
+  for (int64_t i = first_element(); i < n_elements; i += stride()) {
+    const RowIndex at = row_index(i, shape.n_neurons);  // of [B, N]
+    double weight = 0, bias = 0;
+#pragma unroll 8
+    for (int64_t t = shape.rows.n_steps - 1; t >= 0; --t) {
+      const RowIndex row = {t, at.t};
+      const auto gradient = static_cast<double>(launch.grad_output.row(row)[at.b]);
+      weight = weight + gradient * static_cast<double>(number<float>(launch.input, row, at.b));
+      bias = bias + gradient;
+    }
+    launch.weight[i] = static_cast<float>(weight);
+    if (launch.bias) launch.bias[i] = static_cast<float>(bias);
+  }
+}
+
+// ---- sums in the fixed order, in f64 --------------------------------------------------------------------------------
 
 constexpr int chains_per_block = block_length / chain_length;
 static_assert(chains_per_block == 16 && ordered_sum_threads == 16 * chains_per_block);
 
-template <class R>
-__device__ __forceinline__ int64_t terms_of(const OrderedSumLaunch<R>& launch) {
+__device__ __forceinline__ int64_t terms_of(const OrderedSumLaunch& launch) {
   return launch.shape.rows.n_steps * launch.shape.rows.active() * launch.shape.n_shares();
 }
 __device__ __forceinline__ int64_t blocks_of(int64_t n_terms) {
@@ -169,26 +188,23 @@ __device__ __forceinline__ int64_t blocks_of(int64_t n_terms) {
 }
 
 // A chain of terms [q, end) of an entry.
-template <class R>
-__device__ __forceinline__ void add_chain(const OrderedSumLaunch<R>& launch, int64_t q, int64_t end, int64_t entry,
-                                          R& weight, R& bias) {
+__device__ __forceinline__ void add_chain(const OrderedSumLaunch& launch, int64_t q, int64_t end, int64_t entry,
+                                          double& weight, double& bias) {
   const OneToOneShape& shape = launch.shape;
   const int64_t active = shape.rows.active(), n_shares = shape.n_shares();
   for (; q < end; ++q) {
     const RowIndex term = n_shares == 1 ? RowIndex{q, 0} : row_index(q, n_shares);
     const RowIndex row = row_index(term.t, active);
     const int64_t element = term.b * shape.n_entries + entry;
-    const R gradient = launch.grad_output.row(row)[element];
-    weight = fma(gradient, number<R>(launch.input, row, element), weight);
+    const double gradient = launch.grad_output.row(row)[element];
+    weight = fma(gradient, number<double>(launch.input, row, element), weight);
     bias = bias + gradient;
   }
 }
 
-template <class R>
-__global__ void __launch_bounds__(ordered_sum_threads)
-    ordered_blocks(const __grid_constant__ OrderedSumLaunch<R> launch) {
+__global__ void __launch_bounds__(ordered_sum_threads) ordered_blocks(const __grid_constant__ OrderedSumLaunch launch) {
   wait_for_previous();
-  __shared__ R weights[ordered_sum_threads], biases[ordered_sum_threads];
+  __shared__ double weights[ordered_sum_threads], biases[ordered_sum_threads];
   const int64_t n_entries = launch.shape.n_entries, n_terms = terms_of(launch), n_blocks = blocks_of(n_terms);
   const int width = launch.tile_entries, blocks_of_tile = 16 / width;
   const int thread = static_cast<int>(threadIdx.x), chain = thread / width % chains_per_block;
@@ -200,13 +216,13 @@ __global__ void __launch_bounds__(ordered_sum_threads)
     const bool exists = entry < n_entries && block < n_blocks;
     const int64_t first = block * block_length + int64_t{chain} * chain_length,
                   end = first + chain_length < n_terms ? first + chain_length : n_terms;
-    R weight = R(0), bias = R(0);
+    double weight = 0, bias = 0;
     if (exists) add_chain(launch, first, end, entry, weight, bias);
     weights[thread] = weight;
     biases[thread] = bias;
     __syncthreads();
     if (exists && chain == 0) {
-      R of_weight = R(0), of_bias = R(0);
+      double of_weight = 0, of_bias = 0;
       for (int c = 0; c < chains_per_block && first + int64_t{c} * chain_length < n_terms; ++c) {
         of_weight = of_weight + weights[thread + c * width];
         of_bias = of_bias + biases[thread + c * width];
@@ -218,19 +234,17 @@ __global__ void __launch_bounds__(ordered_sum_threads)
   }
 }
 
-template <class R>
-__global__ void __launch_bounds__(threads_per_block)
-    ordered_finish(const __grid_constant__ OrderedSumLaunch<R> launch) {
+__global__ void __launch_bounds__(threads_per_block) ordered_finish(const __grid_constant__ OrderedSumLaunch launch) {
   wait_for_previous();
   const int64_t n_entries = launch.shape.n_entries, n_blocks = blocks_of(terms_of(launch));
   for (int64_t entry = first_element(); entry < n_entries; entry += stride()) {
     double weight = 0, bias = 0;
     for (int64_t block = 0; block < n_blocks; ++block) {
-      weight += static_cast<double>(launch.blocks[block * n_entries + entry]);
-      bias += static_cast<double>(launch.blocks[(launch.n_blocks + block) * n_entries + entry]);
+      weight += launch.blocks[block * n_entries + entry];
+      bias += launch.blocks[(launch.n_blocks + block) * n_entries + entry];
     }
-    write_gradient(launch.weight_gradient, entry, static_cast<R>(weight), launch.add);
-    if (launch.bias_gradient) write_gradient(launch.bias_gradient, entry, static_cast<R>(bias), launch.add);
+    write_gradient(launch.weight_gradient, entry, weight, launch.add);
+    if (launch.bias_gradient) write_gradient(launch.bias_gradient, entry, bias, launch.add);
   }
 }
 
@@ -260,18 +274,14 @@ const void* exact_finish_kernel() {
   return address(exact_finish);
 }
 
-template <class R>
+const void* one_to_one_contributions_kernel() {
+  return address(one_to_one_contributions);
+}
 const void* ordered_blocks_kernel() {
-  return address(ordered_blocks<R>);
+  return address(ordered_blocks);
 }
-template const void* ordered_blocks_kernel<float>();
-template const void* ordered_blocks_kernel<double>();
-
-template <class R>
 const void* ordered_finish_kernel() {
-  return address(ordered_finish<R>);
+  return address(ordered_finish);
 }
-template const void* ordered_finish_kernel<float>();
-template const void* ordered_finish_kernel<double>();
 
 }  // namespace synfire::cuda

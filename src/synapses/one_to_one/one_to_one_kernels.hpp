@@ -61,25 +61,33 @@ const void* exact_largest_kernel();
 const void* exact_sum_kernel();
 const void* exact_finish_kernel();
 
-// ---- sums in the fixed order ----------------------------------------------------------------------------------------
+// ---- contributions of values in f32 ---------------------------------------------------------------------------------
+
+// A thread for each element of an active row, which adds its terms from the last step back, in f64.
+struct ContributionsLaunch {
+  OneToOneShape shape;
+  RowArray<const float> grad_output;
+  InputNumbers input;
+  float *weight, *bias;  // [B, N]; bias may be null
+};
+const void* one_to_one_contributions_kernel();
+
+// ---- sums in the fixed order, in f64 --------------------------------------------------------------------------------
 
 // A thread for each chain of terms. A block of ordered_sum_threads has 16 entries of one block of terms, or, where
 // there are fewer entries, one entry of 16. Then a thread for each entry adds the blocks.
 inline constexpr int ordered_sum_threads = 256;
-template <class R>
 struct OrderedSumLaunch {
   OneToOneShape shape;
-  RowArray<const R> grad_output;
+  RowArray<const double> grad_output;
   InputNumbers input;
-  R* blocks;         // [2, n_blocks, E], of weight and bias
+  double* blocks;    // [2, n_blocks, E], of weight and bias
   int64_t n_blocks;  // if all rows are active
   int tile_entries;  // 16 or 1
-  R *weight_gradient, *bias_gradient;
+  double *weight_gradient, *bias_gradient;
   bool add;
 };
-template <class R>
 const void* ordered_blocks_kernel();
-template <class R>
 const void* ordered_finish_kernel();
 
 }  // namespace synfire::cuda

@@ -56,7 +56,7 @@ Scope scope_of(int32_t scope) {
 
 }  // namespace
 
-OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_map(desc), {}, desc.dtype, false} {
+OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_map(desc), {}, desc.dtype, false, 0} {
   if (desc.input_kind != SYNFIRE_INPUT_SPIKES && desc.input_kind != SYNFIRE_INPUT_VALUES)
     fail_argument("SYN-SYNAPSE-INPUT-KIND",
                   "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0) and SYNFIRE_INPUT_VALUES (1)",
@@ -64,7 +64,7 @@ OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_
   scope = scope_of(desc.scope);
   check_dtype("SYN-SYNAPSE-DTYPE", desc.dtype, arithmetic_dtypes);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
-    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 24",
+    fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for 32",
                   desc.gradient_bits);
   check_flag(desc.bias, "SYN-SYNAPSE-FLAG", "desc.bias");
   check_flag(desc.frozen, "SYN-SYNAPSE-FLAG", "desc.frozen");
@@ -78,7 +78,8 @@ OneToOneSpec::OneToOneSpec(const synfire_one_to_one_desc& desc) : shape{checked_
   shape.input.elements = desc.input_kind == SYNFIRE_INPUT_SPIKES ? Elements::spikes : Elements::values;
   shape.frozen = desc.frozen == 1;
   has_bias = desc.bias == 1;
-  gradient_bits = desc.gradient_bits == 0 ? 24 : desc.gradient_bits;
+  gradient_bits = desc.gradient_bits == 0 ? 32 : desc.gradient_bits;
+  shape.gradient_bits = gradient_bits;
 }
 
 uint64_t OneToOneSpec::array_bytes() const {
@@ -148,19 +149,24 @@ View scratch(int32_t dtype, int64_t count) {
 OperationList gradients(const SynapsePass& pass, const View& grad_output, bool add) {
   OneToOneSynapse& synapse = synapse_of(pass);
   const OneToOneSpec& spec = synapse.spec();
-  OneToOneGradient op = {&synapse,
-                         extents_of(pass),
-                         grad_output,
-                         pass.input,
-                         pass.n_active,
-                         pass.layer_active,
-                         synapse.weight_gradient(),
-                         synapse.bias_gradient(),
-                         add,
-                         {},
-                         {},
-                         {}};
-  if (spec.is_exact()) {
+  OneToOneGradient op = {};
+  op.synapse = &synapse;
+  op.extents = extents_of(pass);
+  op.grad_output = grad_output;
+  op.input = pass.input;
+  op.n_active = pass.n_active;
+  op.layer_active = pass.layer_active;
+  op.weight_gradient = synapse.weight_gradient();
+  op.bias_gradient = synapse.bias_gradient();
+  op.add = add;
+  if (spec.has_contributions()) {
+    const int64_t n_arrays = spec.has_bias ? 2 : 1;
+    const RowSumShape shape = {pass.batch, spec.n_neurons(), spec.n_entries()};
+    op.contributions = scratch(SYNFIRE_DTYPE_F32, n_arrays * pass.batch * spec.n_neurons());
+    op.largest = scratch(SYNFIRE_DTYPE_U32, n_arrays * shape.array_length());
+    op.totals = scratch(SYNFIRE_DTYPE_U64, n_arrays * shape.array_length());
+    if (!synapse.on_host()) op.arrived = scratch(SYNFIRE_DTYPE_U32, n_arrays * shape.n_tiles());
+  } else if (spec.is_exact()) {
     op.largest = scratch(SYNFIRE_DTYPE_U32, spec.n_entries());
     op.totals = scratch(SYNFIRE_DTYPE_U64, 2 * spec.n_entries());
   } else {
@@ -191,8 +197,29 @@ std::string label_text(const Extents& e) {
 
 }  // namespace
 
-const SynapseKind one_to_one_kind = {"one_to_one",    array_names, false,     false,          row_operations,
-                                     check_gradients, product,     gradients, input_gradient, derive};
+const SynapseKind one_to_one_kind = {"one_to_one", array_names, false,          false,  row_operations, check_gradients,
+                                     product,      gradients,   input_gradient, derive, nullptr};
+
+RowSums row_sums_of(const OneToOneGradient& op, int which) {
+  const OneToOneSpec& spec = op.synapse->spec();
+  RowSums sums = {};
+  sums.shape = {op.extents.batch, spec.n_neurons(), spec.n_entries()};
+  sums.n_active = static_cast<const uint32_t*>(op.n_active.data);
+  sums.layer_active = static_cast<const int64_t*>(op.layer_active.data);
+  // An array that the entry does not use is null.
+  const auto part = [which]<class E>(const View& view, E*& to, int64_t length) {
+    if (view) to = static_cast<E*>(view.data) + which * length;
+  };
+  const float* contributions = nullptr;
+  part(op.contributions, contributions, op.extents.row());
+  sums.contributions = contributions;
+  part(op.largest, sums.largest, sums.shape.array_length());
+  part(op.totals, sums.totals, sums.shape.array_length());
+  part(op.arrived, sums.n_arrived, sums.shape.n_tiles());
+  sums.output = static_cast<float*>((which == 0 ? op.weight_gradient : op.bias_gradient).data);
+  sums.add = op.add;
+  return sums;
+}
 
 OperationLabel label(const OneToOneProduct& op) {
   return {nullptr, label_text(op.extents)};

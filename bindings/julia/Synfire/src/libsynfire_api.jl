@@ -198,10 +198,6 @@ const SYNFIRE_AXIS_STEPS = Int32(0)
 const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
 const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
-const SYNFIRE_COMBINE_SUM = Int32(0)
-const SYNFIRE_COMBINE_AND = Int32(1)
-const SYNFIRE_COMBINE_IAND = Int32(2)
-const SYNFIRE_COMBINE_CONCATENATE = Int32(3)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -248,7 +244,6 @@ const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("p
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
-const combine_names = (Symbol("sum") => SYNFIRE_COMBINE_SUM, Symbol("and") => SYNFIRE_COMBINE_AND, Symbol("iand") => SYNFIRE_COMBINE_IAND, Symbol("concatenate") => SYNFIRE_COMBINE_CONCATENATE,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -740,81 +735,10 @@ struct synfire_loss_desc
     sum::Int32
     accumulate::Int32
     add_gradient::Int32
+    divisor::synfire_buffer
 end
-synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0) =
-    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient)
-
-"""
-Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind` say what is computed.
-"""
-struct synfire_combine_desc
-    struct_size::UInt32
-    kind::Int32
-    n_steps::Int64
-    n_neurons::Int64
-    batch::Int64
-    sources::Ptr{synfire_buffer}
-    n_sources::UInt64
-    channels::Ptr{Int64}
-    n_channels::UInt64
-    bounds::Ptr{Int32}
-    n_bounds::UInt64
-    destination::synfire_buffer
-end
-synfire_combine_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, sources=C_NULL, n_sources=0, channels=C_NULL, n_channels=0, bounds=C_NULL, n_bounds=0, destination=C_NULL) =
-    synfire_combine_desc(sizeof(synfire_combine_desc), kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination)
-
-"""
-The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that synfire_combine_desc has too are those of the combination.
-"""
-struct synfire_combine_backward_desc
-    struct_size::UInt32
-    kind::Int32
-    n_steps::Int64
-    n_neurons::Int64
-    batch::Int64
-    channels::Ptr{Int64}
-    n_channels::UInt64
-    source::Int32
-    accumulate::Int32
-    grad_destination::synfire_buffer
-    other::synfire_buffer
-    grad_source::synfire_buffer
-end
-synfire_combine_backward_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, channels=C_NULL, n_channels=0, source=0, accumulate=0, grad_destination=C_NULL, other=C_NULL, grad_source=C_NULL) =
-    synfire_combine_backward_desc(sizeof(synfire_combine_backward_desc), kind, n_steps, n_neurons, batch, channels, n_channels, source, accumulate, grad_destination, other, grad_source)
-
-"""
-Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j * M + M - 1, M being `group_size`.
-"""
-struct synfire_group_mean_desc
-    struct_size::UInt32
-    reserved::UInt32
-    n_steps::Int64
-    n_groups::Int64
-    group_size::Int64
-    batch::Int64
-    source::synfire_buffer
-    destination::synfire_buffer
-end
-synfire_group_mean_desc(; reserved=0, n_steps=0, n_groups=0, group_size=0, batch=0, source=C_NULL, destination=C_NULL) =
-    synfire_group_mean_desc(sizeof(synfire_group_mean_desc), reserved, n_steps, n_groups, group_size, batch, source, destination)
-
-"""
-The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64 in f64). Fields that synfire_group_mean_desc has too are those of the means.
-"""
-struct synfire_group_mean_backward_desc
-    struct_size::UInt32
-    accumulate::Int32
-    n_steps::Int64
-    n_groups::Int64
-    group_size::Int64
-    batch::Int64
-    grad_destination::synfire_buffer
-    grad_source::synfire_buffer
-end
-synfire_group_mean_backward_desc(; accumulate=0, n_steps=0, n_groups=0, group_size=0, batch=0, grad_destination=C_NULL, grad_source=C_NULL) =
-    synfire_group_mean_backward_desc(sizeof(synfire_group_mean_backward_desc), accumulate, n_steps, n_groups, group_size, batch, grad_destination, grad_source)
+synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labels=C_NULL, targets=C_NULL, lengths=C_NULL, n_active=C_NULL, sample_weights=C_NULL, class_weights=C_NULL, loss=C_NULL, losses=C_NULL, n_correct=C_NULL, n_counted=C_NULL, predictions=C_NULL, gradient=C_NULL, label_smoothing=0, gradient_scale=0, targets_per_step=0, ignores_label=0, ignored_label=0, sum=0, accumulate=0, add_gradient=0, divisor=C_NULL) =
+    synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient, divisor)
 
 """
 How to create a graph. Zero means the default in every field except `struct_size`.
@@ -1014,11 +938,11 @@ struct synfire_synapse_info
     frozen::Int32
     takes_mask::Int32
     takes_dropout::Int32
-    reserved::UInt32
+    gradient_bits::Int32
     kind::Ptr{UInt8}
 end
-synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, reserved=0, kind=C_NULL) =
-    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind)
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind)
 
 """
 An array of a synapse, as synfire_synapse_get_array_info() returns it.
@@ -1033,6 +957,21 @@ struct synfire_synapse_array_info
 end
 synfire_synapse_array_info(; dtype=0, trained=0, n_dimensions=0, shape=ntuple(_ -> zero(Int64), 4), name=C_NULL) =
     synfire_synapse_array_info(sizeof(synfire_synapse_array_info), dtype, trained, n_dimensions, shape, name)
+
+"""
+How far the weights of a synapse are from their grid, as synfire_synapse_get_rounding() returns it. Since ABI 0.3.
+"""
+struct synfire_synapse_rounding
+    struct_size::UInt32
+    has_grid::Int32
+    n_weights::UInt64
+    n_lost::UInt64
+    largest_error::Float64
+    largest_bias_error::Float64
+    output::Int64
+end
+synfire_synapse_rounding(; has_grid=0, n_weights=0, n_lost=0, largest_error=0, largest_bias_error=0, output=0) =
+    synfire_synapse_rounding(sizeof(synfire_synapse_rounding), has_grid, n_weights, n_lost, largest_error, largest_bias_error, output)
 
 """
 The product of a synapse with its input: y = W x + b for every step and batch row.
@@ -1179,9 +1118,10 @@ struct synfire_network_result
     epoch::UInt64
     batch::UInt64
     n_replaced::UInt64
+    rate_loss::Float64
 end
-synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0) =
-    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced)
+synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0, rate_loss=0) =
+    synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced, rate_loss)
 
 """
 Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
@@ -1259,10 +1199,6 @@ mutable struct FunctionTable
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
     synfire_loss::Ptr{Cvoid}
-    synfire_combine::Ptr{Cvoid}
-    synfire_combine_backward::Ptr{Cvoid}
-    synfire_group_mean::Ptr{Cvoid}
-    synfire_group_mean_backward::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -1282,10 +1218,6 @@ mutable struct FunctionTable
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
-    synfire_graph_record_combine::Ptr{Cvoid}
-    synfire_graph_record_combine_backward::Ptr{Cvoid}
-    synfire_graph_record_group_mean::Ptr{Cvoid}
-    synfire_graph_record_group_mean_backward::Ptr{Cvoid}
     synfire_graph_record_update_parameter::Ptr{Cvoid}
     synfire_graph_record_reset_rows::Ptr{Cvoid}
     synfire_graph_record_read_rows::Ptr{Cvoid}
@@ -1312,6 +1244,7 @@ mutable struct FunctionTable
     synfire_synapse_destroy::Ptr{Cvoid}
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
+    synfire_synapse_get_rounding::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1365,7 +1298,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2008,50 +1941,6 @@ Computes a loss now: the same operation that synfire_graph_record_loss() records
 end
 
 """
-    synfire_combine(context, desc, stream)
-
-Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
-"""
-@inline function synfire_combine(context, desc, stream)
-    address = functions.synfire_combine
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
-    synfire_combine_backward(context, desc, stream)
-
-Computes the gradient of a combination with respect to one of its sources now: the same operation that synfire_graph_record_combine_backward() records.
-"""
-@inline function synfire_combine_backward(context, desc, stream)
-    address = functions.synfire_combine_backward
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_backward_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
-    synfire_group_mean(context, desc, stream)
-
-Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
-"""
-@inline function synfire_group_mean(context, desc, stream)
-    address = functions.synfire_group_mean
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
-    synfire_group_mean_backward(context, desc, stream)
-
-Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward() records.
-"""
-@inline function synfire_group_mean_backward(context, desc, stream)
-    address = functions.synfire_group_mean_backward
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_backward_desc}, synfire_stream), context, desc, stream)
-end
-
-"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -2258,50 +2147,6 @@ Appends a scale-and-add; synfire_scale_add() says what is computed.
     address = functions.synfire_graph_record_scale_add
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_scale_add_desc}), graph, desc)
-end
-
-"""
-    synfire_graph_record_combine(graph, desc)
-
-Appends a combination of several arrays into one; synfire_combine() says what is computed.
-"""
-@inline function synfire_graph_record_combine(graph, desc)
-    address = functions.synfire_graph_record_combine
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_desc}), graph, desc)
-end
-
-"""
-    synfire_graph_record_combine_backward(graph, desc)
-
-Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is computed.
-"""
-@inline function synfire_graph_record_combine_backward(graph, desc)
-    address = functions.synfire_graph_record_combine_backward
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_backward_desc}), graph, desc)
-end
-
-"""
-    synfire_graph_record_group_mean(graph, desc)
-
-Appends means over groups of neighbours; synfire_group_mean() says what is computed.
-"""
-@inline function synfire_graph_record_group_mean(graph, desc)
-    address = functions.synfire_graph_record_group_mean
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_desc}), graph, desc)
-end
-
-"""
-    synfire_graph_record_group_mean_backward(graph, desc)
-
-Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
-"""
-@inline function synfire_graph_record_group_mean_backward(graph, desc)
-    address = functions.synfire_graph_record_group_mean_backward
-    address == C_NULL && not_loaded()
-    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_backward_desc}), graph, desc)
 end
 
 """
@@ -2588,6 +2433,17 @@ Describes an array of a synapse.
     address = functions.synfire_synapse_get_array_info
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_synapse, UInt32, Ptr{synfire_synapse_array_info}), synapse, index, info)
+end
+
+"""
+    synfire_synapse_get_rounding(synapse, output, rounding)
+
+Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them, after every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses bits there, or becomes 0.
+"""
+@inline function synfire_synapse_get_rounding(synapse, output, rounding)
+    address = functions.synfire_synapse_get_rounding
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Int64, Ptr{synfire_synapse_rounding}), synapse, output, rounding)
 end
 
 """
@@ -2967,7 +2823,7 @@ end
 """
     synfire_network_write_summary(network, text, bytes)
 
-Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that the parts of the network take.
+Writes a table of the stages, with their shapes and how many numbers each of them has to learn, and the bytes that the parts of the network take. If the network is built, it also has a line for each synapse whose weights are on a grid: what synfire_synapse_get_rounding() says of all of them.
 """
 @inline function synfire_network_write_summary(network, text, bytes)
     address = functions.synfire_network_write_summary
@@ -3132,7 +2988,7 @@ end
 """
     synfire_network_load(network, path)
 
-Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds, widths, masks, class weights and values, but for those that can change between replays, which become those of the file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
+Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds, widths, masks, class weights and values, but for those that can change between replays, which become those of the file, and those that say only where memory lies or how weights began. A value that the file lacks has its default. The seeds of stages and that of the order of the training rows become those of the file, unless the program has set one for the stage. Bounds of trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost; without memory, once a call finds some for it.
 """
 @inline function synfire_network_load(network, path)
     address = functions.synfire_network_load

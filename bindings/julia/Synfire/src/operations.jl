@@ -6,12 +6,11 @@
 # SPDX-License-Identifier: MIT
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
-       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
-       group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
-       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, info, array_info, add_array!,
-       add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!,
-       add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!, set_data!, train!,
-       evaluate, infer!, save, load!
+       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
+       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
+       one_to_one, info, array_info, rounding, add_array!, add_weights!, add_bias!, add_parameter!, add_input!,
+       add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!,
+       set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -32,9 +31,9 @@ How to create a synapse. Zero means the default in every field except `struct_si
 - `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
 - `bias`: `true`: with a bias. Default `false`: without.
 - `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
-- `gradient_bits`: Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24
-  (default) or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest
-  gets exactly 0. Ignored in other synapses.
+- `gradient_bits`: Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
+  Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below
+  2^-24 of its output's largest gets exactly 0. Ignored in f64.
 - `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
@@ -161,8 +160,9 @@ How to create a network. Zero means the default in every field except `struct_si
 - `dtype`: Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
 - `steps`: Steps T of one replay, at least 1.
 - `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
-- `seed`: Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
-  unless its value `:seed` says otherwise.
+- `seed`: Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which that stage
+  draws, unless the stage's value `:seed` says otherwise; and to the seed of the order of the training rows. So networks
+  of different seeds have no numbers in common. The page \"Networks\" states the function.
 - `drop_last`: `true`: an epoch of the training leaves out the rows after its last full batch. Default `false`: the last
   batch is smaller.
 - `slots`: As `slots`, of the inference graph. Default: 0.
@@ -223,7 +223,7 @@ How to create a one-to-one synapse. Zero means the default in every field except
 - `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
 - `bias`: `true`: with a bias, which is 0 at first. Default `false`: without; b is +0.
 - `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
-- `gradient_bits`: As `gradient_bits` of [`Synapse`](@ref): 24 (default) or 32.
+- `gradient_bits`: As `gradient_bits` of [`Synapse`](@ref): 24 or 32. Default 0: 32.
 - `initial_weight`: The weights of a new synapse, finite in its type. Default: 1.
 """
 function one_to_one(context::Context; arguments...)
@@ -439,8 +439,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   `v_reset`; not a parameter of the surrogate. A second name (`tau` of PLIF) selects the gradient with respect to that
   quantity. A buffer is dL/dp, replaced or added to (`add_parameter_gradients`): a buffer of f32 (f64 in an f64 layer)
   with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch rows and
-  steps for each neuron. Sums are computed in f64 in a fixed order, so that every run and every machine gives the same
-  bits.
+  steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a grid of 32 bits
+  for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere.
 - `grad_synapse_input`: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
 - `grad_state_seq`: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none.
   Given as `(name=buffer,)`. A name is that of a variable of the model, such as `:g_inhibitory`; not V. W has fields of
@@ -999,13 +999,13 @@ rate_loss!(context::Context; stream=nothing, arguments...) =
 
 function loss_request(context::Context; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing,
                       sample_weights=nothing, class_weights=nothing, loss=nothing, losses=nothing, correct=nothing,
-                      counted=nothing, predictions=nothing, gradient=nothing, kind=:cross_entropy, steps=1, classes,
-                      batch=1, label_smoothing=0, gradient_scale=0, targets_per_step::Bool=false,
+                      counted=nothing, predictions=nothing, gradient=nothing, divisor=nothing, kind=:cross_entropy,
+                      steps=1, classes, batch=1, label_smoothing=0, gradient_scale=0, targets_per_step::Bool=false,
                       ignores_label::Bool=false, ignored_label=0, sum::Bool=false, accumulate::Bool=false,
                       add_gradient::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:source, :labels, :targets, :lengths, :active, :sample_weights,
                                                 :class_weights, :loss, :losses, :correct, :counted, :predictions,
-                                                :gradient, :kind, :steps, :classes, :batch, :label_smoothing,
+                                                :gradient, :divisor, :kind, :steps, :classes, :batch, :label_smoothing,
                                                 :gradient_scale, :targets_per_step, :ignores_label, :ignored_label,
                                                 :sum, :accumulate, :add_gradient))
     targets === nothing && labels === nothing && throw(UndefKeywordError(:labels))
@@ -1024,6 +1024,7 @@ function loss_request(context::Context; source, labels=nothing, targets=nothing,
         n_counted=buffer!(operands, counted),
         predictions=buffer!(operands, predictions),
         gradient=buffer!(operands, gradient),
+        divisor=buffer!(operands, divisor),
         kind=constant("kind", LibSynfire.loss_names, kind),
         n_steps=whole_size("steps", steps),
         n_classes=whole_size("classes", classes),
@@ -1041,8 +1042,9 @@ end
 """
     loss!(graph; source, labels=nothing, targets=nothing, lengths=nothing, active=nothing, sample_weights=nothing,
           class_weights=nothing, loss=nothing, losses=nothing, correct=nothing, counted=nothing, predictions=nothing,
-          gradient=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing=0, gradient_scale=0,
-          targets_per_step=false, ignores_label=false, ignored_label=0, sum=false, accumulate=false, add_gradient=false)
+          gradient=nothing, divisor=nothing, kind=:cross_entropy, steps=1, classes, batch=1, label_smoothing=0,
+          gradient_scale=0, targets_per_step=false, ignores_label=false, ignored_label=0, sum=false, accumulate=false,
+          add_gradient=false)
 
 Appends a loss. The operation's values are `:gradient_scale` and, of a cross-entropy, `:label_smoothing`.
 
@@ -1073,6 +1075,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   number, as in PyTorch. 0 for steps beyond `lengths` and rows beyond `active`.
 - `gradient`: dL/dx, written, or added to with `add_gradient`: f32, or f64 with an f64 source. It may be `grad_v_seq` of
   [`backward!`](@ref) or `grad_spike_seq` of [`backward!`](@ref) of the layer that made `source`.
+- `divisor`: The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`: f32 or f64,
+  computed in f64 and rounded once. Since ABI 0.3.
 - `kind`: One of `:cross_entropy`, `:mean_squared_error`. Default: cross-entropy.
 - `steps`: Steps T. Default: 1. T * B must be below 2^32.
 - `classes`: Classes C, or outputs, at least 1 and below 2^31.
@@ -1085,9 +1089,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `ignores_label`: `true`: samples whose label is `ignored_label` do not count. Default `false`: every label is a class.
 - `ignored_label`: Any number, a class or not; used with `ignores_label`.
 - `sum`: `true`: the loss and its gradient are those of the sum over samples. Default `false`: of the mean.
-- `accumulate`: `true`: the loss, `correct` and `counted` are added to what their buffers hold, so that an epoch can be
-  summed on the device: with `sum`, the mean of the epoch is its loss divided by `counted`. Default `false`: they are
-  replaced.
+- `accumulate`: `true`: the loss, `divisor`, `correct` and `counted` are added to what their buffers hold, so that an
+  epoch can be summed on the device: with `sum`, the mean of the epoch is its loss divided by its `divisor`. Default
+  `false`: they are replaced.
 - `add_gradient`: `true`: the gradient is added to what its buffer holds; elements of samples that do not count are not
   touched. Default `false`: all elements are written.
 """
@@ -1169,218 +1173,6 @@ Computes destination = keep * destination + scale * source now. The keywords are
 """
 scale_add!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_scale_add, scale_add_request(context; arguments...), stream, context)
-
-# ---- combine! --------------------------------------------------------------------------------------------------------
-
-function combine_request(context::Context; sources, destination, channels=(), bounds=(), kind=:sum, steps, neurons,
-                         batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:sources, :destination, :channels, :bounds, :kind, :steps, :neurons,
-                                                :batch))
-    operands = Operands(context, neurons)
-    sources_list = buffers!(operands, sources)
-    channels_list = list!(operands, Int64, channels)
-    bounds_list = list!(operands, Int32, bounds)
-    return Request(operands, LibSynfire.synfire_combine_desc(
-        sources=pointer_or_null(sources_list),
-        n_sources=length(sources_list),
-        destination=buffer!(operands, destination),
-        channels=pointer_or_null(channels_list),
-        n_channels=length(channels_list),
-        bounds=pointer_or_null(bounds_list),
-        n_bounds=length(bounds_list),
-        kind=constant("kind", LibSynfire.combine_names, kind),
-        n_steps=whole_size("steps", steps),
-        n_neurons=whole_size("neurons", neurons),
-        batch=whole_size("batch", batch)))
-end
-
-"""
-    combine!(graph; sources, destination, channels=(), bounds=(), kind=:sum, steps, neurons, batch=1)
-
-Appends a combination of several arrays into one.
-
-Several arrays `[.., B, T]` that become one, where branches of a network meet: the type of `destination` and `kind` say
-what is computed.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `sources`: Read: `[N, B, T]`, or in a concatenation `[H * W * C_i, B, T]`, where C_i is entry i of `channels`. The
-  same buffer may occur several times.
-- `destination`: Written. Must not overlap a source.
-- `channels`: Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their
-  sum C. Default: none.
-- `bounds`: For each source that holds counts in `:u8`, the largest count, 1 to 255; elements above it count as it. For
-  others 0: in `:u8`, every non-zero element is then a spike. AND and IAND take no counts. Default: no source holds
-  counts.
-- `kind`: One of `:sum`, `:and`, `:iand`, `:concatenate`. Default: the sum.
-- `steps`: Steps T, at least 1.
-- `neurons`: Neurons N of one batch row of `destination`, at least 1: H * W * C.
-- `batch`: Batch rows B. Default: 1.
-"""
-combine!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_combine, combine_request(graph.context; arguments...), graph)
-
-"""
-    combine!(context; stream=nothing, ...)
-
-Combines several arrays into one now. The keywords are those of `combine!(graph; ...)`; `stream` is the CUDA stream to
-run on, by default the context's own.
-"""
-combine!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_combine, combine_request(context; arguments...), stream, context)
-
-# ---- combine_backward! -----------------------------------------------------------------------------------------------
-
-function combine_backward_request(context::Context; grad_destination, grad_source, channels=(), other=nothing,
-                                  kind=:sum, steps, neurons, batch=1, source::Integer=1, accumulate::Bool=false,
-                                  unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :channels, :other, :kind, :steps,
-                                                :neurons, :batch, :source, :accumulate))
-    operands = Operands(context, neurons)
-    channels_list = list!(operands, Int64, channels)
-    return Request(operands, LibSynfire.synfire_combine_backward_desc(
-        grad_destination=buffer!(operands, grad_destination),
-        grad_source=buffer!(operands, grad_source),
-        channels=pointer_or_null(channels_list),
-        n_channels=length(channels_list),
-        other=buffer!(operands, other),
-        kind=constant("kind", LibSynfire.combine_names, kind),
-        n_steps=whole_size("steps", steps),
-        n_neurons=whole_size("neurons", neurons),
-        batch=whole_size("batch", batch),
-        source=row_index("source", source),
-        accumulate=accumulate))
-end
-
-"""
-    combine_backward!(graph; grad_destination, grad_source, channels=(), other=nothing, kind=:sum, steps, neurons,
-                      batch=1, source=1, accumulate=false)
-
-Appends the gradient of a combination with respect to one of its sources.
-
-The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
-[`combine!`](@ref) has too are those of the combination.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `grad_destination`: g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`.
-- `grad_source`: Written, or added to: dL/d(source) `[N, B, T]`, or in a concatenation `[H * W * C_i, B, T]`; f32, f16
-  or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of the operation.
-- `channels`: Channels of each source, for a concatenation, which needs them. Default: none.
-- `other`: Read: the other source, b for the gradient of a, in any format that `source` of [`convert_spikes!`](@ref) may
-  have. For AND and IAND, which need it.
-- `kind`: One of `:sum`, `:and`, `:iand`, `:concatenate`. Default: the sum.
-- `steps`: Steps T, at least 1.
-- `neurons`: Neurons N of one batch row of the destination, at least 1.
-- `batch`: Batch rows B. Default: 1.
-- `source`: Number of the source whose gradient is computed, counted from 1. Default: 1.
-- `accumulate`: `true`: the gradient is added to what `grad_source` holds. Default `false`: it replaces that.
-"""
-combine_backward!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_combine_backward,
-            combine_backward_request(graph.context; arguments...), graph)
-
-"""
-    combine_backward!(context; stream=nothing, ...)
-
-Computes the gradient of a combination with respect to one of its sources now. The keywords are those of
-`combine_backward!(graph; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
-"""
-combine_backward!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_combine_backward, combine_backward_request(context; arguments...), stream, context)
-
-# ---- group_mean! -----------------------------------------------------------------------------------------------------
-
-function group_mean_request(context::Context; source, destination, steps, groups, group_size, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :groups, :group_size, :batch))
-    operands = Operands(context)
-    return Request(operands, LibSynfire.synfire_group_mean_desc(
-        source=buffer!(operands, source),
-        destination=buffer!(operands, destination),
-        n_steps=whole_size("steps", steps),
-        n_groups=whole_size("groups", groups),
-        group_size=group_size,
-        batch=whole_size("batch", batch)))
-end
-
-"""
-    group_mean!(graph; source, destination, steps, groups, group_size, batch=1)
-
-Appends means over groups of neighbours.
-
-Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j * M +
-M - 1, M being `group_size`.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `source`: Read: f32, f16 or bf16, or f64 with an f64 destination.
-- `destination`: Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must not
-  overlap `source`.
-- `steps`: Steps T, at least 1.
-- `groups`: Groups G of one batch row, at least 1.
-- `group_size`: Elements M of one group, 1 to 2^24.
-- `batch`: Batch rows B. Default: 1.
-"""
-group_mean!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_group_mean, group_mean_request(graph.context; arguments...), graph)
-
-"""
-    group_mean!(context; stream=nothing, ...)
-
-Computes means over groups of neighbours now. The keywords are those of `group_mean!(graph; ...)`; `stream` is the CUDA
-stream to run on, by default the context's own.
-"""
-group_mean!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_group_mean, group_mean_request(context; arguments...), stream, context)
-
-# ---- group_mean_backward! --------------------------------------------------------------------------------------------
-
-function group_mean_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps,
-                                     groups, group_size, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :groups,
-                                                :group_size, :batch))
-    operands = Operands(context)
-    return Request(operands, LibSynfire.synfire_group_mean_backward_desc(
-        grad_destination=buffer!(operands, grad_destination),
-        grad_source=buffer!(operands, grad_source),
-        accumulate=accumulate,
-        n_steps=whole_size("steps", steps),
-        n_groups=whole_size("groups", groups),
-        group_size=group_size,
-        batch=whole_size("batch", batch)))
-end
-
-"""
-    group_mean_backward!(graph; grad_destination, grad_source, accumulate=false, steps, groups, group_size, batch=1)
-
-Appends the gradient of means over groups.
-
-The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64
-in f64). Fields that [`group_mean!`](@ref) has too are those of the means.
-
-Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
-
-- `grad_destination`: Read: f32, f16 or bf16, or f64 with an f64 `grad_source`.
-- `grad_source`: Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
-  `grad_destination`.
-- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace that.
-- `steps`: Steps T, at least 1.
-- `groups`: Groups G of one batch row, at least 1.
-- `group_size`: Elements M of one group, 1 to 2^24.
-- `batch`: Batch rows B. Default: 1.
-"""
-group_mean_backward!(graph::Graph; arguments...) =
-    record!(LibSynfire.synfire_graph_record_group_mean_backward,
-            group_mean_backward_request(graph.context; arguments...), graph)
-
-"""
-    group_mean_backward!(context; stream=nothing, ...)
-
-Computes the gradient of means over groups now. The keywords are those of `group_mean_backward!(graph; ...)`; `stream`
-is the CUDA stream to run on, by default the context's own.
-"""
-group_mean_backward!(context::Context; stream=nothing, arguments...) =
-    run!(LibSynfire.synfire_group_mean_backward, group_mean_backward_request(context; arguments...), stream, context)
 
 # ---- update_parameter! -----------------------------------------------------------------------------------------------
 
@@ -1833,6 +1625,7 @@ Describes a synapse.
 - `frozen`: `true`: its arrays have no gradients.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
+- `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
 - `kind`: The kind: `:dense` or `:one_to_one`. A constant string that lives as long as the library.
 """
 function info(synapse::Synapse)
@@ -1844,7 +1637,7 @@ function info(synapse::Synapse)
             output_channels=Int(info[].output_channels), row_operations=Int(info[].row_operations),
             dtype=constant_name(LibSynfire.dtype_names, info[].dtype), arrays=Int(info[].n_arrays),
             frozen=info[].frozen != 0, takes_mask=info[].takes_mask != 0, takes_dropout=info[].takes_dropout != 0,
-            kind=unsafe_string(info[].kind))
+            gradient_bits=Int(info[].gradient_bits), kind=unsafe_string(info[].kind))
 end
 
 # ---- synapse: array_info ---------------------------------------------------------------------------------------------
@@ -1867,6 +1660,32 @@ function array_info(synapse::Synapse, index::Integer)
     check(LibSynfire.synfire_synapse_get_array_info(synapse, index, info))
     return (dtype=constant_name(LibSynfire.dtype_names, info[].dtype), trained=info[].trained != 0,
             dimensions=Int(info[].n_dimensions), shape=info[].shape, name=unsafe_string(info[].name))
+end
+
+# ---- synapse: rounding -----------------------------------------------------------------------------------------------
+
+"""
+    rounding(synapse, output) -> NamedTuple
+
+Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them, after
+every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses
+bits there, or becomes 0.
+
+- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
+  their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+- `weights`: How many weights are not 0.
+- `lost`: How many of these become 0 on the grid.
+- `largest_error`: The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /
+  |w|: 1 if one becomes 0.
+- `largest_bias_error`: The same of the biases. 0 for values, whose biases have no grid.
+- `output`: The output that has the largest error of a weight; of several, the lowest one.
+"""
+function rounding(synapse::Synapse, output::Integer)
+    rounding = Ref(LibSynfire.synfire_synapse_rounding())
+    check(LibSynfire.synfire_synapse_get_rounding(synapse, output, rounding))
+    return (has_grid=rounding[].has_grid != 0, weights=Int(rounding[].n_weights), lost=Int(rounding[].n_lost),
+            largest_error=rounding[].largest_error, largest_bias_error=rounding[].largest_bias_error,
+            output=Int(rounding[].output))
 end
 
 # ---- optimizer: add_array! -------------------------------------------------------------------------------------------
@@ -2204,24 +2023,29 @@ end
 Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
 [`shuffle!`](@ref) says; its last batch may be smaller. Afterwards the state of the neurons is reset.
 
-- `loss`: The sum of the losses of all samples that count, divided by their number, and of squared errors by the number
-  of classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
-  weights before its step.
+- `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
+  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
+  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
+  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
+  step.
 - `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.
 - `batches`: How many batches there were.
-- `skipped`: How many of them changed nothing, because a gradient was not finite.
+- `skipped`: How many of them changed nothing, because a gradient was not finite or too large ([`step!`](@ref) of an
+  optimizer).
 - `epoch`: The epoch in which the training goes on, from 0 on.
 - `batch`: The batch of that epoch with which it goes on, from 0 on.
 - `replaced`: With the input's value `:replace_nonfinite`, how many numbers of the inputs were replaced by 0. Since ABI
   0.3.
+- `rate_loss`: The part of `loss` that draws rates to a target (the value `:rate_strength` of neurons): of each batch,
+  the losses that [`rate_loss!`](@ref) defines; the mean over the batches of the call. Since ABI 0.3.
 """
 function train!(network::Network, batches::Integer=0)
     result = Ref(LibSynfire.synfire_network_result())
     check(LibSynfire.synfire_network_train(network, whole_size("batches", batches), result))
     return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
             batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
-            batch=Int(result[].batch), replaced=Int(result[].n_replaced))
+            batch=Int(result[].batch), replaced=Int(result[].n_replaced), rate_loss=result[].rate_loss)
 end
 
 # ---- network: evaluate -----------------------------------------------------------------------------------------------
@@ -2232,24 +2056,29 @@ end
 Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded from the
 same random numbers in every call. Afterwards the state of the neurons is reset.
 
-- `loss`: The sum of the losses of all samples that count, divided by their number, and of squared errors by the number
-  of classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
-  weights before its step.
+- `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
+  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
+  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
+  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
+  step.
 - `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.
 - `batches`: How many batches there were.
-- `skipped`: How many of them changed nothing, because a gradient was not finite.
+- `skipped`: How many of them changed nothing, because a gradient was not finite or too large ([`step!`](@ref) of an
+  optimizer).
 - `epoch`: The epoch in which the training goes on, from 0 on.
 - `batch`: The batch of that epoch with which it goes on, from 0 on.
 - `replaced`: With the input's value `:replace_nonfinite`, how many numbers of the inputs were replaced by 0. Since ABI
   0.3.
+- `rate_loss`: The part of `loss` that draws rates to a target (the value `:rate_strength` of neurons): of each batch,
+  the losses that [`rate_loss!`](@ref) defines; the mean over the batches of the call. Since ABI 0.3.
 """
 function evaluate(network::Network)
     result = Ref(LibSynfire.synfire_network_result())
     check(LibSynfire.synfire_network_evaluate(network, result))
     return (loss=result[].loss, counted=Int(result[].n_counted), correct=Int(result[].n_correct),
             batches=Int(result[].n_batches), skipped=Int(result[].n_skipped), epoch=Int(result[].epoch),
-            batch=Int(result[].batch), replaced=Int(result[].n_replaced))
+            batch=Int(result[].batch), replaced=Int(result[].n_replaced), rate_loss=result[].rate_loss)
 end
 
 # ---- network: infer! -------------------------------------------------------------------------------------------------
@@ -2373,8 +2202,8 @@ end
 
 Loads a file that [`save`](@ref) has written, into a network with the same stages: the same names, kinds, widths, masks,
 class weights and values, but for those that can change between replays, which become those of the file, and those that
-say only where memory lies or how weights began. A value that the file lacks has its default. What draws random numbers
-in every replay, an input of rates or a dropout, takes its seed from the file unless the program has set one. Bounds of
+say only where memory lies or how weights began. A value that the file lacks has its default. The seeds of stages and
+that of the order of the training rows become those of the file, unless the program has set one for the stage. Bounds of
 trained parameters are compared where both sides say them. The network may lack the file's loss and optimiser; then
 nothing that concerns training needs to agree. Everything is checked before anything changes, and after a failure the
 network is as it was, unless the device is lost; without memory, once a call finds some for it.

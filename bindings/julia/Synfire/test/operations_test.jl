@@ -151,6 +151,7 @@ end
     @test y[:, 1, 1] ≈ vec(sum(v; dims=1)) + b
     backward!(s; grad_output=y, input=x, steps=1, batch=2)
     @test info(s).kind == "dense" && array_info(s, 0).shape == (3, 4, 0, 0)
+    @test info(s).gradient_bits == 24 && rounding(s, -1).weights == 12 && rounding(s, 0).has_grid
     one = one_to_one(context; channels=4, scope=:channel, initial_weight=3)
     @test info(one).kind == "one_to_one" && info(one).arrays == 1
     @test query_memory(one_to_one, context; channels=4, scope=:channel).weight_bytes == 16

@@ -119,6 +119,7 @@ pub(crate) struct Table {
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
     pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
     pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
+    pub synfire_synapse_get_rounding: unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status,
     pub synfire_synapse_read: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_synapse_write: unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_synapse_forward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status,
@@ -292,6 +293,7 @@ impl Table {
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
             synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
             synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
+            synfire_synapse_get_rounding: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status>(find("synfire_synapse_get_rounding\0")?),
             synfire_synapse_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_synapse_read\0")?),
             synfire_synapse_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_synapse_write\0")?),
             synfire_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_forward\0")?),
@@ -1239,6 +1241,14 @@ pub unsafe fn synfire_synapse_get_info(synapse: synfire_synapse, info: *mut synf
 #[inline]
 pub unsafe fn synfire_synapse_get_array_info(synapse: synfire_synapse, index: u32, info: *mut synfire_synapse_array_info) -> synfire_status {
     (crate::load::table().synfire_synapse_get_array_info)(synapse, index, info)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_get_rounding` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_get_rounding(synapse: synfire_synapse, output: i64, rounding: *mut synfire_synapse_rounding) -> synfire_status {
+    (crate::load::table().synfire_synapse_get_rounding)(synapse, output, rounding)
 }
 
 /// # Safety

@@ -48,7 +48,8 @@ crate::values::values! {
         /// rate * d.
         Sgd = SYNFIRE_OPTIMIZER_KIND_SGD,
         /// Adam: d = g + decay * w, m = m + (1 - beta1) * (d - m), v = beta2 * v + (1 - beta2) * (d * d) and w = w -
-        /// (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1.
+        /// (rate / (1 - beta1^t)) * (m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)), where t counts the steps from 1. No
+        /// step is longer than these formulas allow: [`OptimizerStep::record`] states the bound.
         Adam = SYNFIRE_OPTIMIZER_KIND_ADAM,
         /// Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.
         Adamw = SYNFIRE_OPTIMIZER_KIND_ADAMW,
@@ -161,9 +162,9 @@ impl<'a> SynapseBuilder<'a> {
         self.frozen = frozen;
         self
     }
-    /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias of spikes in f32: 24 (default)
-    /// or 32. With 24, a weight whose input fires only where the gradient is below 2^-24 of its output's largest gets
-    /// exactly 0. Ignored in other synapses.
+    /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0. Default 0:
+    /// 24 for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below 2^-24 of
+    /// its output's largest gets exactly 0. Ignored in f64.
     pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
         self.gradient_bits = gradient_bits;
         self
@@ -277,6 +278,19 @@ impl Synapse {
             Ok(unsafe { SynapseArrayInfo::from_c(&info) })
         })
     }
+    /// Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add them,
+    /// after every replay that uses it and was launched before. A weight that is far smaller than the largest one of its
+    /// output loses bits there, or becomes 0.
+    pub fn rounding(&self, output: i64) -> Result<SynapseRounding> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut rounding: sys::synfire_synapse_rounding = unsafe { zeroed() };
+        rounding.struct_size = size_of::<sys::synfire_synapse_rounding>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_synapse_get_rounding(self.core.raw, output, &mut rounding) })?;
+            Ok(SynapseRounding::from_c(&rounding))
+        })
+    }
 }
 pub(crate) struct SynapseCore {
     pub(crate) raw: sys::synfire_synapse,
@@ -377,7 +391,7 @@ impl OneToOneBuilder {
         self.frozen = frozen;
         self
     }
-    /// As [`SynapseBuilder::gradient_bits`]: 24 (default) or 32.
+    /// As [`SynapseBuilder::gradient_bits`]: 24 or 32. Default 0: 32.
     pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
         self.gradient_bits = gradient_bits;
         self
@@ -749,8 +763,9 @@ impl NetworkBuilder {
         self.batch = batch;
         self
     }
-    /// Any number. The order of training rows is drawn from it, and stage number i, from 0 on, draws from `seed` + i
-    /// unless its value `"seed"` says otherwise.
+    /// Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which that stage
+    /// draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of the training rows. So
+    /// networks of different seeds have no numbers in common. The page "Networks" states the function.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -1119,11 +1134,11 @@ impl Network {
     /// Loads a file that [`Network::save`] has written, into a network with the same stages: the same names, kinds,
     /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
     /// file, and those that say only where memory lies or how weights began. A value that the file lacks has its
-    /// default. What draws random numbers in every replay, an input of rates or a dropout, takes its seed from the file
-    /// unless the program has set one. Bounds of trained parameters are compared where both sides say them. The network
-    /// may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is checked
-    /// before anything changes, and after a failure the network is as it was, unless the device is lost; without memory,
-    /// once a call finds some for it.
+    /// default. The seeds of stages and that of the order of the training rows become those of the file, unless the
+    /// program has set one for the stage. Bounds of trained parameters are compared where both sides say them. The
+    /// network may lack the file's loss and optimiser; then nothing that concerns training needs to agree. Everything is
+    /// checked before anything changes, and after a failure the network is as it was, unless the device is lost; without
+    /// memory, once a call finds some for it.
     pub fn load(&self, path: &str) -> Result<()> {
         let path = Name::new(path)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -1189,6 +1204,8 @@ pub struct SynapseInfo {
     pub takes_mask: bool,
     /// `true`: its products take dropout: [`SynapseForward::input_mask`].
     pub takes_dropout: bool,
+    /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
+    pub gradient_bits: i32,
     /// The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library.
     pub kind: String,
 }
@@ -1209,6 +1226,7 @@ impl SynapseInfo {
             frozen: c.frozen != 0,
             takes_mask: c.takes_mask != 0,
             takes_dropout: c.takes_dropout != 0,
+            gradient_bits: c.gradient_bits,
             kind: text(c.kind),
         }
     }
@@ -1239,6 +1257,38 @@ impl SynapseArrayInfo {
             n_dimensions: c.n_dimensions,
             shape: c.shape,
             name: text(c.name),
+        }
+    }
+}
+
+/// How far the weights of a synapse are from their grid, as [`Synapse::rounding`] returns it. Since ABI 0.3.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SynapseRounding {
+    /// `true`: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all their
+    /// products with spikes, and for dL/dx of values. `false`: there is none, and everything below is 0.
+    pub has_grid: bool,
+    /// How many weights are not 0.
+    pub n_weights: u64,
+    /// How many of these become 0 on the grid.
+    pub n_lost: u64,
+    /// The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| / |w|: 1 if
+    /// one becomes 0.
+    pub largest_error: f64,
+    /// The same of the biases. 0 for values, whose biases have no grid.
+    pub largest_bias_error: f64,
+    /// The output that has the largest error of a weight; of several, the lowest one.
+    pub output: i64,
+}
+impl SynapseRounding {
+    fn from_c(c: &sys::synfire_synapse_rounding) -> Self {
+        SynapseRounding {
+            has_grid: c.has_grid != 0,
+            n_weights: c.n_weights,
+            n_lost: c.n_lost,
+            largest_error: c.largest_error,
+            largest_bias_error: c.largest_bias_error,
+            output: c.output,
         }
     }
 }
@@ -1300,9 +1350,11 @@ impl NetworkMemory {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NetworkResult {
-    /// The sum of the losses of all samples that count, divided by their number, and of squared errors by the number of
-    /// classes too: without weights, the mean over all samples of the call. In training, each batch is computed with the
-    /// weights before its step.
+    /// The loss that training minimises: the mean over all samples of the call that count, as
+    /// [`Loss`](crate::operations::Loss) defines it with class weights, sample weights and label smoothing, that is the
+    /// sum of their losses divided by the sum of the divisors of all batches; and `rate_loss`. With one batch it is the
+    /// loss whose gradient the step takes. `"gradient_scale"` and weight decay do not count in it. In training, each
+    /// batch is computed with the weights before its step.
     pub loss: f64,
     /// How many samples counted, as [`Loss::n_counted`](crate::operations::Loss::n_counted).
     pub n_counted: u64,
@@ -1310,7 +1362,7 @@ pub struct NetworkResult {
     pub n_correct: u64,
     /// How many batches there were.
     pub n_batches: u64,
-    /// How many of them changed nothing, because a gradient was not finite.
+    /// How many of them changed nothing, because a gradient was not finite or too large ([`OptimizerStep::record`]).
     pub n_skipped: u64,
     /// The epoch in which the training goes on, from 0 on.
     pub epoch: u64,
@@ -1318,6 +1370,10 @@ pub struct NetworkResult {
     pub batch: u64,
     /// With the input's value `"replace_nonfinite"`, how many numbers of the inputs were replaced by 0. Since ABI 0.3.
     pub n_replaced: u64,
+    /// The part of `loss` that draws rates to a target (the value `"rate_strength"` of neurons): of each batch, the
+    /// losses that [`RateLoss`](crate::operations::RateLoss) defines; the mean over the batches of the call. Since ABI
+    /// 0.3.
+    pub rate_loss: f64,
 }
 impl NetworkResult {
     pub(crate) fn from_c(c: &sys::synfire_network_result) -> Self {
@@ -1330,6 +1386,7 @@ impl NetworkResult {
             epoch: c.epoch,
             batch: c.batch,
             n_replaced: c.n_replaced,
+            rate_loss: c.rate_loss,
         }
     }
 }

@@ -1595,6 +1595,7 @@ pub struct Loss<'a> {
     sum: bool,
     accumulate: bool,
     add_gradient: bool,
+    divisor: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> Loss<'a> {
     /// With what it needs; everything else has its default.
@@ -1631,6 +1632,7 @@ impl<'a> Loss<'a> {
             sum: false,
             accumulate: false,
             add_gradient: false,
+            divisor: None,
         }
     }
     /// With what it needs; everything else has its default.
@@ -1667,6 +1669,7 @@ impl<'a> Loss<'a> {
             sum: false,
             accumulate: false,
             add_gradient: false,
+            divisor: None,
         }
     }
     /// One of [`LossKind`]. Default: cross-entropy.
@@ -1773,9 +1776,9 @@ impl<'a> Loss<'a> {
         self.sum = sum;
         self
     }
-    /// `true`: the loss, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch can be
-    /// summed on the device: with `sum`, the mean of the epoch is its loss divided by `n_counted`. `false` (default):
-    /// they are replaced.
+    /// `true`: the loss, `divisor`, `n_correct` and `n_counted` are added to what their buffers hold, so that an epoch
+    /// can be summed on the device: with `sum`, the mean of the epoch is its loss divided by its `divisor`. `false`
+    /// (default): they are replaced.
     pub fn accumulate(mut self, accumulate: bool) -> Self {
         self.accumulate = accumulate;
         self
@@ -1784,6 +1787,12 @@ impl<'a> Loss<'a> {
     /// `false` (default): all elements are written.
     pub fn add_gradient(mut self, add_gradient: bool) -> Self {
         self.add_gradient = add_gradient;
+        self
+    }
+    /// The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`: f32 or f64, computed
+    /// in f64 and rounded once. Since ABI 0.3. Its shape: `[1]`.
+    pub fn divisor<T: Element>(mut self, divisor: &'a Buffer<T>) -> Self {
+        self.divisor = Some(&divisor.core);
         self
     }
     /// Appends a loss; [`Loss`] says what is computed. The operation's values are `"gradient_scale"` and, of a
@@ -1818,6 +1827,7 @@ impl<'a> Loss<'a> {
             self.n_counted,
             self.predictions,
             self.gradient,
+            self.divisor,
         ]
         .into_iter()
         .flatten()
@@ -1850,6 +1860,7 @@ impl<'a> Loss<'a> {
             sum: self.sum.into(),
             accumulate: self.accumulate.into(),
             add_gradient: self.add_gradient.into(),
+            divisor: self.divisor.map_or(null_mut(), |core| core.raw),
         }
     }
 }

@@ -31,6 +31,8 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
 
     assert_eq!(synapse.info()?.kind, "dense");
     assert_eq!(synapse.array_info(0)?.shape, [3, 4, 0, 0]);
+    assert_eq!((synapse.info()?.gradient_bits, synapse.rounding(-1)?.n_weights), (24, 12));
+    assert!(synapse.rounding(3).is_err());
 
     let described = Synapse::one_to_one(4).scope(Scope::Channel).initial_weight(3.0);
     assert_eq!(described.query_memory()?.weight_bytes, 16);

@@ -31,7 +31,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_reduce_desc { struct_size, reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active });
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
     structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
-    structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient });
+    structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient, divisor });
     structure!(lines, synfire_combine_desc { struct_size, kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination });
     structure!(lines, synfire_combine_backward_desc { struct_size, kind, n_steps, n_neurons, batch, channels, n_channels, source, accumulate, grad_destination, other, grad_source });
     structure!(lines, synfire_group_mean_desc { struct_size, reserved, n_steps, n_groups, group_size, batch, source, destination });
@@ -48,8 +48,9 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_synapse_desc { struct_size, input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length });
     structure!(lines, synfire_one_to_one_desc { struct_size, input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
-    structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, reserved, kind });
+    structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind });
     structure!(lines, synfire_synapse_array_info { struct_size, dtype, trained, n_dimensions, shape, name });
+    structure!(lines, synfire_synapse_rounding { struct_size, has_grid, n_weights, n_lost, largest_error, largest_bias_error, output });
     structure!(lines, synfire_synapse_forward_desc { struct_size, reserved, n_steps, batch, input, output, n_active, input_mask, input_scale });
     structure!(lines, synfire_synapse_backward_desc { struct_size, add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale });
     structure!(lines, synfire_dropout_desc { struct_size, reserved, n_neurons, batch, probability, mask, scale, seed, offset });
@@ -58,7 +59,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
     structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
-    structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced });
+    structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced, rate_loss });
     structure!(lines, synfire_stage_input { stage, port, delay });
     structure!(lines, synfire_stage_value { name, text, number });
     structure!(lines, synfire_stage_desc { struct_size, reserved, kind, name, inputs, n_inputs, values, n_values });
