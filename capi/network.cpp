@@ -79,6 +79,11 @@ void check_list(const void* list, const char* name, uint64_t count, const char* 
                         static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
 }
 
+void check_losses(const synfire_stage_result* losses, uint64_t n_losses) {
+  check_list(losses, "losses", n_losses, "n_losses", network::most_stages);
+  for (uint64_t i = 0; i < n_losses; ++i) check_pointer(losses[i].stage, text_of("losses", i, ".stage").c_str());
+}
+
 synfire_stage_desc checked_stage(const synfire_stage_desc* given) {
   const synfire_stage_desc desc = read_descriptor(given, "desc");
   check_reserved(desc.reserved, "desc.reserved");
@@ -163,6 +168,7 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
+    check_reserved(checked.reserved, "desc.reserved");
     *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
     return SYNFIRE_OK;
   });
@@ -347,6 +353,20 @@ synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network, 
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network, int64_t n_batches,
+                                                         synfire_stage_result* losses, uint64_t n_losses,
+                                                         synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const Answer out(result, "result");
+    check_losses(losses, n_losses);
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->train(n_batches, answer, {losses, n_losses});
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64_t n_batches,
                                                   synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
@@ -376,8 +396,7 @@ synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network netw
   return guarded(__func__, [&] {
     const auto found = held_network(network);
     const Answer out(result, "result");
-    check_list(losses, "losses", n_losses, "n_losses", network::most_stages);
-    for (uint64_t i = 0; i < n_losses; ++i) check_pointer(losses[i].stage, text_of("losses", i, ".stage").c_str());
+    check_losses(losses, n_losses);
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->evaluate(answer, {losses, n_losses});
     out.write(answer);
@@ -410,6 +429,14 @@ synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_network network
 synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) noexcept {
   return guarded(__func__, [&] {
     held_network(network)->reset_state();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_reset_rows(synfire_network network, int64_t first_row,
+                                                       int64_t n_rows) noexcept {
+  return guarded(__func__, [&] {
+    held_network(network)->reset_rows(first_row, n_rows);
     return SYNFIRE_OK;
   });
 }
@@ -472,20 +499,26 @@ synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context c
 
 synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
                                                         synfire_synapse* synapse) noexcept {
-  return get(__func__, network, stage, "stage", synapse, "synapse",
-             [&](network::Network& found) { return found.object(stage, network::synapse_kind); });
+  return get(__func__, network, stage, "stage", synapse, "synapse", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::scale_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char* stage,
                                                       synfire_layer* layer) noexcept {
-  return get(__func__, network, stage, "stage", layer, "layer",
-             [&](network::Network& found) { return found.object(stage, network::neurons_kind); });
+  return get(__func__, network, stage, "stage", layer, "layer", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::neurons_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char* stage,
                                                           synfire_optimizer* optimizer) noexcept {
-  return get(__func__, network, stage, "stage", optimizer, "optimizer",
-             [&](network::Network& found) { return found.object(stage, network::optimizer_kind); });
+  return get(__func__, network, stage, "stage", optimizer, "optimizer", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::optimizer_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char* name,
@@ -497,10 +530,12 @@ synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, 
 synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_network network, int32_t kind,
                                                       synfire_graph* graph) noexcept {
   return get(__func__, network, "", "kind", graph, "graph", [&](network::Network& found) {
-    if (kind < SYNFIRE_NETWORK_GRAPH_INFERENCE || kind > SYNFIRE_NETWORK_GRAPH_EVALUATION)
+    if (kind < SYNFIRE_NETWORK_GRAPH_INFERENCE || kind > SYNFIRE_NETWORK_GRAPH_BACKWARD)
       core::fail_argument(
           "SYN-NETWORK-KIND",
-          "kind is %d; allowed are SYNFIRE_NETWORK_GRAPH_INFERENCE (0), _TRAINING (1) and _EVALUATION (2)", kind);
+          "kind is %d; allowed are SYNFIRE_NETWORK_GRAPH_INFERENCE (0), _TRAINING (1), _EVALUATION (2), "
+          "_FORWARD (3) and _BACKWARD (4)",
+          kind);
     return found.graph(static_cast<network::GraphKind>(kind));
   });
 }

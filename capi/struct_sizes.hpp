@@ -75,7 +75,7 @@ SYNFIRE_STRUCT_SIZES(synfire_dropout_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_desc, 72);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_step_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_optimizer_memory, 24);
-SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40);
+SYNFIRE_STRUCT_SIZES(synfire_network_desc, 40, 48);
 SYNFIRE_STRUCT_SIZES(synfire_stage_desc, 56);
 SYNFIRE_STRUCT_SIZES(synfire_network_file_desc, 32);
 SYNFIRE_STRUCT_SIZES(synfire_network_memory, 72);

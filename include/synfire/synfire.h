@@ -2496,7 +2496,7 @@ typedef struct synfire_combine_desc {
   /** Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of `channels`. The same buffer
    *  may occur several times. */
   const synfire_buffer *sources SYNFIRE_READ("spikes [T, B, N]");
-  /** How many `sources` there are: 2 for AND and IAND, else 2 to 16. */
+  /** How many `sources` there are: 2 for AND and IAND, else 1 to 16. A single one is converted. */
   uint64_t n_sources SYNFIRE_LENGTH_OF(sources);
   /** Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their sum C.
    *  Default: none. */
@@ -4560,7 +4560,10 @@ enum {
   /** Numbers `[T, B, K]`, by default f32 (f64 in an f64 network). */
   SYNFIRE_NETWORK_INPUT_VALUES = 1,
   /** Rates `[B, K]`, by default f32, which become new spikes in every replay as by synfire_encode_bernoulli(). */
-  SYNFIRE_NETWORK_INPUT_RATES = 2
+  SYNFIRE_NETWORK_INPUT_RATES = 2,
+  /** Counts `[T, B, K]`: integers from 0 to the input's value `"bound"`, in u8. A larger element counts as the bound.
+   *  Since ABI 0.3. */
+  SYNFIRE_NETWORK_INPUT_COUNTS = 3
 };
 
 /** Kinds of readouts, which combine the steps of the last neurons: synfire_network_add_readout(). The first four are
@@ -4610,7 +4613,24 @@ enum {
   /** One training step: the next batch of the training data, forward, backward, and a step of the optimiser. */
   SYNFIRE_NETWORK_GRAPH_TRAINING = 1,
   /** One batch of the evaluation data, in order, and what the loss makes of it. */
-  SYNFIRE_NETWORK_GRAPH_EVALUATION = 2
+  SYNFIRE_NETWORK_GRAPH_EVALUATION = 2,
+  /** For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+   *  backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3. */
+  SYNFIRE_NETWORK_GRAPH_FORWARD = 3,
+  /** The backward of the last forward: from the buffers `"STAGE.gradient"`, and from the losses that the network has,
+   *  which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Since ABI 0.3. */
+  SYNFIRE_NETWORK_GRAPH_BACKWARD = 4
+};
+
+/** Graphs for a program that computes gradients itself: synfire_network_desc::own_loss. Since ABI 0.3. */
+enum {
+  /** All gradients are those of losses that the network has. */
+  SYNFIRE_OWN_LOSS_NONE = 0,
+  /** The network has the graphs ::SYNFIRE_NETWORK_GRAPH_FORWARD and ::SYNFIRE_NETWORK_GRAPH_BACKWARD; the state of the
+   *  neurons continues from replay to replay. */
+  SYNFIRE_OWN_LOSS_CONTINUES = 1,
+  /** The same, but each forward begins with the state of new neurons. */
+  SYNFIRE_OWN_LOSS_STARTS = 2
 };
 
 /** How to create a network. Zero means the default in every field except `struct_size` and `n_steps`. */
@@ -4632,11 +4652,16 @@ typedef struct synfire_network_desc {
   int32_t drop_last SYNFIRE_FLAG;
   /** As synfire_graph_desc::n_slots, of the inference graph. Default: 0. */
   uint32_t n_slots;
+  /** One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an optimiser, and
+   *  no loss. Default: ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3. */
+  int32_t own_loss SYNFIRE_ONE_OF(SYNFIRE_OWN_LOSS);
+  /** Must be zero. */
+  uint32_t reserved;
 } synfire_network_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u }
+  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0u }
 
 /** Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
  * */
@@ -4677,11 +4702,11 @@ typedef struct synfire_network_result {
   uint32_t reserved;
   /** The loss that training minimises: the mean over all samples of the call that count, as ::synfire_loss_desc defines
    *  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
-   *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-   *  `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
+   *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes. Of several
+   *  losses, each is multiplied by its value `"weight"`. `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
    *  its step. */
   double loss;
-  /** How many samples counted, as synfire_loss_desc::n_counted. */
+  /** How many samples counted, as synfire_loss_desc::n_counted; of several losses, the sum. */
   uint64_t n_counted;
   /** How many of them had a prediction equal to their label; 0 with targets. */
   uint64_t n_correct;
@@ -4709,8 +4734,8 @@ typedef struct synfire_network_result {
  * Creates a network without stages.
  *
  * Stages are added one by one in the order in which data passes them: an input; then synapses and neurons, each synapse
- * possibly after a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
- * readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
+ * possibly after a dropout; a readout; a loss; an optimiser. synfire_network_add_stage() also adds those of networks that
+ * branch. A network for inference may end with neurons or a readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
  * and values, which synfire_network_set_value() sets by name.
  *
  * A call that uses graphs of the network holds them until it returns: meanwhile, launches and changes of these graphs
@@ -4738,7 +4763,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create(synfire_context c
 SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the input. Its values:
+ * Adds an input. Its values:
  *
  * - `"dtype"`: one of `SYNFIRE_DTYPE_*`, the type of the data: any format of spikes; of values f32, f16 or bf16 (f64 in
  *   an f64 network); of rates f32, f16 or bf16.
@@ -4754,9 +4779,9 @@ SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SY
  *   synfire_network_result::n_replaced and, of the inference graph, the buffer `"n_replaced"`. Default 0: nothing is
  *   added to the graphs. Since ABI 0.3.
  *
- * @param network    A network without stages.
+ * @param network    A network. Each input has data of its own.
  * @param name       The name of the stage.
- * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+ * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`, but for counts, which need a bound (synfire_network_add_stage()).
  * @param n_features Inputs K, at least 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (such a stage cannot be added now), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
@@ -4893,7 +4918,8 @@ typedef struct synfire_stage_value {
   /** The name of the value. */
   const char *name;
   /** A constant by its name: in lower case and without its prefix, such as `"mean"` for ::SYNFIRE_READOUT_MEAN. Models
-   *  and surrogates have the names that synfire_model_id() and synfire_surrogate_id() take. Null: `number` is the value. */
+   *  and surrogates have the names that synfire_model_id() and synfire_surrogate_id() take, and a stage has its own. Null:
+   *  `number` is the value. */
   const char *text SYNFIRE_NULLABLE;
   /** The value, if `text` is null. Constants and flags are numbers too. */
   double number;
@@ -4905,11 +4931,13 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  /** `"input"`, `"dropout"`, `"synapse"`, `"scale"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`,
+   *  `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
   const char *name;
-  /** The stages that it reads. Default: the stage that was added last. */
+  /** The stages that it reads. Default: the stage that was added last; nothing, of an input; all losses, of an
+   *  optimiser. */
   const synfire_stage_input *inputs SYNFIRE_NULLABLE;
   /** How many `inputs` there are. Default: 0. */
   uint64_t n_inputs SYNFIRE_LENGTH_OF(inputs);
@@ -4929,8 +4957,36 @@ typedef struct synfire_stage_desc {
  * `"kind"` and `"n_features"` of an input, `"n_outputs"` of a synapse, `"model"` of neurons, `"reduction"` of a readout
  * and `"kind"` of a loss and of an optimiser are needed, and are chosen once. `"of_spikes"` of a readout is 0 by default.
  *
- * A stage may read any stage before it that it can follow, and several stages may read one, but for a synapse, which one
- * stage of neurons reads. An optimiser reads all losses that it minimises.
+ * A stage may read any stage before it that it can follow, and several stages may read one. Neurons are read at their
+ * spikes, or at their V if the port `"v"` is named.
+ *
+ * These kinds have no function of their own. `[T, B, N]` is the shape of what they read:
+ *
+ * - `"sum"` of 2 to 16 stages of one shape, in their order. Spikes and counts give counts, whose bounds add up to at most
+ *   255; with values among them, all are added as numbers in f32 (f64 in an f64 network).
+ * - `"and"`, `"iand"` of two stages with spikes: a * b, and a * (1 - b).
+ * - `"concatenate"`: 2 to 16 stages, side by side along features or channels. Spikes stay spikes; beside counts they are
+ *   counts; with values among them, all are numbers.
+ * - `"scale"`: a one-to-one synapse (::synfire_one_to_one_desc). Values: `"scope"`, `"bias"`, `"frozen"`,
+ *   `"gradient_bits"`, `"initial_weight"`, `"weights_of"`, and the factors of the learning rate and the weight decay as of a
+ *   synapse.
+ * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
+ * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
+ *
+ * What is made of readouts alone is a readout: a loss can follow it, and it is an output of inference. Neurons read sums,
+ * concatenations and the like as their X; a count or a spike is a number then. A synapse takes counts as values.
+ *
+ * Values of kinds with a function of their own that only this function gives:
+ *
+ * - of an input: `"height"`, `"width"`, `"channels"`: a map, in place of `"n_features"`. `"n_steps"` 1: rows have one step,
+ *   `[R, 1, K]`, which neurons take as that of every step; their gradient is the sum over the steps, as
+ *   synfire_reduce() computes it. `"bound"`, 1 to 255: of counts.
+ * - of a synapse: `"weights_of"`, the name of a synapse that was added before, with as many inputs and outputs: the stage
+ *   uses its weights, and the gradients of both uses add up. It then has no values of its own, and needs no `"n_outputs"`.
+ * - of a loss: `"weight"`, the factor of this loss and of its gradient in the training. Default: 1. It can change after the
+ *   network was built. With a weight of 0 the loss has no part in the training, and its result is computed.
+ *
+ * An optimiser reads all losses. Two losses cannot read one readout.
  *
  * @param network A network that is not built.
  * @param desc    The stage.
@@ -5202,17 +5258,36 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network ne
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network,
                                                                  synfire_network_result *result) SYNFIRE_NOEXCEPT;
 
-/** The result of one loss of a network: synfire_network_evaluate_stages(). Since ABI 0.3. */
+/** The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages(). Since ABI
+ *  0.3. */
 typedef struct synfire_stage_result {
   /** The name of the loss; set before the call. */
   const char *stage;
-  /** As synfire_network_result::loss, of this loss. */
+  /** As synfire_network_result::loss, of this loss, without its value `"weight"`. */
   double loss;
   /** As synfire_network_result::n_counted. */
   uint64_t n_counted;
   /** As synfire_network_result::n_correct. */
   uint64_t n_correct;
 } synfire_stage_result;
+
+/**
+ * Trains, as synfire_network_train(), and returns the results of single losses too.
+ *
+ * @param network        A built network with an optimiser and training data.
+ * @param n_batches      How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
+ * @param[in,out] losses In: `stage` of each entry. Out: everything else; untouched on failure.
+ * @param n_losses       How many there are, at most 4,096.
+ * @param[in,out] result In: `struct_size`. Out: everything else, the sums over all losses of the network.
+ * @return As synfire_network_train(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a stage is not a loss.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network, int64_t n_batches,
+                                                                     synfire_stage_result *losses,
+                                                                     uint64_t n_losses SYNFIRE_LENGTH_OF(losses),
+                                                                     synfire_network_result *result) SYNFIRE_NOEXCEPT;
 
 /**
  * Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.
@@ -5289,11 +5364,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_net
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) SYNFIRE_NOEXCEPT;
 
 /**
+ * Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin anew, and the others
+ * go on. A loop with several agents calls it for one that starts over.
+ *
+ * @param network   A built network.
+ * @param first_row The first row, 0 to B - 1.
+ * @param n_rows    How many, at least 1.
+ * @return As synfire_network_reset_state(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also for rows that the network does not have.
+ * @blocks until done. @allocates host memory. @enqueues kernels on the context's own stream. @capture refused by CUDA while
+ * this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_rows(synfire_network network, int64_t first_row,
+                                                                   int64_t n_rows) SYNFIRE_NOEXCEPT;
+
+/**
  * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until it
  * is destroyed.
  *
  * @param network      A built network.
- * @param stage        The name of a synapse's stage.
+ * @param stage        The name of a stage of kind synapse or scale. One that uses the weights of another stage has its
+ *                     synapse.
  * @param[out] synapse Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
@@ -5336,7 +5426,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_ne
  * @param network    A built network.
  * @param kind       One of `SYNFIRE_NETWORK_GRAPH_*`.
  * @param[out] graph Receives the handle, or null on failure.
- * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph.
+ * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph, or
+ *         no loss of the program's own.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -5349,8 +5440,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  *
  * @param network     A built network.
  * @param name        `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
- *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. If there are several outputs,
- *                    each has the name of its stage and `".output"`. Or what training and evaluation leave in device
+ *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Each also has the name of its
+ *                    stage and `".input"` or `".output"`, and only this name if there are several. With a loss of the
+ *                    program's own, page-locked too and 0 at first: for an output without a loss, the name of its stage and
+ *                    `".gradient"`, of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in device
  *                    memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
  *                    as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
  *                    page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of

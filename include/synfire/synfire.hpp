@@ -1366,7 +1366,7 @@ constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_b
  *
  * @param sources     Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of
  *                    `channels`. The same buffer may occur several times.
- * @param n_sources   How many `sources` there are: 2 for AND and IAND, else 2 to 16.
+ * @param n_sources   How many `sources` there are: 2 for AND and IAND, else 1 to 16. A single one is converted.
  * @param destination Written. Must not overlap a source. Shape: `[T, B, N]`, dense or packed.
  * @param n_steps     Steps T, at least 1.
  * @param n_neurons   Neurons N of one batch row of `destination`, at least 1: H * W * C.
@@ -1744,25 +1744,28 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
  *
  * How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
  *
- * @param n_steps Steps T of one replay, at least 1.
- * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
- * @param batch   Batch rows B, at most 2^32 - 1. Default: 1.
- * @param seed    Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
- *                that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
- *                the training rows. So networks of different seeds have no numbers in common. The page "Networks"
- *                states the function.
- * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @param n_steps  Steps T of one replay, at least 1.
+ * @param dtype    Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+ * @param batch    Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param seed     Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
+ *                 that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
+ *                 the training rows. So networks of different seeds have no numbers in common. The page "Networks"
+ *                 states the function.
+ * @param n_slots  As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @param own_loss One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an
+ *                 optimiser, and no loss. Default: ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
  * @return The descriptor; `drop_last` may be set in it.
  */
 constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = SYNFIRE_DTYPE_F32,
-                                            std::int64_t batch = 1, std::uint64_t seed = 0,
-                                            std::uint32_t n_slots = 0) noexcept {
+                                            std::int64_t batch = 1, std::uint64_t seed = 0, std::uint32_t n_slots = 0,
+                                            std::int32_t own_loss = SYNFIRE_OWN_LOSS_NONE) noexcept {
   auto desc = detail::empty<synfire_network_desc>();
   desc.n_steps = n_steps.count;
   desc.dtype = dtype;
   desc.batch = batch;
   desc.seed = seed;
   desc.n_slots = n_slots;
+  desc.own_loss = own_loss;
   return desc;
 }
 
@@ -3287,12 +3290,13 @@ class Network : public Owner<synfire_network> {
   Network(synfire_context context, synfire_network handle) noexcept : Owner(handle), context_(context) {}
 
   /**
-   * Adds the input.
+   * Adds an input.
    *
    * Calls synfire_network_add_input().
    *
    * @param name       The name of the stage.
-   * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+   * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`, but for counts, which need a bound
+   *                   (synfire_network_add_stage()).
    * @param n_features Inputs K, at least 1.
    * @throws error
    */
@@ -3595,12 +3599,27 @@ class Network : public Owner<synfire_network> {
   void reset_state() { check(synfire_network_reset_state(handle_)); }
 
   /**
+   * Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin anew, and the
+   * others go on. A loop with several agents calls it for one that starts over.
+   *
+   * Calls synfire_network_reset_rows().
+   *
+   * @param first_row The first row, 0 to B - 1.
+   * @param n_rows    How many, at least 1.
+   * @throws error
+   */
+  void reset_rows(std::int64_t first_row, std::int64_t n_rows) {
+    check(synfire_network_reset_rows(handle_, first_row, n_rows));
+  }
+
+  /**
    * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until
    * it is destroyed.
    *
    * Calls synfire_network_get_synapse().
    *
-   * @param stage The name of a synapse's stage.
+   * @param stage The name of a stage of kind synapse or scale. One that uses the weights of another stage has its
+   *              synapse.
    * @return `synapse`, as synfire_network_get_synapse() gives it.
    * @throws error
    */
@@ -3658,12 +3677,14 @@ class Network : public Owner<synfire_network> {
    * Calls synfire_network_get_buffer().
    *
    * @param name `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
-   *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. If there are several outputs, each has
-   *             the name of its stage and `".output"`. Or what training and evaluation leave in device memory: the name
-   *             of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`, as far as the network
-   *             has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`, page-locked: one u64, how many
-   *             numbers each replay of the inference graph replaced (in the slot of the replay), and after
-   *             synfire_network_infer() how many that call did.
+   *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Each also has the name of its stage and
+   *             `".input"` or `".output"`, and only this name if there are several. With a loss of the program's own,
+   *             page-locked too and 0 at first: for an output without a loss, the name of its stage and `".gradient"`,
+   *             of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in
+   *             device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
+   *             as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
+   *             page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of the
+   *             replay), and after synfire_network_infer() how many that call did.
    * @return `buffer`, as synfire_network_get_buffer() gives it.
    * @throws error
    */
@@ -3897,6 +3918,37 @@ constexpr synfire_network_array network_array(const char* stage, std::int32_t ro
   return {stage, role, 0, buffer};
 }
 
+namespace detail {
+
+template <class Call>
+std::pair<synfire_network_result, std::vector<synfire_stage_result>> results_of(const std::vector<const char*>& losses,
+                                                                                Call call) {
+  std::vector<synfire_stage_result> results;
+  for (const char* const loss : losses) results.push_back({loss, 0, 0, 0});
+  auto result = empty<synfire_network_result>();
+  check(call(results.data(), results.size(), &result));
+  return {result, std::move(results)};
+}
+
+}  // namespace detail
+
+/**
+ * Trains, and returns the results of single losses. Calls synfire_network_train_stages().
+ *
+ * @param network   A built network with training data.
+ * @param n_batches As in Network::train(); 0: those that are left of the epoch.
+ * @param losses    The names of losses; the results point to them.
+ * @return The sums over all losses of the network, and the result of each loss, in the same order.
+ * @throws error
+ */
+inline std::pair<synfire_network_result, std::vector<synfire_stage_result>> train(
+    Network& network, std::int64_t n_batches, const std::vector<const char*>& losses) {
+  return detail::results_of(losses,
+                            [&](synfire_stage_result* results, std::uint64_t count, synfire_network_result* result) {
+                              return synfire_network_train_stages(network, n_batches, results, count, result);
+                            });
+}
+
 /**
  * Evaluates, and returns the results of single losses. Calls synfire_network_evaluate_stages().
  *
@@ -3907,11 +3959,10 @@ constexpr synfire_network_array network_array(const char* stage, std::int32_t ro
  */
 inline std::pair<synfire_network_result, std::vector<synfire_stage_result>> evaluate(
     Network& network, const std::vector<const char*>& losses) {
-  std::vector<synfire_stage_result> results;
-  for (const char* const loss : losses) results.push_back({loss, 0, 0, 0});
-  auto result = detail::empty<synfire_network_result>();
-  check(synfire_network_evaluate_stages(network, results.data(), results.size(), &result));
-  return {result, std::move(results)};
+  return detail::results_of(losses,
+                            [&](synfire_stage_result* results, std::uint64_t count, synfire_network_result* result) {
+                              return synfire_network_evaluate_stages(network, results, count, result);
+                            });
 }
 
 /**
@@ -3967,6 +4018,73 @@ void set_data(const Context& context, Network& network, std::int32_t set, const 
   counts.dtype = SYNFIRE_DTYPE_U32;
   const Buffer row_labels(context, counts);
   network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
+}
+
+/** Rows of an array for a stage, in memory of the program: set_arrays(). */
+struct StageRows {
+  /**
+   * The inputs of an input, as f32.
+   *
+   * @param of   The name of the stage; it is not copied.
+   * @param rows All rows, one after the other.
+   */
+  StageRows(const char* of, const std::vector<float>& rows) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_INPUTS, rows, SYNFIRE_DTYPE_F32) {}
+
+  /**
+   * The labels of a loss.
+   *
+   * @param of   The name of the stage; it is not copied.
+   * @param rows The label of each row.
+   */
+  StageRows(const char* of, const std::vector<std::uint32_t>& rows) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_LABELS, rows, SYNFIRE_DTYPE_U32) {}
+
+  /**
+   * Any array.
+   *
+   * @param of        The name of the stage, or null, as synfire_network_array::stage; it is not copied.
+   * @param as        One of `SYNFIRE_ARRAY_*`.
+   * @param rows      All rows, one after the other; they are not copied.
+   * @param dtype_of_rows One of `SYNFIRE_DTYPE_*` whose elements are of type T.
+   */
+  template <class T>
+  StageRows(const char* of, std::int32_t as, const std::vector<T>& rows, std::int32_t dtype_of_rows) noexcept
+      : stage(of), role(as), dtype(dtype_of_rows), data(rows.data()), n_elements(rows.size()) {}
+
+  const char* stage;         ///< The name of the stage, or null.
+  std::int32_t role;         ///< One of `SYNFIRE_ARRAY_*`.
+  std::int32_t dtype;        ///< One of `SYNFIRE_DTYPE_*`.
+  const void* data;          ///< The rows.
+  std::uint64_t n_elements;  ///< How many elements there are.
+};
+
+/**
+ * Sets a data set from memory of the program, with an array of its own for each stage that needs one. Calls
+ * synfire_network_set_arrays(), which copies all of them or none.
+ *
+ * @param context The context of the network.
+ * @param network A built network.
+ * @param set     One of `SYNFIRE_DATA_*`.
+ * @param n_rows  Rows R.
+ * @param arrays  The arrays.
+ * @throws error
+ */
+inline void set_arrays(const Context& context, Network& network, std::int32_t set, std::int64_t n_rows,
+                       std::initializer_list<StageRows> arrays) {
+  std::vector<Buffer> buffers;
+  std::vector<synfire_network_array> list;
+  for (const StageRows& one : arrays) {
+    // They are only read.
+    auto desc = detail::empty<synfire_buffer_desc>();
+    desc.memory = SYNFIRE_MEMORY_HOST;
+    desc.dtype = one.dtype;
+    desc.n_elements = one.n_elements;
+    desc.data = const_cast<void*>(one.data);
+    buffers.emplace_back(context, desc);
+    list.push_back(network_array(one.stage, one.role, buffers.back()));
+  }
+  network.set_arrays(set, n_rows, list);
 }
 
 /**

@@ -96,6 +96,20 @@ int64_t choice_of(const synfire_stage_desc& desc, const ChoiceSpec& choice, doub
                 number);
 }
 
+// The choice of an earlier stage: its number plus 1.
+int64_t stage_of(const Design& design, const synfire_stage_desc& desc, const synfire_stage_value& given) {
+  if (!given.text)
+    fail_argument("SYN-NETWORK-VALUE", "\"%.64s\" of stage \"%.64s\" is %g; the name of a stage is needed", given.name,
+                  desc.name, given.number);
+  if (const std::optional<size_t> found = design.find_if(given.text)) return static_cast<int64_t>(*found) + 1;
+  std::vector<std::string_view> known;
+  for (const Stage& one : design.stages()) known.emplace_back(one.name);
+  fail_argument("SYN-NETWORK-VALUE",
+                "\"%.64s\" of stage \"%.64s\" is \"%.64s\"%s; the stages that were added before it are %.512s",
+                given.name, desc.name, given.text, suggestion(given.text, known).c_str(),
+                list_of(known, "none").c_str());
+}
+
 const synfire_stage_value* find_value(std::span<const synfire_stage_value> values, std::string_view name) {
   for (const synfire_stage_value& one : values)
     if (name == one.name) return &one;
@@ -117,10 +131,13 @@ size_t add_stage(Design& design, const synfire_stage_desc& desc, const Context& 
   std::vector<int64_t> choices;
   for (const ChoiceSpec& choice : kind.traits.choices) {
     const synfire_stage_value* const found = find_value(given, choice.name);
-    if (!found && choice.is_needed)
+    const bool has_other = choice.in_place_of && find_value(given, choice.in_place_of);
+    if (!found && choice.is_needed && !has_other)
       fail_argument("SYN-NETWORK-VALUE", "stage \"%.64s\" of kind %s has no \"%s\", which is needed", desc.name,
                     kind.traits.name, choice.name);
-    choices.push_back(found ? choice_of(desc, choice, number_of(desc, *found, choice.names, context)) : 0);
+    choices.push_back(!found            ? 0
+                      : choice.of_stage ? stage_of(design, desc, *found)
+                                        : choice_of(desc, choice, number_of(desc, *found, choice.names, context)));
   }
   std::vector<InitialValue> values;
   for (const synfire_stage_value& one : given) {

@@ -27,6 +27,13 @@ inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
 inline constexpr size_t most_stages = 4096;
 inline constexpr size_t most_values = 256;  // that a program gives a stage when it adds it: more than any has
 
+// A program may compute gradients itself, between two more graphs: the first goes on with the state, or begins anew.
+enum class OwnLoss : int32_t {
+  none = SYNFIRE_OWN_LOSS_NONE,
+  continues = SYNFIRE_OWN_LOSS_CONTINUES,
+  starts = SYNFIRE_OWN_LOSS_STARTS
+};
+
 // Settings of the network as a whole.
 struct NetworkRules {
   int64_t n_steps, batch;
@@ -35,6 +42,7 @@ struct NetworkRules {
   int32_t dtype;        // of the arithmetic: f32 or f64
   bool drop_last;
   uint32_t n_slots;
+  OwnLoss own_loss;
 
   explicit NetworkRules(const synfire_network_desc& desc);
 };
@@ -51,7 +59,7 @@ struct StageInput {
   uint32_t from;
   std::optional<Port> port;
 };
-// None: the stage before, or nothing if it is the first.
+// None: the stage before, or nothing if the kind reads nothing or the stage is the first.
 using Reads = std::optional<std::vector<StageInput>>;
 
 struct InitialValue {
@@ -91,12 +99,16 @@ class Design {
   size_t find(const char* name) const;
   size_t find(const char* name, const StageKind& kind) const;
   StageView view(size_t index) const noexcept;
+  // True if a reader of the stage at this port needs numbers of the network's type, even of spikes.
+  bool wants_numbers(size_t index, Port port) const noexcept;
   // True if a stage has this value by its kind, and not as a further one.
   bool has_value(size_t index, const char* name) const noexcept;
   [[noreturn]] void fail_unknown_value(size_t index, const char* name) const;
   // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
+  // True if the array that this edge of a stage reads has other readers.
+  bool has_other_readers(Edge edge) const noexcept;
   // The array that an edge reads, beyond stages that pass on their input.
   Edge source(Edge edge) const noexcept;
 
@@ -107,11 +119,16 @@ class Design {
   const Stage& first(Role role) const noexcept { return stages_[*first_[static_cast<size_t>(role)]]; }
   // True if every stage reads the one before and nothing else.
   bool is_chain() const noexcept;
+  // The stage itself, or that whose weights it uses.
+  size_t owner_of_weights(size_t index) const;
   std::vector<DataNeed> data_needs() const;
   std::vector<size_t> outputs() const;
+  // The outputs whose gradient a program computes: readouts without a loss, in a network with a loss of the program's.
+  std::vector<size_t> outputs_with_own_loss() const;
 
  private:
   size_t place(Stage&& stage);
+  std::vector<Edge> edges_of(const StageKind& kind, Choices choices, const Reads& reads) const;
   void check_edges(const Stage& stage) const;
   void drop_last() noexcept;
   // Takes the last stage back if the body throws.
@@ -158,6 +175,10 @@ class StageView {
 
 inline StageView Design::view(size_t index) const noexcept {
   return {*this, index};
+}
+
+inline size_t Design::owner_of_weights(size_t index) const {
+  return stages_[index].kind->weights_of(view(index)).value_or(index);
 }
 
 // Adds the stage to texts about a field of a descriptor.

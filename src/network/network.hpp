@@ -37,14 +37,16 @@ class Network final : public core::Child {
   void set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays);
 
   // ---- running; all block until done
-  void train(int64_t n_batches, synfire_network_result& result);
   // The results of single losses are those of the stages that they name.
+  void train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
   void evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
   // With one input and one output.
   void infer(Buffer& inputs, int64_t n_rows, Buffer& outputs);
   // With all inputs, and any outputs.
   void infer(std::span<const GivenArray> arrays, int64_t n_rows);
   void reset_state();
+  // The same for some batch rows.
+  void reset_rows(int64_t first_row, int64_t n_rows);
 
   // ---- files
   // Calls the function with a writer of the whole network, which reads the device while it writes.
@@ -55,8 +57,8 @@ class Network final : public core::Child {
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
 
   // ---- parts
-  // The object of a stage of this kind.
-  Ref<core::Object> object(const char* stage, const StageKind& kind);
+  // The object of a stage of one of these kinds.
+  Ref<core::Object> object(const char* stage, std::span<const StageKind* const> kinds);
   Ref<core::Graph> graph(GraphKind kind);
   Ref<Buffer> buffer(const char* name);
 

@@ -61,6 +61,23 @@ void Network::reset_state() {
   with_state_kept(held, [&] { reset_layers(); });
 }
 
+void Network::reset_rows(int64_t first_row, int64_t n_rows) {
+  const Use use(*this);
+  check_built();
+  const int64_t batch = design_.rules().batch;
+  if (first_row < 0 || n_rows < 1 || first_row > batch - n_rows)
+    fail_argument("SYN-NETWORK-ROWS", "first_row is %lld and n_rows %lld; the network has %lld rows",
+                  static_cast<long long>(first_row), static_cast<long long>(n_rows), static_cast<long long>(batch));
+  HeldGraphs held;
+  hold_all(held);
+  OperationList resets;
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->add_reset(resets, {first_row, n_rows});
+  with_state_kept(held, [&] {
+    run_now(*context(), resets, nullptr);
+    device().synchronize();
+  });
+}
+
 // ---- sums over batches ----------------------------------------------------------------------------------------------
 
 void Network::clear_sums() const {
@@ -110,6 +127,16 @@ void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batc
       [&] { take_counts(); });
 }
 
+namespace {
+
+// A loss of weight 0 takes no part, whatever it is.
+double weighted(const Stage& stage, double loss) {
+  const double weight = stage.value("weight");
+  return weight == 0 ? 0 : weight == 1 ? loss : weight * loss;
+}
+
+}  // namespace
+
 // Adds up the results of all losses: what training minimises.
 void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
                         std::span<synfire_stage_result> of_stages) const {
@@ -123,7 +150,7 @@ void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
     const double loss = operations::mean_of(read(*score.loss), read(*score.divisor));
     result.n_counted += score.counted;
     result.n_correct += score.correct;
-    result.loss += loss;
+    result.loss += weighted(design_.stages()[score.stage], loss);
     for (synfire_stage_result& one : of_stages)
       if (design_.stages()[score.stage].name == one.stage) one = {one.stage, loss, score.counted, score.correct};
   }
@@ -145,7 +172,7 @@ int64_t Network::batches_per_epoch() const noexcept {
 }
 
 void Network::read_progress(const HeldGraphs& held, synfire_network_result& result) const {
-  if (!parts_->training.graph) return;
+  if (!parts_->has_graph(GraphKind::training)) return;
   const auto per_epoch = static_cast<uint64_t>(batches_per_epoch());
   const uint64_t next = parts_->next_batch(held);
   result.epoch = next / per_epoch;
@@ -192,7 +219,7 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t&
     if (!on_host) return;
     const uint64_t n_done = n_launched;
     in_part = steps_of(*parts_->optimizer) - steps_before > n_done;
-    for (const RecordedGraph::Value& one : parts_->training.values)
+    for (const RecordedGraph::Value& one : parts_->graph(GraphKind::training).values)
       if (one.is_offset()) offsets[one.stage] += (n_done + (in_part ? 1 : 0)) * one.per_replay;
     parts_->set_offsets(held, offsets);
   };
@@ -210,10 +237,11 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t&
   }
 }
 
-void Network::train(int64_t n_batches, synfire_network_result& result) {
+void Network::train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
   const Use use(*this);
   check_built();
   check_role(design_, Role::trains, "trained");
+  for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
   checked_graph(GraphKind::training);
   if (n_batches < 0)
     fail_argument("SYN-NETWORK-BATCHES", "n_batches is %lld; at least 0 is needed (0: the rest of the epoch)",
@@ -232,7 +260,7 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
   });
   reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
-  read_sums(n_launched, result);
+  read_sums(n_launched, result, of_stages);
   read_progress(held, result);
   result.n_skipped = skipped - skipped_before;
 }
@@ -413,7 +441,7 @@ void Network::infer_rows(RowsOfArrays& rows, int64_t n_rows) {
   const int64_t batch = design_.rules().batch;
   HeldGraphs held;
   hold_all(held);
-  const RecordedGraph& recorded = parts_->inference;
+  const RecordedGraph& recorded = parts_->graph(GraphKind::inference);
   const Graph::Hold& hold = *held.find(GraphKind::inference);
   Graph& graph = *recorded.graph;
   std::vector<uint64_t> n_replaced(parts_->inputs.size());

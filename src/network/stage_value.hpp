@@ -27,8 +27,10 @@ struct ValueSpec {
 // A number that a stage is given once, when it is added: a length, or a constant such as the model of neurons.
 struct ChoiceSpec {
   const char* name;
-  const ConstantNames* names = nullptr;  // of the constants; null: a flag or a length
+  const ConstantNames* names = nullptr;  // of the constants; null: a flag, a length or a stage
   bool is_needed = true;                 // otherwise it is 0 if it is not given
+  const char* in_place_of = nullptr;     // if that choice is given, this one is not needed
+  bool of_stage = false;                 // the name of an earlier stage, whose number plus 1 the choice is
 };
 
 namespace value {

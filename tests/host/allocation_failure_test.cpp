@@ -678,7 +678,19 @@ void test_changes() {
   expect_same("rebind", -1);
 }
 
-// Two pairs of synapse and neurons, of which one learns a parameter for each neuron; trained for some batches.
+// A stage without values, of one or two inputs.
+void add_stage(synfire_network network, const char* kind, const char* name, const char* from, const char* other) {
+  const synfire_stage_input inputs[] = {{from, nullptr, 0}, {other, nullptr, 0}};
+  synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
+  desc.kind = kind;
+  desc.name = name;
+  desc.inputs = inputs;
+  desc.n_inputs = other ? 2 : 1;
+  require(synfire_network_add_stage(network, &desc), name);
+}
+
+// Two pairs of synapse and neurons, of which one learns a parameter for each neuron, and branches between them; trained
+// for some batches.
 synfire_network trained_network(synfire_context context, int64_t n_batches) {
   constexpr int64_t n_rows = 5;
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
@@ -690,6 +702,9 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   require(synfire_network_add_synapse(network, "s0", 7), "synapse");
   require(synfire_network_add_neurons(network, "n0", SYNFIRE_MODEL_LIF), "neurons");
   require(synfire_network_train_parameter(network, "n0", "tau", 1, 1, 0, 1.1, HUGE_VAL), "tau");
+  add_stage(network, "scale", "w", "n0", nullptr);
+  add_stage(network, "sum", "both", "w", "n0");
+  add_stage(network, "concatenate", "wide", "both", "n0");
   require(synfire_network_add_synapse(network, "s1", 3), "synapse");
   require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
   require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");

@@ -92,6 +92,31 @@ TEST_F(Networks, PartsAreTheirOwn) {
   EXPECT_TRUE(input.host_visible());
 }
 
+// A branch that cannot be is refused, and named.
+TEST_F(Networks, BranchesAreChecked) {
+  using synfire::Stage;
+  synfire::Network network = stages();
+  const auto refused = [&](std::initializer_list<const char*> words, const Stage& stage) {
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, words, [&] { add_stage(network, stage); });
+  };
+  refused({"SYN-NETWORK-READS", "later"}, Stage("sum", "a").reads("hidden").reads("later"));
+  refused({"SYN-NETWORK-SHAPE", "[4, 3, 6]", "[4, 3, 5]"}, Stage("sum", "a").reads("hidden").reads("rates"));
+  refused({"SYN-COUNT-BOUND", "256"},
+          Stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256));
+  synfire::Network open(context, synfire::network_desc(synfire::steps{4}, SYNFIRE_DTYPE_F32, batch));
+  open.add_input("rates", SYNFIRE_NETWORK_INPUT_RATES, inputs);
+  open.add_synapse("first", 6);
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK-INCOMPLETE"}, [&] { open.build(); });
+  // A head more than the network has.
+  synfire::Network more = stages();
+  add_stage(more, Stage("readout", "extra").reads("hidden").set("reduction", "sum"));
+  more.build();
+  network.build();
+  const std::vector<unsigned char> file = save_to_memory(more);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-OTHER", "extra"},
+                 [&] { load_from_memory(network, file); });
+}
+
 // Described by names, with arrays for its stages, it is the network of the other functions.
 TEST_F(Networks, StagesAreDescribedByNames) {
   using synfire::Stage;

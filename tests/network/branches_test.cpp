@@ -515,7 +515,8 @@ TEST_F(NetworkBranches, AreShown) {
   const Network network = make_network(context, describe_branches);
   const std::string dot =
       text_of([&](char* text, uint64_t* bytes) { return synfire_network_write_dot(network, text, bytes); });
-  for (const char* const edge : {"s2 -> s3;", "s2 -> s4;", "s4 -> s5;", "s2 -> s7;", "s6 -> s9;", "s13 -> s14;"})
+  for (const char* const edge :
+       {"s2 -> s3 [label=\"v\"];", "s2 -> s4;", "s4 -> s5;", "s2 -> s7;", "s6 -> s9;", "s13 -> s14;"})
     EXPECT_NE(dot.find(edge), std::string::npos) << edge << "\n" << dot;
   EXPECT_EQ(dot.find("s3 -> s4;"), std::string::npos) << dot;
   const std::string summary =
@@ -606,7 +607,6 @@ TEST_F(NetworkBranches, AreRefusedWhereNoOperationComputesThem) {
     EXPECT_EQ(design.stages().size(), n_stages);
     EXPECT_TRUE(design.is_complete());
   };
-  refused([&] { add_neurons(design, "twice", SYNFIRE_MODEL_LIF, {{s_upper}}); }, "s.upper");
   refused([&] { add_synapse(design, "late", 3, {{static_cast<uint32_t>(n_stages)}}); }, "before");
   refused([&] { add_synapse(design, "two", 3, {{shared, upper}}); }, "at most 1");
   refused([&] { add_synapse(design, "silent", 3, {{lower}}); }, "never fire");

@@ -511,7 +511,13 @@ namespace Synfire
         /// Rates <c>[B, K]</c>, by default f32, which become new spikes in every replay as by
         /// synfire_encode_bernoulli().
         /// </summary>
-        Rates = 2
+        Rates = 2,
+
+        /// <summary>
+        /// Counts <c>[T, B, K]</c>: integers from 0 to the input's value <c>"bound"</c>, in u8. A larger element
+        /// counts as the bound. Since ABI 0.3.
+        /// </summary>
+        Counts = 3
     }
 
     /// <summary>The constants <c>SYNFIRE_READOUT_*</c> of the C library.</summary>
@@ -588,6 +594,35 @@ namespace Synfire
         Training = 1,
 
         /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
-        Evaluation = 2
+        Evaluation = 2,
+
+        /// <summary>
+        /// For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+        /// backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
+        /// </summary>
+        Forward = 3,
+
+        /// <summary>
+        /// The backward of the last forward: from the buffers <c>"STAGE.gradient"</c>, and from the losses that
+        /// the network has, which read <c>"STAGE.labels"</c> or <c>"STAGE.targets"</c>; and a step of the
+        /// optimiser. Since ABI 0.3.
+        /// </summary>
+        Backward = 4
+    }
+
+    /// <summary>The constants <c>SYNFIRE_OWN_LOSS_*</c> of the C library.</summary>
+    public enum OwnLoss
+    {
+        /// <summary>All gradients are those of losses that the network has.</summary>
+        None = 0,
+
+        /// <summary>
+        /// The network has the graphs SYNFIRE_NETWORK_GRAPH_FORWARD and SYNFIRE_NETWORK_GRAPH_BACKWARD; the state
+        /// of the neurons continues from replay to replay.
+        /// </summary>
+        Continues = 1,
+
+        /// <summary>The same, but each forward begins with the state of new neurons.</summary>
+        Starts = 2
     }
 }

@@ -1594,7 +1594,9 @@ namespace Synfire.Raw
         /// <c>channels</c>. The same buffer may occur several times.
         /// </summary>
         public synfire_buffer* sources;
-        /// <summary>How many <c>sources</c> there are: 2 for AND and IAND, else 2 to 16.</summary>
+        /// <summary>
+        /// How many <c>sources</c> there are: 2 for AND and IAND, else 1 to 16. A single one is converted.
+        /// </summary>
         public ulong n_sources;
         /// <summary>
         /// Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of
@@ -2575,6 +2577,13 @@ namespace Synfire.Raw
         public int drop_last;
         /// <summary>As synfire_graph_desc.n_slots, of the inference graph. Default: 0.</summary>
         public uint n_slots;
+        /// <summary>
+        /// One of <c>SYNFIRE_OWN_LOSS_*</c>: a program may compute gradients itself. The network then needs an
+        /// optimiser, and no loss. Default: SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
+        /// </summary>
+        public int own_loss;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_desc Init
@@ -2646,11 +2655,12 @@ namespace Synfire.Raw
         /// The loss that training minimises: the mean over all samples of the call that count, as
         /// synfire_loss_desc defines it with class weights, sample weights and label smoothing, that is the sum
         /// of their losses divided by the sum of the divisors of all batches; and <c>rate_loss</c>. With one
-        /// batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay do not
-        /// count in it. In training, each batch is computed with the weights before its step.
+        /// batch it is the loss whose gradient the step takes. Of several losses, each is multiplied by its value
+        /// <c>"weight"</c>. <c>"gradient_scale"</c> and weight decay do not count in it. In training, each batch
+        /// is computed with the weights before its step.
         /// </summary>
         public double loss;
-        /// <summary>How many samples counted, as synfire_loss_desc.n_counted.</summary>
+        /// <summary>How many samples counted, as synfire_loss_desc.n_counted; of several losses, the sum.</summary>
         public ulong n_counted;
         /// <summary>How many of them had a prediction equal to their label; 0 with targets.</summary>
         public ulong n_correct;
@@ -2713,7 +2723,7 @@ namespace Synfire.Raw
         /// <summary>
         /// A constant by its name: in lower case and without its prefix, such as <c>"mean"</c> for
         /// SYNFIRE_READOUT_MEAN. Models and surrogates have the names that synfire_model_id() and
-        /// synfire_surrogate_id() take. Null: <c>number</c> is the value.
+        /// synfire_surrogate_id() take, and a stage has its own. Null: <c>number</c> is the value.
         /// </summary>
         public byte* text;
         /// <summary>The value, if <c>text</c> is null. Constants and flags are numbers too.</summary>
@@ -2729,13 +2739,17 @@ namespace Synfire.Raw
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"neurons"</c>, <c>"readout"</c>, <c>"loss"</c>
-        /// or <c>"optimizer"</c>.
+        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"scale"</c>, <c>"sum"</c>, <c>"and"</c>,
+        /// <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>, <c>"flatten"</c>, <c>"neurons"</c>,
+        /// <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
         /// </summary>
         public byte* kind;
         /// <summary>The name of the stage.</summary>
         public byte* name;
-        /// <summary>The stages that it reads. Default: the stage that was added last.</summary>
+        /// <summary>
+        /// The stages that it reads. Default: the stage that was added last; nothing, of an input; all losses, of
+        /// an optimiser.
+        /// </summary>
         public synfire_stage_input* inputs;
         /// <summary>How many <c>inputs</c> there are. Default: 0.</summary>
         public ulong n_inputs;
@@ -2775,13 +2789,16 @@ namespace Synfire.Raw
         public synfire_buffer buffer;
     }
 
-    /// <summary>The result of one loss of a network: synfire_network_evaluate_stages(). Since ABI 0.3.</summary>
+    /// <summary>
+    /// The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages().
+    /// Since ABI 0.3.
+    /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_stage_result
     {
         /// <summary>The name of the loss; set before the call.</summary>
         public byte* stage;
-        /// <summary>As synfire_network_result.loss, of this loss.</summary>
+        /// <summary>As synfire_network_result.loss, of this loss, without its value <c>"weight"</c>.</summary>
         public double loss;
         /// <summary>As synfire_network_result.n_counted.</summary>
         public ulong n_counted;
@@ -3257,6 +3274,12 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_NETWORK_INPUT_RATES = 2;
 
+        /// <summary>
+        /// Counts <c>[T, B, K]</c>: integers from 0 to the input's value <c>"bound"</c>, in u8. A larger element
+        /// counts as the bound. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_INPUT_COUNTS = 3;
+
         /// <summary>The sum over the steps, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_SUM = 0;
 
@@ -3317,6 +3340,31 @@ namespace Synfire.Raw
 
         /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
         public const int SYNFIRE_NETWORK_GRAPH_EVALUATION = 2;
+
+        /// <summary>
+        /// For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+        /// backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_FORWARD = 3;
+
+        /// <summary>
+        /// The backward of the last forward: from the buffers <c>"STAGE.gradient"</c>, and from the losses that
+        /// the network has, which read <c>"STAGE.labels"</c> or <c>"STAGE.targets"</c>; and a step of the
+        /// optimiser. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_BACKWARD = 4;
+
+        /// <summary>All gradients are those of losses that the network has.</summary>
+        public const int SYNFIRE_OWN_LOSS_NONE = 0;
+
+        /// <summary>
+        /// The network has the graphs SYNFIRE_NETWORK_GRAPH_FORWARD and SYNFIRE_NETWORK_GRAPH_BACKWARD; the state
+        /// of the neurons continues from replay to replay.
+        /// </summary>
+        public const int SYNFIRE_OWN_LOSS_CONTINUES = 1;
+
+        /// <summary>The same, but each forward begins with the state of new neurons.</summary>
+        public const int SYNFIRE_OWN_LOSS_STARTS = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -4194,7 +4242,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_network_destroy(synfire_network network);
 
-        /// <summary>Adds the input.</summary>
+        /// <summary>Adds an input.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_input(
             synfire_network network, byte* name, int kind, long n_features);
@@ -4345,6 +4393,12 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_evaluate(synfire_network network, synfire_network_result* result);
 
+        /// <summary>Trains, as synfire_network_train(), and returns the results of single losses too.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_train_stages(
+            synfire_network network, long n_batches, synfire_stage_result* losses, ulong n_losses,
+            synfire_network_result* result);
+
         /// <summary>Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_evaluate_stages(
@@ -4372,6 +4426,13 @@ namespace Synfire.Raw
         /// <summary>Resets the state of all neurons, as synfire_layer_reset_state().</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_reset_state(synfire_network network);
+
+        /// <summary>
+        /// Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin
+        /// anew, and the others go on. A loop with several agents calls it for one that starts over.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_reset_rows(synfire_network network, long first_row, long n_rows);
 
         /// <summary>
         /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the

@@ -99,6 +99,30 @@ namespace Synfire
         }
     }
 
+    /// <summary>Rows of an array for a stage of a network, in memory of the program.</summary>
+    public struct StageRows
+    {
+        internal readonly string Stage;
+        internal readonly ArrayRole Role;
+        internal readonly Array Rows;
+
+        /// <summary>The inputs of an input, or with another role the targets of a loss.</summary>
+        public StageRows(string stage, float[] rows, ArrayRole role = ArrayRole.Inputs)
+        {
+            Stage = stage;
+            Role = role;
+            Rows = rows;
+        }
+
+        /// <summary>The labels of a loss.</summary>
+        public StageRows(string stage, uint[] labels)
+        {
+            Stage = stage;
+            Role = ArrayRole.Labels;
+            Rows = labels;
+        }
+    }
+
     /// <summary>The result of one loss of a network.</summary>
     public sealed class StageResult
     {
@@ -113,7 +137,7 @@ namespace Synfire
         /// <summary>The name of the loss.</summary>
         public string Stage { get; private set; }
 
-        /// <summary>As <see cref="NetworkResult.Loss"/>, of this loss.</summary>
+        /// <summary>As <see cref="NetworkResult.Loss"/>, of this loss, without its value "weight".</summary>
         public double Loss { get; private set; }
 
         /// <summary>As <see cref="NetworkResult.Counted"/>.</summary>
@@ -327,6 +351,40 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Sets a data set from arrays of the program, one for each stage that needs one. All are copied, or none.
+        /// </summary>
+        public Network SetArrays(Data set, long rows, params StageRows[] arrays)
+        {
+            var buffers = new List<BufferBase>();
+            try
+            {
+                foreach (StageRows one in arrays) buffers.Add(HostBuffer(Errors.Given(one.Rows, "arrays")));
+                StageArray[] list = new StageArray[arrays.Length];
+                for (int i = 0; i < list.Length; ++i)
+                    list[i] = new StageArray(arrays[i].Stage, arrays[i].Role, buffers[i]);
+                return SetArrays(set, rows, list);
+            }
+            finally
+            {
+                foreach (BufferBase buffer in buffers) buffer.Dispose();
+            }
+        }
+
+        private BufferBase HostBuffer(Array rows)
+        {
+            float[] numbers = rows as float[];
+            if (numbers != null)
+            {
+                Buffer<float> made = Context.CreateBuffer<float>(MemoryKind.Host, numbers.LongLength);
+                new ReadOnlySpan<float>(numbers).CopyTo(made.Span);
+                return made;
+            }
+            Buffer<uint> labels = Context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, rows.LongLength);
+            new ReadOnlySpan<uint>((uint[])rows).CopyTo(labels.Span);
+            return labels;
+        }
+
+        /// <summary>
         /// Computes outputs for rows of inputs, with an array for each input and for any of the outputs.
         /// </summary>
         public Network InferArrays(long rows, params StageArray[] arrays)
@@ -339,10 +397,25 @@ namespace Synfire
             }
         }
 
+        /// <summary>Trains, and returns the results of single losses.</summary>
+        /// <param name="batches">How many batches; 0: those that are left of the epoch.</param>
+        /// <param name="whole">Receives the sums over all losses of the network.</param>
+        /// <param name="losses">The names of losses.</param>
+        public StageResult[] TrainStages(long batches, out NetworkResult whole, params string[] losses)
+        {
+            return Results(batches, out whole, losses);
+        }
+
         /// <summary>Evaluates, and returns the results of single losses.</summary>
         /// <param name="whole">Receives the sums over all losses of the network.</param>
         /// <param name="losses">The names of losses.</param>
         public StageResult[] EvaluateStages(out NetworkResult whole, params string[] losses)
+        {
+            return Results(null, out whole, losses);
+        }
+
+        // The results of a training of as many batches, or of the evaluation.
+        private StageResult[] Results(long? batches, out NetworkResult whole, string[] losses)
         {
             using (Call call = new Call(this))
             {
@@ -353,7 +426,10 @@ namespace Synfire
                     list[i].stage = call.Text(Errors.Given(losses[i], "losses"));
                 }
                 synfire_network_result result = synfire_network_result.Init;
-                Errors.Check(Native.synfire_network_evaluate_stages(Raw, list, (ulong)losses.Length, &result));
+                ulong count = (ulong)losses.Length;
+                Errors.Check(batches.HasValue
+                                 ? Native.synfire_network_train_stages(Raw, batches.Value, list, count, &result)
+                                 : Native.synfire_network_evaluate_stages(Raw, list, count, &result));
                 whole = new NetworkResult(result);
                 StageResult[] results = new StageResult[losses.Length];
                 for (int i = 0; i < losses.Length; ++i) results[i] = new StageResult(losses[i], list[i]);

@@ -80,6 +80,30 @@ namespace Synfire.Tests
             }
         }
 
+        // A branch that cannot be is refused, and named.
+        public static void BranchesAreChecked()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Stages(context), more = Stages(context))
+            using (Network open = new Network(context, new NetworkOptions { Steps = 4, Batch = Batch }))
+            {
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-READS",
+                        () => network.AddStage("sum", "a", null, "hidden", "later"));
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-SHAPE",
+                        () => network.AddStage("sum", "a", null, "hidden", "rates"));
+                Refused(Status.ErrorInvalidArgument, "SYN-COUNT-BOUND",
+                        () => network.AddStage("input", "a", new StageValues {
+                            { "kind", "counts" }, { "n_features", 2 }, { "bound", 256 } }));
+                open.AddInput("rates", NetworkInput.Rates, Inputs).AddSynapse("first", 6);
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK-INCOMPLETE", () => open.Build());
+                // A head more than the network has.
+                more.AddStage("readout", "extra", new StageValues { { "reduction", "sum" } }, "hidden").Build();
+                network.Build();
+                byte[] file = more.SaveToMemory();
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-OTHER", () => network.LoadFromMemory(file));
+            }
+        }
+
         public static void PartsAreTheirOwn()
         {
             using (Context context = new Context(Backend.Host))

@@ -51,7 +51,7 @@ class DropoutKind final : public StageKind {
       : StageKind({.name = "dropout",
                    .noun = "a dropout",
                    .values = dropout_values,
-                   .reads = signal::input | signal::spikes,
+                   .reads = signal::input | signal::spikes | signal::v | signal::readout | signal::combined,
                    .makes = signal::masked,
                    .draws_for = purpose::dropout}) {}
 
@@ -60,9 +60,9 @@ class DropoutKind final : public StageKind {
   Draws draws(const Stage&) const override { return Draws::in_training; }
   bool hands_on(const Stage&) const override { return true; }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
     char text[48];
-    std::snprintf(text, sizeof text, "p = %g", stage.value("probability"));
+    std::snprintf(text, sizeof text, "p = %g", view->value("probability"));
     return text;
   }
 

@@ -141,11 +141,12 @@ class OptimizerKind final : public StageKind {
                    .values = optimizer_values,
                    .reads = signal::objective,
                    .most_inputs = most_stages,
+                   .reads_all = true,
                    .can_end = true,
                    .of_training = true,
                    .role = Role::trains}) {}
 
-  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
     return std::make_unique<OptimizerSettings>(static_cast<int32_t>(choices[0]));
   }
   void begin(const NetworkRules&, Stage& stage) const override {
@@ -153,12 +154,17 @@ class OptimizerKind final : public StageKind {
                  "SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)");
     if (kind_of_optimizer(stage) == SYNFIRE_OPTIMIZER_KIND_ADAMW) stage.at(*stage.find_spec("weight_decay")) = 1e-2;
   }
+  // With a loss of the program's own, a network may have readouts alone.
+  uint32_t reads(const NetworkRules& rules) const override {
+    return rules.own_loss == OwnLoss::none ? traits.reads : traits.reads | signal::readout;
+  }
   Flow shape(const StageView&) const override { return {}; }
   void check(const StageView& view) const override {
     in_stage(view.stage(), [&] { operations::OptimizerSpec{optimizer_desc(view.stage())}; });
   }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     char text[64];
     std::snprintf(text, sizeof text, "%s, rate %g", optimizer_kind_list[kind_of_optimizer(stage)],
                   stage.value("learning_rate"));

@@ -48,22 +48,26 @@ class ReadoutParts final : public StageParts {
     Buffer* const destination = recorder.written();
     if (!destination) return;  // nothing reads it in this graph
     recorder.append([&] {
-      return operations::reduce({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
-                                 recorder.read().array, destination, recorder.lengths(), recorder.n_active()});
+      return operations::reduce({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
+                                 recorder.read().array, destination, lengths(recorder), recorder.n_active()});
     });
   }
   void backward(StageRecorder& recorder) override {
     if (!grad_readout_) return;  // that of what it reads is the readout's
     const StageRecorder::Gradient before = recorder.gradient();
     recorder.append([&] {
-      return operations::reduce_backward({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
+      return operations::reduce_backward({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
                                           recorder.output_gradient(),
                                           reduction() == operations::Reduction::max ? recorder.read().array : nullptr,
-                                          recorder.lengths(), recorder.n_active(), before.array, before.add});
+                                          lengths(recorder), recorder.n_active(), before.array, before.add});
     });
   }
 
  private:
+  // One step before all of the network's has no length.
+  Buffer* lengths(const StageRecorder& recorder) const noexcept {
+    return stage().flow().n_steps == recorder.rules().n_steps ? recorder.lengths() : nullptr;
+  }
   operations::Reduction reduction() const {
     return static_cast<operations::Reduction>(stage()->as<ReadoutSettings>().reduction);
   }
@@ -77,18 +81,19 @@ class ReadoutKind final : public StageKind {
       : StageKind({.name = "readout",
                    .noun = "a readout",
                    .choices = readout_choices,
-                   .reads = signal::spikes | signal::v,
+                   .reads = signal::spikes | signal::v | signal::combined,
                    .makes = signal::readout,
                    .can_end = true}) {}
 
-  std::unique_ptr<StageSettings> settings(Choices choices) const override {
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
     return std::make_unique<ReadoutSettings>(static_cast<int32_t>(choices[0]), choices[1] != 0);
   }
-  Port port(Choices choices, std::optional<Port> named) const override {
+  Port port(Choices choices, std::optional<Port> named, const Stage& from) const override {
     check_flag(static_cast<int32_t>(std::clamp<int64_t>(choices[1], -1, INT32_MAX)), "SYN-NETWORK-FLAG", "of_spikes");
     if (named && *named == Port::v && choices[1] != 0)
       fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1, and the readout reads V");
-    return named.value_or(port_of(choices[1] != 0));
+    if (choices[1] != 0 && from.makes == signal::v) fail_silent(from);
+    return named.value_or(port_of(choices[1] != 0 || (from.makes & signal::v) == 0));
   }
   void begin(const NetworkRules&, Stage& stage) const override {
     // A port that is named decides.
@@ -104,9 +109,7 @@ class ReadoutKind final : public StageKind {
   }
   void check(const StageView& view) const override {
     const Stage& before = view.input().stage();
-    if (view->as<ReadoutSettings>().of_spikes && (before.kind->makes(before) & signal::spikes) == 0)
-      fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1; the neurons of stage \"%s\" never fire",
-                    before.name.c_str());
+    if (view->as<ReadoutSettings>().of_spikes && before.makes == signal::v) fail_silent(before);
   }
   bool hands_on(const Stage& stage) const override { return is_of_steps(stage); }
   bool reads_numbers(const Stage& stage) const override { return is_of_steps(stage); }
@@ -114,10 +117,13 @@ class ReadoutKind final : public StageKind {
     return StageOutput{Port::output, {view.rules().dtype, view->output.n_steps, view->width()}};
   }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     constexpr const char* names[] = {"sum", "mean", "maximum", "last", "every step"};
     const auto& settings = stage.as<ReadoutSettings>();
-    return std::string(names[settings.reduction]).append(settings.of_spikes ? " of spikes" : " of v");
+    const std::string name = names[settings.reduction];
+    if (view.input()->makes == signal::combined) return name;
+    return name + (settings.of_spikes ? " of spikes" : " of v");
   }
   std::string shape_text(const StageView& view) const override {
     if (is_of_steps(view.stage())) return StageKind::shape_text(view);
@@ -146,6 +152,10 @@ class ReadoutKind final : public StageKind {
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<ReadoutParts>(maker); }
 
+  [[noreturn]] static void fail_silent(const Stage& neurons) {
+    fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1; the neurons of stage \"%s\" never fire",
+                  neurons.name.c_str());
+  }
   static Port port_of(bool of_spikes) noexcept { return of_spikes ? Port::output : Port::v; }
 };
 

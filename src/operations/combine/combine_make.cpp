@@ -66,9 +66,9 @@ std::string name_of_source(size_t k) {
 
 void check_count(CombineKind kind, size_t count) {
   const bool two = kind == CombineKind::both || kind == CombineKind::first_alone;
-  if (two ? count != 2 : count < 2 || count > static_cast<size_t>(most_combined))
+  if (two ? count != 2 : count < 1 || count > static_cast<size_t>(most_combined))
     fail_argument("SYN-COMBINE-COUNT", "desc.n_sources is %llu; %s", static_cast<unsigned long long>(count),
-                  two ? "AND and IAND have 2" : "2 to 16 are allowed");
+                  two ? "AND and IAND have 2" : "1 to 16 are allowed");
 }
 
 void check_bounds(const CombineRequest& request) {

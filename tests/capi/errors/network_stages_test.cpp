@@ -142,9 +142,14 @@ const Rule of_stages[] = {
     {{"SYN-NETWORK-PORT", "\"v\"", "null"},
      argument,
      [](World& w) { return w.synapse({number("n_outputs", 2)}, {reads("in", "v")}); }},
-    {{"SYN-NETWORK-CHAIN", "cannot read the V of stage \"n\""},
+    {{"SYN-NETWORK-CHAIN", "cannot read the spikes of stage \"silent\"", "never fire", "\"v\""},
      order,
-     [](World& w) { return w.synapse({number("n_outputs", 2)}, {reads("n", "v")}); }},
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(add_stage(network, "synapse", "s2", {number("n_outputs", 2)}));
+       require_ok(add_stage(network, "neurons", "silent", {text("model", "li")}));
+       return add_stage(network, "synapse", "a", {number("n_outputs", 2)}, {reads("silent")});
+     }},
     {{"SYN-NETWORK-CHAIN", "at most 1"},
      order,
      [](World& w) {
@@ -166,9 +171,6 @@ const Rule of_stages[] = {
        require_ok(add_stage(network, "loss", "l", {text("kind", "cross_entropy")}));
        return add_stage(network, "optimizer", "o", {text("kind", "sgd")}, {reads("l"), reads("l")});
      }},
-    {{"SYN-NETWORK-CHAIN", "which stage \"n\" reads"},
-     order,
-     [](World& w) { return add_stage(w.open, "neurons", "a", {text("model", "lif")}, {reads("s")}); }},
     {{"SYN-NETWORK-CHAIN", "\"in\""},
      order,
      [](World& w) { return add_stage(w.open, "neurons", "a", {text("model", "lif")}, {reads("in")}); }},
@@ -176,6 +178,111 @@ const Rule of_stages[] = {
      argument,
      [](World& w) {
        return add_stage(w.open, "readout", "a", {text("reduction", "sum"), number("of_spikes", 1)}, {reads("n", "v")});
+     }},
+    // Stages that combine others.
+    {{"SYN-NETWORK-CHAIN", "reads 1 stages", "at least 2"},
+     order,
+     [](World& w) { return add_stage(w.open, "sum", "a"); }},
+    {{"SYN-NETWORK-CHAIN", "at most 2"},
+     order,
+     [](World& w) {
+       return add_stage(w.open, "and", "a", {}, {reads("n"), reads("in"), reads("s")});
+     }},
+    {{"SYN-NETWORK-SHAPE", "[2, 1, 2] of stage \"n\"", "[2, 1, 3] of stage \"in\""},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "sum", "a", {}, {reads("n"), reads("in")});
+     }},
+    {{"SYN-NETWORK-SHAPE", "[2, 1, 2]", "[1, 1, 2] of stage \"r\""},
+     argument,
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(add_stage(network, "readout", "r", {text("reduction", "sum")}));
+       return add_stage(network, "concatenate", "a", {}, {reads("n"), reads("r")});
+     }},
+    {{"SYN-NETWORK-SPIKES", "kind iand", "values of stage \"n\""},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "iand", "a", {}, {reads("n"), reads("n", "v")});
+     }},
+    {{"SYN-NETWORK-SPIKES", "kind and", "counts of stage \"c\""},
+     argument,
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(
+           add_stage(network, "input", "c", {text("kind", "counts"), number("n_features", 2), number("bound", 1)}));
+       return add_stage(network, "and", "a", {}, {reads("n"), reads("c")});
+     }},
+    {{"SYN-COUNT-BOUND", "256", "255"},
+     argument,
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(
+           add_stage(network, "input", "c", {text("kind", "counts"), number("n_features", 2), number("bound", 255)}));
+       return add_stage(network, "sum", "a", {}, {reads("n"), reads("c")});
+     }},
+    {{"SYN-NETWORK-SHAPE", "\"group_size\"", "3", "2 outputs"},
+     argument,
+     [](World& w) { return add_stage(w.open, "group_mean", "a", {number("group_size", 3)}); }},
+    {{"SYN-NETWORK-VALUE", "\"group_size\"", "needed"},
+     argument,
+     [](World& w) { return add_stage(w.open, "group_mean", "a"); }},
+    {{"SYN-NETWORK-VALUE", "\"initial_weight\"", "0"},
+     argument,
+     [](World& w) { return add_stage(w.open, "scale", "a", {number("initial_weight", 0)}); }},
+    {{"SYN-NETWORK-VALUE", "\"scope\"", "\"all\"", "layer"},
+     argument,
+     [](World& w) { return add_stage(w.open, "scale", "a", {text("scope", "all")}); }},
+    // Inputs that are maps, of one step, or counts.
+    {{"SYN-NETWORK-SHAPE", "2, 3 and 4", "n_features is 5"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a",
+                        {text("kind", "spikes"), number("height", 2), number("width", 3), number("channels", 4),
+                         number("n_features", 5)});
+     }},
+    {{"SYN-NETWORK-VALUE", "\"n_features\"", "needed"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a", {text("kind", "spikes"), number("height", 2)});
+     }},
+    {{"SYN-NETWORK-VALUE", "\"n_steps\"", "3"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a", {text("kind", "spikes"), number("n_features", 2), number("n_steps", 3)});
+     }},
+    {{"SYN-NETWORK-VALUE", "\"n_steps\"", "except of rates"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a", {text("kind", "rates"), number("n_features", 2), number("n_steps", 1)});
+     }},
+    {{"SYN-COUNT-BOUND", "256"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a", {text("kind", "counts"), number("n_features", 2), number("bound", 256)});
+     }},
+    {{"SYN-COUNT-BOUND", "only an input of counts"},
+     argument,
+     [](World& w) {
+       return add_stage(w.open, "input", "a", {text("kind", "spikes"), number("n_features", 2), number("bound", 2)});
+     }},
+    // Shared weights.
+    {{"SYN-NETWORK-VALUE", "\"weights_of\"", "\"t\"", "\"in\", \"s\", \"n\""},
+     argument,
+     [](World& w) { return w.synapse({text("weights_of", "t")}); }},
+    {{"SYN-NETWORK-VALUE", "\"weights_of\"", "the name of a stage"},
+     argument,
+     [](World& w) { return w.synapse({number("weights_of", 1)}); }},
+    {{"SYN-NETWORK-VALUE", "\"weights_of\"", "of kind neurons"},
+     argument,
+     [](World& w) { return w.synapse({text("weights_of", "n")}); }},
+    {{"SYN-NETWORK-SHAPE", "2 inputs and 2 outputs", "3 inputs and 2 outputs"},
+     argument,
+     [](World& w) { return w.synapse({text("weights_of", "s")}); }},
+    {{"SYN-NETWORK-VALUE", "\"gain\"", "whose values count"},
+     argument,
+     [](World& w) {
+       return w.synapse({text("weights_of", "s"), number("gain", 2)}, {reads("in")});
      }},
     // Values.
     {{"SYN-NETWORK-VALUE", "\"a\" of kind synapse", "\"n_outputs\""}, argument, [](World& w) { return w.synapse({}); }},

@@ -78,23 +78,39 @@ function add_stage!(network::Network, kind::Union{Symbol,AbstractString}, name::
 end
 
 """
+    train_stages!(network, losses, n_batches=0) -> NamedTuple
+
+Trains, as [`train!`](@ref), and returns its result with one more member, `losses`: the `stage`, `loss`, `counted` and
+`correct` of each of these losses.
+"""
+train_stages!(network::Network, losses, n_batches::Integer=0) =
+    results_of(network, losses) do list, result
+        LibSynfire.synfire_network_train_stages(network, whole_size("n_batches", n_batches), list, length(list), result)
+    end
+
+"""
     evaluate_stages(network, losses) -> NamedTuple
 
 Evaluates, as [`evaluate`](@ref), and returns its result with one more member, `losses`: the `stage`, `loss`, `counted` and
 `correct` of each of these losses.
 """
-function evaluate_stages(network::Network, losses)
+evaluate_stages(network::Network, losses) =
+    results_of(network, losses) do list, result
+        LibSynfire.synfire_network_evaluate_stages(network, list, length(list), result)
+    end
+
+function results_of(call, network::Network, losses)
     operands = Operands(network.context)
     list = [LibSynfire.synfire_stage_result(stage=text!(operands, loss), loss=0.0, n_counted=0, n_correct=0)
             for loss in losses]
     result = Ref(LibSynfire.synfire_network_result())
-    GC.@preserve operands check(LibSynfire.synfire_network_evaluate_stages(network, list, length(list), result))
+    GC.@preserve operands check(call(list, result))
     of_losses = [(stage=Symbol(loss), loss=one.loss, counted=Int(one.n_counted), correct=Int(one.n_correct))
                  for (loss, one) in zip(losses, list)]
     whole = result[]
     return (loss=whole.loss, counted=Int(whole.n_counted), correct=Int(whole.n_correct), batches=Int(whole.n_batches),
             skipped=Int(whole.n_skipped), epoch=Int(whole.epoch), batch=Int(whole.batch),
-            replaced=Int(whole.n_replaced), losses=of_losses)
+            replaced=Int(whole.n_replaced), rate_loss=whole.rate_loss, losses=of_losses)
 end
 
 """

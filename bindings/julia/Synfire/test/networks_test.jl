@@ -51,6 +51,25 @@ end
     end
 end
 
+# A branch that cannot be is refused, and named.
+@testset "branches are checked" begin
+    Context(backend=:host) do context
+        network, more = network_stages(context), network_stages(context)
+        says(words, call) = occursin(words, sprint(showerror, failure(call)))
+        @test says("SYN-NETWORK-READS", () -> add_stage!(network, :sum, :a; reads=(:hidden, :later)))
+        @test says("SYN-NETWORK-SHAPE", () -> add_stage!(network, :sum, :a; reads=(:hidden, :rates)))
+        @test says("SYN-COUNT-BOUND", () -> add_stage!(network, :input, :a; kind=:counts, n_features=2, bound=256))
+        open = Network(context; steps=4, batch=3)
+        add_input!(open, :rates, :rates, 5)
+        add_synapse!(open, :first, 6)
+        @test says("SYN-NETWORK-INCOMPLETE", () -> build!(open))
+        add_stage!(more, :readout, :extra; reads=:hidden, reduction=:sum)    # a head more than the network has
+        build!(more)
+        build!(network)
+        @test says("SYN-NETWORK-OTHER", () -> load_from_memory!(network, save_to_memory(more)))
+    end
+end
+
 @testset "parts are the network's own" begin
     Context(backend=:host) do context
         network = built_network(context)

@@ -162,10 +162,12 @@ pub(crate) struct Table {
     pub synfire_network_set_arrays: unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_train: unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_evaluate: unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_train_stages: unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_evaluate_stages: unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_infer: unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status,
     pub synfire_network_infer_arrays: unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_reset_state: unsafe extern "C" fn(synfire_network) -> synfire_status,
+    pub synfire_network_reset_rows: unsafe extern "C" fn(synfire_network, i64, i64) -> synfire_status,
     pub synfire_network_get_synapse: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status,
     pub synfire_network_get_layer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status,
     pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
@@ -336,10 +338,12 @@ impl Table {
             synfire_network_set_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_set_arrays\0")?),
             synfire_network_train: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train\0")?),
             synfire_network_evaluate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate\0")?),
+            synfire_network_train_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train_stages\0")?),
             synfire_network_evaluate_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate_stages\0")?),
             synfire_network_infer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status>(find("synfire_network_infer\0")?),
             synfire_network_infer_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_infer_arrays\0")?),
             synfire_network_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_reset_state\0")?),
+            synfire_network_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, i64) -> synfire_status>(find("synfire_network_reset_rows\0")?),
             synfire_network_get_synapse: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status>(find("synfire_network_get_synapse\0")?),
             synfire_network_get_layer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status>(find("synfire_network_get_layer\0")?),
             synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
@@ -1592,6 +1596,14 @@ pub unsafe fn synfire_network_evaluate(network: synfire_network, result: *mut sy
 
 /// # Safety
 ///
+/// As `synfire_network_train_stages` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_train_stages(network: synfire_network, n_batches: i64, losses: *mut synfire_stage_result, n_losses: u64, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_train_stages)(network, n_batches, losses, n_losses, result)
+}
+
+/// # Safety
+///
 /// As `synfire_network_evaluate_stages` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_evaluate_stages(network: synfire_network, losses: *mut synfire_stage_result, n_losses: u64, result: *mut synfire_network_result) -> synfire_status {
@@ -1620,6 +1632,14 @@ pub unsafe fn synfire_network_infer_arrays(network: synfire_network, n_rows: i64
 #[inline]
 pub unsafe fn synfire_network_reset_state(network: synfire_network) -> synfire_status {
     (crate::load::table().synfire_network_reset_state)(network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_reset_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_reset_rows(network: synfire_network, first_row: i64, n_rows: i64) -> synfire_status {
+    (crate::load::table().synfire_network_reset_rows)(network, first_row, n_rows)
 }
 
 /// # Safety

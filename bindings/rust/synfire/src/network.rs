@@ -201,13 +201,24 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// The result of one loss: [`Network::evaluate_stages`].
+/// Rows of an array for a stage, in memory of the program: [`Network::set_rows`].
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// The inputs of an input, in f32.
+    Inputs(&'a [f32]),
+    /// The labels of a loss.
+    Labels(&'a [u32]),
+    /// The targets of a loss, in f32.
+    Targets(&'a [f32]),
+}
+
+/// The result of one loss: [`Network::train_stages`], [`Network::evaluate_stages`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StageResult {
     /// The name of the loss.
     pub stage: String,
-    /// As [`NetworkResult::loss`], of this loss.
+    /// As [`NetworkResult::loss`], of this loss, without its value `"weight"`.
     pub loss: f64,
     /// As [`NetworkResult::n_counted`].
     pub n_counted: u64,
@@ -352,8 +363,47 @@ impl Network {
         // SAFETY: live handles; what is pointed to lives for the call.
         arrays.call(self, |list, n| unsafe { sys::synfire_network_infer_arrays(self.core.raw, n_rows, list, n) })
     }
+    /// Sets a data set from memory of the program, with an array of its own for each stage that needs one. All are copied,
+    /// or none.
+    pub fn set_rows(&self, set: Data, n_rows: i64, arrays: &[(&str, Rows<'_>)]) -> Result<()> {
+        let (handle, on_host) = (self.core.context.clone(), self.core.on_host);
+        let context = Context { raw: handle.0, handle, on_host };
+        let numbers = |all: &[f32]| Buffer::<f32>::builder(all.len()).memory(Memory::Host).create_from(&context, all);
+        let (mut floats, mut labels) = (vec![], vec![]);
+        for (stage, rows) in arrays {
+            match rows {
+                Rows::Inputs(all) => floats.push((*stage, sys::SYNFIRE_ARRAY_INPUTS, numbers(all)?)),
+                Rows::Targets(all) => floats.push((*stage, sys::SYNFIRE_ARRAY_TARGETS, numbers(all)?)),
+                Rows::Labels(all) => {
+                    let builder = Buffer::<u32>::builder(all.len()).memory(Memory::Host).dtype(DType::U32);
+                    labels.push((*stage, builder.create_from(&context, all)?));
+                }
+            }
+        }
+        let given = floats.iter().fold(Arrays::new(), |all, (stage, role, it)| all.with(Some(stage), *role, &it.core));
+        let given = labels.iter().fold(given, |all, (stage, it)| all.labels(Some(stage), it));
+        self.set_arrays(set, n_rows, &given)
+    }
+    /// Trains as many batches, 0 standing for the rest of the epoch, and returns the sums over all losses of the network
+    /// and the results of these losses.
+    pub fn train_stages(&self, n_batches: i64, losses: &[&str]) -> Result<(NetworkResult, Vec<StageResult>)> {
+        self.results_of(losses, |list, n, result| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_train_stages(self.core.raw, n_batches, list, n, result) }
+        })
+    }
     /// Evaluates, and returns the sums over all losses of the network and the results of these losses.
     pub fn evaluate_stages(&self, losses: &[&str]) -> Result<(NetworkResult, Vec<StageResult>)> {
+        self.results_of(losses, |list, n, result| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_evaluate_stages(self.core.raw, list, n, result) }
+        })
+    }
+    fn results_of(
+        &self,
+        losses: &[&str],
+        call: impl FnOnce(*mut sys::synfire_stage_result, u64, *mut sys::synfire_network_result) -> i32,
+    ) -> Result<(NetworkResult, Vec<StageResult>)> {
         let names = losses.iter().map(|loss| Name::new(loss)).collect::<Result<Vec<_>>>()?;
         let mut list: Vec<_> = names
             .iter()
@@ -362,11 +412,7 @@ impl Network {
         // SAFETY: zeros plus the size is how C initialises it.
         let mut result: sys::synfire_network_result = unsafe { std::mem::zeroed() };
         result.struct_size = std::mem::size_of_val(&result) as u32;
-        self.core.held.between_launches(|| {
-            let (raw, n) = (self.core.raw, list.len() as u64);
-            // SAFETY: a live handle; what is pointed to lives for the call.
-            check(unsafe { sys::synfire_network_evaluate_stages(raw, list.as_mut_ptr(), n, &mut result) })
-        })?;
+        self.core.held.between_launches(|| check(call(list.as_mut_ptr(), list.len() as u64, &mut result)))?;
         let of_stages = losses.iter().zip(&list).map(|(loss, one)| StageResult {
             stage: loss.to_string(),
             loss: one.loss,

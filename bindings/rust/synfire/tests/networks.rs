@@ -39,6 +39,31 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, status: Status, words: &[&str]
     words.iter().for_each(|word| assert!(text.contains(word), "{text} has no {word}"));
 }
 
+/// A branch that cannot be is refused, and named.
+#[test]
+fn branches_are_checked() -> Result<()> {
+    let context = context();
+    let network = stages(&context)?;
+    let wrong = Status::InvalidArgument;
+    let later = network.stage("sum", "a").reads("hidden").reads("later").add();
+    refused(later, wrong, &["SYN-NETWORK-READS", "later"]);
+    let shapes = network.stage("sum", "a").reads("hidden").reads("rates").add();
+    refused(shapes, wrong, &["SYN-NETWORK-SHAPE", "[4, 3, 6]", "[4, 3, 5]"]);
+    let bound = network.stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256).add();
+    refused(bound, wrong, &["SYN-COUNT-BOUND", "256"]);
+    let open = Network::builder(Steps(4)).batch(3).create(&context)?;
+    open.add_input("rates", NetworkInput::Rates, INPUTS as i64)?;
+    open.add_synapse("first", 6)?;
+    refused(open.build(), Status::WrongOrder, &["SYN-NETWORK-INCOMPLETE"]);
+    // A head more than the network has.
+    let more = stages(&context)?;
+    more.stage("readout", "extra").reads("hidden").set("reduction", "sum").add()?;
+    more.build()?;
+    network.build()?;
+    refused(network.load_from_memory(&more.save_to_memory()?), wrong, &["SYN-NETWORK-OTHER", "extra"]);
+    Ok(())
+}
+
 /// Described by names, with arrays for its stages, it is the network of the other functions.
 #[test]
 fn stages_are_described_by_names() -> Result<()> {

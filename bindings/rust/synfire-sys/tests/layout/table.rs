@@ -57,7 +57,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_optimizer_desc { struct_size, kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm });
     structure!(lines, synfire_optimizer_step_desc { struct_size, reserved, learning_rate, weight_decay, clip_norm });
     structure!(lines, synfire_optimizer_memory { struct_size, reserved, moment_bytes, state_bytes });
-    structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots });
+    structure!(lines, synfire_network_desc { struct_size, dtype, n_steps, batch, seed, drop_last, n_slots, own_loss, reserved });
     structure!(lines, synfire_network_memory { struct_size, reserved, synapse_bytes, layer_bytes, buffer_bytes, optimizer_bytes, graph_bytes, device_bytes, pinned_bytes, data_bytes });
     structure!(lines, synfire_network_result { struct_size, reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced, rate_loss });
     structure!(lines, synfire_stage_input { stage, port, delay });
@@ -185,6 +185,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_SPIKES\t{}", SYNFIRE_NETWORK_INPUT_SPIKES));
     lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_VALUES\t{}", SYNFIRE_NETWORK_INPUT_VALUES));
     lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_RATES\t{}", SYNFIRE_NETWORK_INPUT_RATES));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_INPUT_COUNTS\t{}", SYNFIRE_NETWORK_INPUT_COUNTS));
     lines.push(format!("constant\tSYNFIRE_READOUT_SUM\t{}", SYNFIRE_READOUT_SUM));
     lines.push(format!("constant\tSYNFIRE_READOUT_MEAN\t{}", SYNFIRE_READOUT_MEAN));
     lines.push(format!("constant\tSYNFIRE_READOUT_MAX\t{}", SYNFIRE_READOUT_MAX));
@@ -201,6 +202,11 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_INFERENCE\t{}", SYNFIRE_NETWORK_GRAPH_INFERENCE));
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_TRAINING\t{}", SYNFIRE_NETWORK_GRAPH_TRAINING));
     lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_EVALUATION\t{}", SYNFIRE_NETWORK_GRAPH_EVALUATION));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_FORWARD\t{}", SYNFIRE_NETWORK_GRAPH_FORWARD));
+    lines.push(format!("constant\tSYNFIRE_NETWORK_GRAPH_BACKWARD\t{}", SYNFIRE_NETWORK_GRAPH_BACKWARD));
+    lines.push(format!("constant\tSYNFIRE_OWN_LOSS_NONE\t{}", SYNFIRE_OWN_LOSS_NONE));
+    lines.push(format!("constant\tSYNFIRE_OWN_LOSS_CONTINUES\t{}", SYNFIRE_OWN_LOSS_CONTINUES));
+    lines.push(format!("constant\tSYNFIRE_OWN_LOSS_STARTS\t{}", SYNFIRE_OWN_LOSS_STARTS));
     lines.push(format!("constant\tSYNFIRE_ABI_MAJOR\t{}", SYNFIRE_ABI_MAJOR));
     lines.push(format!("constant\tSYNFIRE_ABI_MINOR\t{}", SYNFIRE_ABI_MINOR));
     lines.push(format!("constant\tSYNFIRE_ABI_VERSION\t{}", SYNFIRE_ABI_VERSION));
