@@ -1097,7 +1097,14 @@ const std::vector<NetworkCall>& network_calls() {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_evaluate(w.network, &result);
        }},
-      {"evaluate_stages", false,
+      {"train_stages", true,
+       [](NetworkWorld& w) {
+         synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_train_stages(w.network, 0, &loss, 1, &result);
+       }},
+      {"reset_rows", false, [](NetworkWorld& w) { return synfire_network_reset_rows(w.network, 0, 1); }},
+      {"evaluate_stages", true,
        [](NetworkWorld& w) {
          synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
