@@ -254,14 +254,16 @@ void clear_sums(const DenseWeightGradient& op, Launcher& launcher) {
   if (does(op.entry, SumEntry::sums)) enqueue(Fill{op.total, 0}, launcher);
 }
 
-void enqueue_largest(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
-                     Launcher& launcher) {
-  const int width = (array.length | array.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 ? 4 : 1;
-  const int64_t across = pieces(array.length, int64_t{32} * width);
+int largest_width(const RowArray<const float>& array) {
+  return (array.length | array.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 ? 4 : 1;
+}
+
+LargestLaunch largest_of(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
+                         const Launcher& launcher) {
+  const int64_t across = pieces(array.length, int64_t{32} * largest_width(array));
   const int64_t rows_per_piece =
       std::max<int64_t>(64, pieces(rows.count() * across, int64_t{8} * launcher.gpu().n_multiprocessors));
-  launcher.launch(largest_kernel(width), one_each(across * pieces(rows.count(), rows_per_piece), largest_threads),
-                  LargestLaunch{rows, array, largest, rows_per_piece});
+  return {rows, array, largest, rows_per_piece, across * pieces(rows.count(), rows_per_piece)};
 }
 
 FinishWeightsLaunch finish_of(const DenseWeightGradient& op, const SumArrays& sums) {
@@ -281,21 +283,21 @@ FinishWeightsLaunch finish_of(const DenseWeightGradient& op, const SumArrays& su
 }
 
 // Gradients on their grid as byte planes, and the sums for the bias.
-void enqueue_gradient_planes(const DenseWeightGradient& op, const SumArrays& sums, int64_t n_words,
-                             Launcher& launcher) {
+GradientPlanesLaunch gradient_planes_of(const DenseWeightGradient& op, const SumArrays& sums, int64_t n_words) {
   const DenseSpec& spec = op.synapse->spec();
-  launcher.launch(gradient_planes_kernel(spec.gradient_bits / 8),
-                  one_each(n_words * pieces(spec.n_outputs, planes_outputs), planes_threads),
-                  GradientPlanesLaunch{rows_of(op), rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest,
-                                       data_of<uint8_t>(op.grad_on_grid), n_words,
-                                       DenseSpec::padded_columns(spec.n_outputs) / 8, sums.bias_total});
+  return {rows_of(op),    rows_of<const float>(op.grad_output, spec.n_outputs),
+          sums.largest,   data_of<uint8_t>(op.grad_on_grid),
+          n_words,        DenseSpec::padded_columns(spec.n_outputs) / 8,
+          sums.bias_total};
 }
 
 void enqueue_spike_sums(const DenseWeightGradient& op, const SumArrays& sums, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
   const int n_planes = spec.gradient_bits / 8;
   const int64_t n_outputs = spec.n_outputs, n_words = DenseSpec::even_words(rows_of(op).count());
-  enqueue_gradient_planes(op, sums, n_words, launcher);
+  launcher.launch(gradient_planes_kernel(n_planes),
+                  one_each(n_words * pieces(n_outputs, planes_outputs), planes_threads),
+                  gradient_planes_of(op, sums, n_words));
   pack_rows(op, sums.pitch, launcher);
 
   // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
@@ -325,8 +327,11 @@ void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
   }
   const SumArrays sums(op);
   clear_sums(op, launcher);
-  if (does(op.entry, SumEntry::maxima))
-    enqueue_largest(rows, rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest, launcher);
+  if (does(op.entry, SumEntry::maxima)) {
+    const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
+    const LargestLaunch launch = largest_of(rows, gradients, sums.largest, launcher);
+    launcher.launch(largest_kernel(largest_width(gradients)), one_each(launch.n_pieces, largest_threads), launch);
+  }
   if (does(op.entry, SumEntry::sums)) enqueue_spike_sums(op, sums, launcher);
   if (does(op.entry, SumEntry::finish))
     launcher.launch(finish_weights_kernel(),
@@ -341,10 +346,12 @@ void enqueue_value_sums(const DenseWeightGradient& op, const SumArrays& sums, co
   const DenseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op);
   const int64_t n_words = DenseSpec::even_words(rows.count()), padded_inputs = DenseSpec::padded_columns(spec.n_inputs);
-  enqueue_gradient_planes(op, sums, n_words, launcher);
-  launcher.launch(value_planes_kernel(), one_each(n_words * pieces(spec.n_inputs, planes_outputs), planes_threads),
-                  GradientPlanesLaunch{rows, inputs, sums.largest_inputs, data_of<uint8_t>(op.input_on_grid), n_words,
-                                       padded_inputs / 8, nullptr});
+  launcher.launch(value_planes_kernel(spec.gradient_bits / 8),
+                  one_each(n_words * (pieces(spec.n_outputs, planes_outputs) + pieces(spec.n_inputs, planes_outputs)),
+                           planes_threads),
+                  ValuePlanesLaunch{gradient_planes_of(op, sums, n_words),
+                                    {rows, inputs, sums.largest_inputs, data_of<uint8_t>(op.input_on_grid), n_words,
+                                     padded_inputs / 8, nullptr}});
   const bool tensor_cores = has_tensor_cores(launcher.gpu());
   const int64_t n_tiles =
       pieces(spec.n_inputs, value_tile) * pieces(spec.n_outputs, tensor_cores ? value_tile : select_tile_outputs);
@@ -376,8 +383,11 @@ void enqueue_values(const DenseWeightGradient& op, Launcher& launcher) {
                         data_of<const float>(op.kept.scale)});
   clear_sums(op, launcher);
   if (does(op.entry, SumEntry::maxima)) {
-    enqueue_largest(rows, gradients, sums.largest, launcher);
-    enqueue_largest(rows, inputs, sums.largest_inputs, launcher);
+    const LargestOfValuesLaunch launch = {
+        {largest_of(rows, gradients, sums.largest, launcher), largest_of(rows, inputs, sums.largest_inputs, launcher)},
+        {largest_width(gradients), largest_width(inputs)}};
+    launcher.launch(largest_of_values_kernel(),
+                    one_each(launch.arrays[0].n_pieces + launch.arrays[1].n_pieces, largest_threads), launch);
   }
   if (does(op.entry, SumEntry::sums)) enqueue_value_sums(op, sums, inputs, launcher);
   if (does(op.entry, SumEntry::finish))
