@@ -28,6 +28,8 @@ RULES = {"encode_bernoulli.rates_per_step": "SYN-ENCODE-RATES", "reduce_backward
          "reduction": "SYN-REDUCE-KIND", "in_place": "SYN-IN-PLACE", "add_parameter_gradients": "SYN-GRADIENT-ADD",
          "backward.add_synapse_gradients": "SYN-SYNAPSE-FLAG", "backward.add_input_gradient": "SYN-SYNAPSE-FLAG",
          "backward.skip_synapse_gradients": "SYN-SYNAPSE-FLAG"}
+# The rule of too many entries, where it is not that of the type of the list.
+COUNT_RULES = {"combine.sources": "SYN-COMBINE-COUNT"}
 HEAD = """\
 // The descriptor of each operation as its functions receive it: read, with the objects that it names held for the call.
 //
@@ -86,15 +88,17 @@ def held(field):
     return ("optional" if field.nullable else "required") + arguments
 
 
-def members(fields):
+def members(desc, fields):
     """The objects and lists, in the order of the header: type, name, initialiser."""
     for field in fields:
         if field.role == "object":
             yield f"Held{field.object.capitalize()}", field.name, held(field)
         elif field.role == "list" and (field.object or field.struct):
             entry = field.target
+            own = COUNT_RULES.get(f"{desc[len('synfire_'):-len('_desc')]}.{field.name}")
             yield (f"HeldList<{entry}>", field.name,
-                   f'desc.{field.name}, desc.{field.length.name}, "desc.{field.name}", "desc.{field.length.name}", context')
+                   f'desc.{field.name}, desc.{field.length.name}, "desc.{field.name}", "desc.{field.length.name}", context' +
+                   (f', "{own}"' if own else ""))
 
 
 def checks(api, desc, fields, has_reserved):
@@ -111,7 +115,7 @@ def checks(api, desc, fields, has_reserved):
 
 
 def operands(api, struct, fields):
-    desc, held_members = struct.name, list(members(fields))
+    desc, held_members = struct.name, list(members(struct.name, fields))
     lines = ["", "template <>", f"struct Operands<{desc}> {{"]
     first = f"  Operands(const {desc}* descriptor, const core::Context&{' context' if held_members else ''})"
     lines.append(first)

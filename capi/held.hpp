@@ -111,12 +111,13 @@ template <class Entry>
 class HeldList {
  public:
   using Of = ListOf<Entry>;
-  HeldList(const Entry* entries, uint64_t count, const char* name, const char* count_name, const core::Context& context)
+  HeldList(const Entry* entries, uint64_t count, const char* name, const char* count_name, const core::Context& context,
+           const char* rule = Of::rule)
       : entries_(entries), name_(name) {
     if (count == 0) return;
     check_pointer(entries, name);
     if (count > Of::most)
-      core::fail_argument(Of::rule, "%s is %llu; at most %llu are allowed", count_name,
+      core::fail_argument(rule, "%s is %llu; at most %llu are allowed", count_name,
                           static_cast<unsigned long long>(count), static_cast<unsigned long long>(Of::most));
     for (uint64_t i = 0; i < count; ++i) {
       if constexpr (requires { entries[i].name; }) check_pointer(entries[i].name, text_of(i, ".name").c_str());

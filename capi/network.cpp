@@ -3,6 +3,7 @@
 
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
+#include <network/add_stage.hpp>
 #include <network/network.hpp>
 #include <network/stages/stage_kinds.hpp>
 
@@ -62,6 +63,73 @@ synfire_status write_text(const std::string& made, char* text, uint64_t* bytes) 
   return SYNFIRE_OK;
 }
 
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+constexpr uint64_t most_entries = network::most_stages + 2;  // an array for each stage, and those of the rows
+
+std::string text_of(const char* list, uint64_t i, const char* field) {
+  return std::string(list).append("[").append(std::to_string(i)).append("]").append(field);
+}
+
+void check_list(const void* list, const char* name, uint64_t count, const char* count_name, uint64_t most) {
+  if (count == 0) return;
+  check_pointer(list, name);
+  if (count > most)
+    core::fail_argument("SYN-NETWORK-LIST", "%s is %llu; at most %llu are allowed", count_name,
+                        static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
+}
+
+void check_losses(const synfire_stage_result* losses, uint64_t n_losses) {
+  check_list(losses, "losses", n_losses, "n_losses", network::most_stages);
+  for (uint64_t i = 0; i < n_losses; ++i) check_pointer(losses[i].stage, text_of("losses", i, ".stage").c_str());
+}
+
+synfire_stage_desc checked_stage(const synfire_stage_desc* given) {
+  const synfire_stage_desc desc = read_descriptor(given, "desc");
+  check_reserved(desc.reserved, "desc.reserved");
+  check_pointer(desc.kind, "desc.kind");
+  check_pointer(desc.name, "desc.name");
+  check_list(desc.inputs, "desc.inputs", desc.n_inputs, "desc.n_inputs", network::most_stages);
+  for (uint64_t i = 0; i < desc.n_inputs; ++i)
+    check_pointer(desc.inputs[i].stage, text_of("desc.inputs", i, ".stage").c_str());
+  check_list(desc.values, "desc.values", desc.n_values, "desc.n_values", network::most_values);
+  for (uint64_t i = 0; i < desc.n_values; ++i)
+    check_pointer(desc.values[i].name, text_of("desc.values", i, ".name").c_str());
+  return desc;
+}
+
+// Arrays of stages, held for the call.
+class HeldArrays {
+ public:
+  HeldArrays(const synfire_network_array* arrays, uint64_t count, const core::Context& context) {
+    check_list(arrays, "arrays", count, "n_arrays", most_entries);
+    for (uint64_t i = 0; i < count; ++i) {
+      const synfire_network_array& one = arrays[i];
+      check_choice(one.role, "SYN-NETWORK-KIND", text_of("arrays", i, ".role").c_str(), SYNFIRE_ARRAY_INPUTS,
+                   SYNFIRE_ARRAY_OUTPUTS,
+                   "SYNFIRE_ARRAY_INPUTS (0), _LABELS (1), _TARGETS (2), _LENGTHS (3), _SAMPLE_WEIGHTS (4) and "
+                   "_OUTPUTS (5)");
+      check_reserved(one.reserved, text_of("arrays", i, ".reserved").c_str());
+      held_.push_back(required(one.buffer, text_of("arrays", i, ".buffer").c_str(), context));
+      arrays_.push_back({one.stage, static_cast<network::DataRole>(one.role), held_.back().get()});
+    }
+  }
+  std::span<const network::GivenArray> arrays() const noexcept { return arrays_; }
+
+ private:
+  std::vector<HeldBuffer> held_;
+  std::vector<network::GivenArray> arrays_;
+};
+
+network::DataKind checked_set(int32_t set) {
+  if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
+    core::fail_argument("SYN-NETWORK-KIND",
+                        "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
+  return static_cast<network::DataKind>(set);
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
 files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
   check_pointer(data, "data");
   return files::SafetensorsFile::from_memory({static_cast<const std::byte*>(data), bytes});
@@ -100,7 +168,6 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
     *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
     return SYNFIRE_OK;
   });
@@ -152,6 +219,16 @@ synfire_status SYNFIRE_CALL synfire_network_add_optimizer(synfire_network networ
                                                           double learning_rate) noexcept {
   return change(__func__, network, name, "name",
                 [&](network::Design& design) { network::add_optimizer(design, name, kind, learning_rate); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_add_stage(synfire_network network,
+                                                      const synfire_stage_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const synfire_stage_desc checked = checked_stage(desc);
+    found->change([&](network::Design& design) { network::add_stage(design, checked, *found->context()); });
+    return SYNFIRE_OK;
+  });
 }
 
 // ---- what a stage is like -------------------------------------------------------------------------------------------
@@ -258,11 +335,33 @@ synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, in
     const HeldBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
     const HeldBuffer length = optional(lengths, "lengths", context);
     const HeldBuffer weight = optional(sample_weights, "sample_weights", context);
-    if (set != SYNFIRE_DATA_TRAINING && set != SYNFIRE_DATA_EVALUATION)
-      core::fail_argument("SYN-NETWORK-KIND",
-                          "set is %d; allowed are SYNFIRE_DATA_TRAINING (0) and SYNFIRE_DATA_EVALUATION (1)", set);
-    found->set_data(static_cast<network::DataKind>(set), n_rows,
-                    {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    found->set_data(checked_set(set), n_rows, {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network, int32_t set, int64_t n_rows,
+                                                       const synfire_network_array* arrays,
+                                                       uint64_t n_arrays) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = held_network(network);
+    const HeldArrays given(arrays, n_arrays, *found->context());
+    found->set_arrays(checked_set(set), n_rows, given.arrays());
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network, int64_t n_batches,
+                                                         synfire_stage_result* losses, uint64_t n_losses,
+                                                         synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const Answer out(result, "result");
+    check_losses(losses, n_losses);
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->train(n_batches, answer, {losses, n_losses});
+    out.write(answer);
     return SYNFIRE_OK;
   });
 }
@@ -290,6 +389,20 @@ synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, sy
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network network, synfire_stage_result* losses,
+                                                            uint64_t n_losses,
+                                                            synfire_network_result* result) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const Answer out(result, "result");
+    check_losses(losses, n_losses);
+    synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
+    found->evaluate(answer, {losses, n_losses});
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfire_buffer inputs, int64_t n_rows,
                                                   synfire_buffer outputs) noexcept {
   return guarded(__func__, [&] {
@@ -301,9 +414,28 @@ synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network network, synfi
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_network network, int64_t n_rows,
+                                                         const synfire_network_array* arrays,
+                                                         uint64_t n_arrays) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const HeldArrays given(arrays, n_arrays, *found->context());
+    found->infer(given.arrays(), n_rows);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) noexcept {
   return guarded(__func__, [&] {
     held_network(network)->reset_state();
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_reset_rows(synfire_network network, int64_t first_row,
+                                                       int64_t n_rows) noexcept {
+  return guarded(__func__, [&] {
+    held_network(network)->reset_rows(first_row, n_rows);
     return SYNFIRE_OK;
   });
 }
@@ -366,20 +498,26 @@ synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context c
 
 synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
                                                         synfire_synapse* synapse) noexcept {
-  return get(__func__, network, stage, "stage", synapse, "synapse",
-             [&](network::Network& found) { return found.object(stage, network::synapse_kind); });
+  return get(__func__, network, stage, "stage", synapse, "synapse", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::scale_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_layer(synfire_network network, const char* stage,
                                                       synfire_layer* layer) noexcept {
-  return get(__func__, network, stage, "stage", layer, "layer",
-             [&](network::Network& found) { return found.object(stage, network::neurons_kind); });
+  return get(__func__, network, stage, "stage", layer, "layer", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::neurons_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_network network, const char* stage,
                                                           synfire_optimizer* optimizer) noexcept {
-  return get(__func__, network, stage, "stage", optimizer, "optimizer",
-             [&](network::Network& found) { return found.object(stage, network::optimizer_kind); });
+  return get(__func__, network, stage, "stage", optimizer, "optimizer", [&](network::Network& found) {
+    const network::StageKind* const kinds[] = {&network::optimizer_kind};
+    return found.object(stage, kinds);
+  });
 }
 
 synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char* name,
@@ -391,10 +529,12 @@ synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, 
 synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_network network, int32_t kind,
                                                       synfire_graph* graph) noexcept {
   return get(__func__, network, "", "kind", graph, "graph", [&](network::Network& found) {
-    if (kind < SYNFIRE_NETWORK_GRAPH_INFERENCE || kind > SYNFIRE_NETWORK_GRAPH_EVALUATION)
+    if (kind < SYNFIRE_NETWORK_GRAPH_INFERENCE || kind > SYNFIRE_NETWORK_GRAPH_BACKWARD)
       core::fail_argument(
           "SYN-NETWORK-KIND",
-          "kind is %d; allowed are SYNFIRE_NETWORK_GRAPH_INFERENCE (0), _TRAINING (1) and _EVALUATION (2)", kind);
+          "kind is %d; allowed are SYNFIRE_NETWORK_GRAPH_INFERENCE (0), _TRAINING (1), _EVALUATION (2), "
+          "_FORWARD (3) and _BACKWARD (4)",
+          kind);
     return found.graph(static_cast<network::GraphKind>(kind));
   });
 }

@@ -304,6 +304,63 @@ struct Operands<synfire_scale_add_desc> {
 };
 
 template <>
+struct Operands<synfire_combine_desc> {
+  Operands(const synfire_combine_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        sources(desc.sources, desc.n_sources, "desc.sources", "desc.n_sources", context, "SYN-COMBINE-COUNT"),
+        destination(required(desc.destination, "desc.destination", context)) {
+    check_choice(desc.kind, "SYN-COMBINE-KIND", "desc.kind", SYNFIRE_COMBINE_SUM, SYNFIRE_COMBINE_CONCATENATE,
+                 "SYNFIRE_COMBINE_SUM (0), _AND (1), _IAND (2) and _CONCATENATE (3)");
+  }
+
+  const synfire_combine_desc desc;
+  const HeldList<synfire_buffer> sources;
+  const HeldBuffer destination;
+};
+
+template <>
+struct Operands<synfire_combine_backward_desc> {
+  Operands(const synfire_combine_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        other(optional(desc.other, "desc.other", context)),
+        grad_source(required(desc.grad_source, "desc.grad_source", context)) {
+    check_choice(desc.kind, "SYN-COMBINE-KIND", "desc.kind", SYNFIRE_COMBINE_SUM, SYNFIRE_COMBINE_CONCATENATE,
+                 "SYNFIRE_COMBINE_SUM (0), _AND (1), _IAND (2) and _CONCATENATE (3)");
+    check_flag(desc.accumulate, "SYN-COMBINE-FLAG", "desc.accumulate");
+  }
+
+  const synfire_combine_backward_desc desc;
+  const HeldBuffer grad_destination, other, grad_source;
+};
+
+template <>
+struct Operands<synfire_group_mean_desc> {
+  Operands(const synfire_group_mean_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        source(required(desc.source, "desc.source", context)),
+        destination(required(desc.destination, "desc.destination", context)) {
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_group_mean_desc desc;
+  const HeldBuffer source, destination;
+};
+
+template <>
+struct Operands<synfire_group_mean_backward_desc> {
+  Operands(const synfire_group_mean_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        grad_source(required(desc.grad_source, "desc.grad_source", context)) {
+    check_flag(desc.accumulate, "SYN-GROUP-FLAG", "desc.accumulate");
+  }
+
+  const synfire_group_mean_backward_desc desc;
+  const HeldBuffer grad_destination, grad_source;
+};
+
+template <>
 struct Operands<synfire_update_parameter_desc> {
   Operands(const synfire_update_parameter_desc* descriptor, const core::Context& context)
       : desc(read_descriptor(descriptor, "desc")),

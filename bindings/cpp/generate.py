@@ -60,7 +60,8 @@ METHODS_BY_HAND = {
     "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
-    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics"}
+    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics",
+    "synfire_network_evaluate_stages", "synfire_network_train_stages"}
 # Names that a member function may not have: the keywords of C++, and what member functions themselves use.
 RESERVED = set("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl
@@ -257,7 +258,9 @@ class Generator:
                 optional.append((field, "nullptr"))
             elif field.one_of:
                 zero = self.api.groups[field.one_of].zero
-                kinds.append((field, zero.name if zero else "0"))
+                # A field by which a descriptor has grown comes last, so that calls mean the same as before.
+                grown = "Since ABI" in field.doc
+                (optional if grown else kinds).append((field, zero.name if zero else "0"))
             else:
                 # 0 stands for the library's default, which alone says how a fraction is rounded.
                 optional.append((field, field.default if re.fullmatch(r"-?\d+", field.default or "") else "0"))

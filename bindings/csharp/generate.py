@@ -50,8 +50,8 @@ SCALARS = {"int8_t": "sbyte", "uint8_t": "byte", "int16_t": "short", "uint16_t":
            "char": "byte", "void": "void"}
 
 # The enumerations of the idiomatic layer whose names are not those of the group.
-ENUMERATIONS = {"memory": "MemoryKind", "dtype": "DType", "fallback": "FallbackReason", "count": "CountKind",
-                "loss": "LossKind", "wait": "WaitPolicy"}
+ENUMERATIONS = {"array": "ArrayRole", "memory": "MemoryKind", "dtype": "DType", "fallback": "FallbackReason",
+                "count": "CountKind", "loss": "LossKind", "wait": "WaitPolicy"}
 
 SUMMARIES = {"Status": "Result of a call: 0 success, positive success with a note, negative error."}
 
@@ -208,7 +208,9 @@ METHODS_BY_HAND = {
     "synfire_layer_set_parameters", "synfire_layer_set_n_active", "synfire_layer_get_parameter_info",
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
-    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics"}
+    "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics",
+    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_set_arrays",
+    "synfire_network_train_stages"}
 ANSWERS_BY_HAND = {"synfire_context_properties", "synfire_layer_memory", "synfire_parameter_info",
                    "synfire_graph_statistics"}
 

@@ -44,6 +44,8 @@ OWN_FIELDS = {
                               "In a graph: which forward of the layer, by the number that [`last_operation`](@ref) "
                               "gave for it. Default: the newest forward of the layer in the graph or, where it has "
                               "none, the forward that was recorded or run last anywhere."),
+    ("combine_backward", "source"): ("source::Integer=1", 'row_index("source", source)',
+                                     "Number of the source whose gradient is computed, counted from 1. Default: 1."),
     ("copy_rows", "destination_row"): ("to::Integer=1", 'row_index("to", to)',
                                        "First batch row that is written, counted from 1."),
     ("reset_rows", "buffer"): ("mask::Union{Buffer{UInt8},Nothing}=nothing", "buffer!(operands, mask)",

@@ -29,7 +29,9 @@ METHODS_BY_HAND = {
     "synfire_graph_instantiate", "synfire_graph_launch", "synfire_graph_poll", "synfire_graph_rebind",
     "synfire_graph_reset_statistics", "synfire_graph_set_enabled", "synfire_graph_set_value", "synfire_graph_wait",
     "synfire_layer_get_desc", "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
-    "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters"}
+    "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters",
+    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_set_arrays",
+    "synfire_network_train_stages"}
 
 # A reference to one that was loaded as text is used wherever such a constant is.
 LOADED = {"model", "surrogate"}
@@ -160,7 +162,7 @@ class Objects:
         return (comment(doc, "") + f"#[derive(Clone, Debug, PartialEq)]\n#[non_exhaustive]\npub struct {name} {{\n"
                 + "".join(comment(self.doc(field)) + f"    pub {own}: {kind},\n" for own, kind, _, field in fields)
                 + f"}}\nimpl {name} {{\n"
-                + ("    // The texts of `c` are null-terminated.\n    unsafe " if has_text else "    ")
+                + ("    // The texts of `c` are null-terminated.\n    pub(crate) unsafe " if has_text else "    pub(crate) ")
                 + f"fn from_c(c: &sys::{struct}) -> Self {{\n        {name} {{ "
                 + ", ".join(own if read == own else f"{own}: {read}" for own, _, read, _ in fields) + " }\n    }\n}\n")
 

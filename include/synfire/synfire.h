@@ -65,6 +65,9 @@
 /** @defgroup loss Reductions and losses
  * Readouts such as sums and means, what training minimises with its gradient, and how many predictions are correct:
  * immediately, or recorded into a graph. */
+/** @defgroup combine Branches
+ * Where branches of a network meet: sums, AND and IAND of spikes, concatenations, and means over groups, with their
+ * gradients: immediately, or recorded into a graph. */
 /** @defgroup graph Graphs */
 /** @defgroup synapse Synapses
  * Weights between layers: products with spikes or values, and their gradients; immediately, or recorded into a graph. */
@@ -2455,6 +2458,253 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_loss(synfire_context context, co
                                                      synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup combine
+ * @{ */
+
+/** How arrays become one: synfire_combine_desc::kind. */
+enum {
+  /** Their sum, element by element: of numbers, or of spikes and counts. */
+  SYNFIRE_COMBINE_SUM = 0,
+  /** Spikes a * b, of two arrays. */
+  SYNFIRE_COMBINE_AND = 1,
+  /** Spikes a * (1 - b), of two arrays: those of the first that the second does not have. */
+  SYNFIRE_COMBINE_IAND = 2,
+  /** Their channels side by side. */
+  SYNFIRE_COMBINE_CONCATENATE = 3
+};
+
+/** Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind`
+ * say what is computed.
+ *
+ * - **Numbers** (`destination` in f32, f16, bf16 or f64): the sum is taken from left to right in the order of `sources`,
+ *   in f32 (f64 in f64), each addition rounded; the result is rounded to the type of `destination` once. Sources are
+ *   numbers in f32, f16 or bf16 (f64 with an f64 destination), spikes in ::SYNFIRE_DTYPE_U8, ::SYNFIRE_DTYPE_BITS or
+ *   ::SYNFIRE_DTYPE_TIME_BITS, which are 0 and 1, and counts, which are the integers that they are.
+ * - **Counts** (`destination` in ::SYNFIRE_DTYPE_U8): integers, of sources with spikes in any format that
+ *   synfire_convert_spikes_desc::source may have, and of counts. The largest sum, with 1 for spikes and the bound of
+ *   each source with counts, is at most 255; larger ones are refused, so that no sum is ever saturated. A concatenation
+ *   of spikes alone has spikes; with counts among the sources it has counts, with their largest bound.
+ * - **Spikes** (`destination` in any format, for AND and IAND; in ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS, for
+ *   concatenations): 1 and 0 if dense; all words, with tail bits zero, if packed. Sources are spikes in any format.
+ *
+ * A concatenation has maps `[H, W, C]` with the channels fastest: at each of the H * W positions, the channels of the
+ * first source are followed by those of the second. Features without a place have H = W = 1. Numbers are converted as by
+ * a sum. The `row_pitch` of a buffer applies as in the passes of a layer. Host and GPU give the same bits, except that a
+ * NaN is any NaN. */
+typedef struct synfire_combine_desc {
+  /** `sizeof(synfire_combine_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_COMBINE_*`. Default: the sum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COMBINE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Neurons N of one batch row of `destination`, at least 1: H * W * C. */
+  int64_t n_neurons SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of `channels`. The same buffer
+   *  may occur several times. */
+  const synfire_buffer *sources SYNFIRE_READ("spikes [T, B, N]");
+  /** How many `sources` there are: 2 for AND and IAND, else 1 to 16. A single one is converted. */
+  uint64_t n_sources SYNFIRE_LENGTH_OF(sources);
+  /** Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their sum C.
+   *  Default: none. */
+  const int64_t *channels SYNFIRE_NULLABLE;
+  /** How many `channels` there are: as many as `sources`, or none. */
+  uint64_t n_channels SYNFIRE_LENGTH_OF(channels);
+  /** For each source that holds counts in ::SYNFIRE_DTYPE_U8, the largest count, 1 to 255; elements above it count as
+   *  it. For others 0: in ::SYNFIRE_DTYPE_U8, every non-zero element is then a spike. AND and IAND take no counts.
+   *  Default: no source holds counts. */
+  const int32_t *bounds SYNFIRE_NULLABLE;
+  /** How many `bounds` there are: as many as `sources`, or none. */
+  uint64_t n_bounds SYNFIRE_LENGTH_OF(bounds);
+  /** Written. Must not overlap a source. */
+  synfire_buffer destination SYNFIRE_WRITTEN("spikes [T, B, N]");
+} synfire_combine_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMBINE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_combine_desc), 0, 0, 0, 0, NULL, 0u, NULL, 0u, NULL, 0u, NULL }
+
+/** The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+ * ::synfire_combine_desc has too are those of the combination.
+ *
+ * - Sum: g.
+ * - AND of a and b: g * b for a, g * a for b.
+ * - IAND of a and b: g * (1 - b) for a, -g * a for b.
+ * - Concatenation: the channels of g that are the source's.
+ *
+ * Counts have gradients as numbers have, in units of one count. The arithmetic is f32, or f64 with f64 buffers. A g that
+ * is infinite or NaN gives NaN where it is multiplied by 0.
+ *
+ * A sum needs no gradient of its own where nothing else reads the source: the buffer of g is the gradient of each. The
+ * same holds for a concatenation with B = 1 and H * W = 1 where a buffer with a `row_pitch` of N shows the source's
+ * channels of g. */
+typedef struct synfire_combine_backward_desc {
+  /** `sizeof(synfire_combine_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_COMBINE_*`. Default: the sum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_COMBINE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Neurons N of one batch row of the destination, at least 1. */
+  int64_t n_neurons SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Channels of each source, for a concatenation, which needs them. Default: none. */
+  const int64_t *channels SYNFIRE_NULLABLE;
+  /** How many `channels` there are: 2 to 16, or none. */
+  uint64_t n_channels SYNFIRE_LENGTH_OF(channels);
+  /** Number of the source whose gradient is computed, from 0. Default: 0. */
+  int32_t source;
+  /** 1: the gradient is added to what `grad_source` holds. Default 0: it replaces that. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, N]");
+  /** Read: the other source, b for the gradient of a, in any format that synfire_convert_spikes_desc::source may have.
+   *  For AND and IAND, which need it. */
+  synfire_buffer other SYNFIRE_READ("spikes [T, B, N]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/d(source) `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`; f32, f16 or bf16, or
+   *  f64 with an f64 `grad_destination`. Must not overlap another buffer of the operation. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_combine_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMBINE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_combine_backward_desc), 0, 0, 0, 0, NULL, 0u, 0, 0, NULL, NULL, NULL }
+
+/** Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to
+ * j * M + M - 1, M being `group_size`.
+ *
+ * The elements of a group are added in f32 (f64 in f64) in ascending order, from +0, and the sum is divided by M: one
+ * division. The result is rounded to the type of `destination` once. Host and GPU give the same bits. */
+typedef struct synfire_group_mean_desc {
+  /** `sizeof(synfire_group_mean_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Groups G of one batch row, at least 1. */
+  int64_t n_groups SYNFIRE_REQUIRED;
+  /** Elements M of one group, 1 to 2^24. */
+  int64_t group_size SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f16 or bf16, or f64 with an f64 destination. */
+  synfire_buffer source SYNFIRE_READ("[T, B, G * M]");
+  /** Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must not overlap
+   *  `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, G]");
+} synfire_group_mean_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GROUP_MEAN_DESC_INIT \
+  { (uint32_t)sizeof(synfire_group_mean_desc), 0u, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64
+ * in f64). Fields that ::synfire_group_mean_desc has too are those of the means. */
+typedef struct synfire_group_mean_backward_desc {
+  /** `sizeof(synfire_group_mean_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace that. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Groups G of one batch row, at least 1. */
+  int64_t n_groups SYNFIRE_REQUIRED;
+  /** Elements M of one group, 1 to 2^24. */
+  int64_t group_size SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Read: f32, f16 or bf16, or f64 with an f64 `grad_source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, G]");
+  /** Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
+   *  `grad_destination`. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, G * M]");
+} synfire_group_mean_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_GROUP_MEAN_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_group_mean_backward_desc), 0, 0, 0, 0, 0, NULL, NULL }
+
+/**
+ * Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_combine(synfire_context context, const synfire_combine_desc *desc,
+                                                        synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a combination with respect to one of its sources now: the same operation that synfire_graph_record_combine_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_combine_backward(synfire_context context,
+                                                                 const synfire_combine_backward_desc *desc,
+                                                                 synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_group_mean(synfire_context context, const synfire_group_mean_desc *desc,
+                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_group_mean_backward(synfire_context context,
+                                                                    const synfire_group_mean_backward_desc *desc,
+                                                                    synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup graph
  * @{ */
 
@@ -2986,6 +3236,64 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_fill(synfire_graph 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_scale_add(synfire_graph graph,
                                                                        const synfire_scale_add_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a combination of several arrays into one; synfire_combine() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_combine(synfire_graph graph,
+                                                                     const synfire_combine_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_combine_backward(synfire_graph graph,
+                                                                              const synfire_combine_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_group_mean(synfire_graph graph,
+                                                                        const synfire_group_mean_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_group_mean_backward(
+    synfire_graph graph, const synfire_group_mean_backward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
@@ -4261,7 +4569,10 @@ enum {
   /** Numbers `[T, B, K]`, by default f32 (f64 in an f64 network). */
   SYNFIRE_NETWORK_INPUT_VALUES = 1,
   /** Rates `[B, K]`, by default f32, which become new spikes in every replay as by synfire_encode_bernoulli(). */
-  SYNFIRE_NETWORK_INPUT_RATES = 2
+  SYNFIRE_NETWORK_INPUT_RATES = 2,
+  /** Counts `[T, B, K]`: integers from 0 to the input's value `"bound"`, in u8. A larger element counts as the bound.
+   *  Since ABI 0.3. */
+  SYNFIRE_NETWORK_INPUT_COUNTS = 3
 };
 
 /** Kinds of readouts, which combine the steps of the last neurons: synfire_network_add_readout(). The first four are
@@ -4287,6 +4598,22 @@ enum {
   SYNFIRE_DATA_EVALUATION = 1
 };
 
+/** Roles of an array of rows in a network: ::synfire_network_array. Since ABI 0.3. */
+enum {
+  /** The rows of an input, of its `"dtype"`: `[R, T, K]`, or rates `[R, K]`. */
+  SYNFIRE_ARRAY_INPUTS = 0,
+  /** The labels of a loss: u32 `[R]`, or `[R, T]` with its value `"per_step"`. */
+  SYNFIRE_ARRAY_LABELS = 1,
+  /** The targets of a loss: f32 (f64 in an f64 network) `[R, C]`, or `[R, T, C]` with its value `"per_step"`. */
+  SYNFIRE_ARRAY_TARGETS = 2,
+  /** The lengths of the rows: u32 `[R]`, as in synfire_network_set_data(). They belong to no stage. */
+  SYNFIRE_ARRAY_LENGTHS = 3,
+  /** The weights of the rows: f32 `[R]`, as in synfire_network_set_data(). They belong to no stage. */
+  SYNFIRE_ARRAY_SAMPLE_WEIGHTS = 4,
+  /** The output of a readout, or of neurons that nothing reads, as in synfire_network_infer(). */
+  SYNFIRE_ARRAY_OUTPUTS = 5
+};
+
 /** The graphs of a network: synfire_network_get_graph(). */
 enum {
   /** From the buffer `"input"` to the buffer `"output"`, both page-locked: all B rows, without data sets. The state of
@@ -4295,7 +4622,24 @@ enum {
   /** One training step: the next batch of the training data, forward, backward, and a step of the optimiser. */
   SYNFIRE_NETWORK_GRAPH_TRAINING = 1,
   /** One batch of the evaluation data, in order, and what the loss makes of it. */
-  SYNFIRE_NETWORK_GRAPH_EVALUATION = 2
+  SYNFIRE_NETWORK_GRAPH_EVALUATION = 2,
+  /** For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+   *  backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3. */
+  SYNFIRE_NETWORK_GRAPH_FORWARD = 3,
+  /** The backward of the last forward: from the buffers `"STAGE.gradient"`, and from the losses that the network has,
+   *  which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Since ABI 0.3. */
+  SYNFIRE_NETWORK_GRAPH_BACKWARD = 4
+};
+
+/** Graphs for a program that computes gradients itself: synfire_network_desc::own_loss. Since ABI 0.3. */
+enum {
+  /** All gradients are those of losses that the network has. */
+  SYNFIRE_OWN_LOSS_NONE = 0,
+  /** The network has the graphs ::SYNFIRE_NETWORK_GRAPH_FORWARD and ::SYNFIRE_NETWORK_GRAPH_BACKWARD; the state of the
+   *  neurons continues from replay to replay. */
+  SYNFIRE_OWN_LOSS_CONTINUES = 1,
+  /** The same, but each forward begins with the state of new neurons. */
+  SYNFIRE_OWN_LOSS_STARTS = 2
 };
 
 /** How to create a network. Zero means the default in every field except `struct_size` and `n_steps`. */
@@ -4322,13 +4666,15 @@ typedef struct synfire_network_desc {
    *  active rows than the batch (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network
    *  that is made of a file has 0. Default: 0. @since ABI 0.3 */
   int32_t transient_arrays SYNFIRE_FLAG;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an optimiser, and
+   *  no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to each other. Default:
+   *  ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3. */
+  int32_t own_loss SYNFIRE_ONE_OF(SYNFIRE_OWN_LOSS);
 } synfire_network_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0u }
+  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0 }
 
 /** Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
  * */
@@ -4369,11 +4715,11 @@ typedef struct synfire_network_result {
   uint32_t reserved;
   /** The loss that training minimises: the mean over all samples of the call that count, as ::synfire_loss_desc defines
    *  it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
-   *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-   *  `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
+   *  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes. Of several
+   *  losses, each is multiplied by its value `"weight"`. `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights before
    *  its step. */
   double loss;
-  /** How many samples counted, as synfire_loss_desc::n_counted. */
+  /** How many samples counted, as synfire_loss_desc::n_counted; of several losses, the sum. */
   uint64_t n_counted;
   /** How many of them had a prediction equal to their label; 0 with targets. */
   uint64_t n_correct;
@@ -4401,8 +4747,8 @@ typedef struct synfire_network_result {
  * Creates a network without stages.
  *
  * Stages are added one by one in the order in which data passes them: an input; then synapses and neurons, each synapse
- * possibly after a dropout; a readout; a loss; an optimiser. A network for inference may end with neurons or a
- * readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
+ * possibly after a dropout; a readout; a loss; an optimiser. synfire_network_add_stage() also adds those of networks that
+ * branch. A network for inference may end with neurons or a readout. At most 4,096 stages can be added. Each has a name of 1 to 64 letters, digits, dots, underscores and hyphens,
  * and values, which synfire_network_set_value() sets by name.
  *
  * A call that uses graphs of the network holds them until it returns: meanwhile, launches and changes of these graphs
@@ -4430,7 +4776,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create(synfire_context c
 SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the input. Its values:
+ * Adds an input. Its values:
  *
  * - `"dtype"`: one of `SYNFIRE_DTYPE_*`, the type of the data: any format of spikes; of values f32, f16 or bf16 (f64 in
  *   an f64 network); of rates f32, f16 or bf16.
@@ -4446,9 +4792,9 @@ SYNFIRE_API void SYNFIRE_CALL synfire_network_destroy(synfire_network network SY
  *   synfire_network_result::n_replaced and, of the inference graph, the buffer `"n_replaced"`. Default 0: nothing is
  *   added to the graphs. Since ABI 0.3.
  *
- * @param network    A network without stages.
+ * @param network    A network. Each input has data of its own.
  * @param name       The name of the stage.
- * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+ * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`, but for counts, which need a bound (synfire_network_add_stage()).
  * @param n_features Inputs K, at least 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (such a stage cannot be added now), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
@@ -4569,6 +4915,103 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
     synfire_network network, const char *name, int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND),
     double learning_rate SYNFIRE_OPTIONAL) SYNFIRE_NOEXCEPT;
+
+/** A stage that another one reads: ::synfire_stage_desc. Since ABI 0.3. */
+typedef struct synfire_stage_input {
+  /** The name of a stage that was added before. */
+  const char *stage;
+  /** `"spikes"` or `"v"` of neurons. Null: V for a readout, unless it is of spikes, and else the output. */
+  const char *port SYNFIRE_NULLABLE;
+  /** Must be 0. */
+  int64_t delay;
+} synfire_stage_input;
+
+/** A value of a stage: ::synfire_stage_desc. Since ABI 0.3. */
+typedef struct synfire_stage_value {
+  /** The name of the value. */
+  const char *name;
+  /** A constant by its name: in lower case and without its prefix, such as `"mean"` for ::SYNFIRE_READOUT_MEAN. Models
+   *  and surrogates have the names that synfire_model_id() and synfire_surrogate_id() take, and a stage has its own. Null:
+   *  `number` is the value. */
+  const char *text SYNFIRE_NULLABLE;
+  /** The value, if `text` is null. Constants and flags are numbers too. */
+  double number;
+} synfire_stage_value;
+
+/** A stage of a network: synfire_network_add_stage(). Since ABI 0.3. */
+typedef struct synfire_stage_desc {
+  /** `sizeof(synfire_stage_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** `"input"`, `"dropout"`, `"synapse"`, `"scale"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`,
+   *  `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  const char *kind;
+  /** The name of the stage. */
+  const char *name;
+  /** The stages that it reads. Default: the stage that was added last; nothing, of an input; all losses, of an
+   *  optimiser. */
+  const synfire_stage_input *inputs SYNFIRE_NULLABLE;
+  /** How many `inputs` there are. Default: 0. */
+  uint64_t n_inputs SYNFIRE_LENGTH_OF(inputs);
+  /** Its values, in any order, each at most once. */
+  const synfire_stage_value *values SYNFIRE_NULLABLE;
+  /** How many `values` there are, at most 256. Default: 0. */
+  uint64_t n_values SYNFIRE_LENGTH_OF(values);
+} synfire_stage_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_STAGE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_stage_desc), 0u, NULL, NULL, NULL, 0u, NULL, 0u }
+
+/**
+ * Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are short forms: the
+ * values of a stage are their parameters after the name, by the names of these, and the values that they list.
+ * `"kind"` and `"n_features"` of an input, `"n_outputs"` of a synapse, `"model"` of neurons, `"reduction"` of a readout
+ * and `"kind"` of a loss and of an optimiser are needed, and are chosen once. `"of_spikes"` of a readout is 0 by default.
+ *
+ * A stage may read any stage before it that it can follow, and several stages may read one. Neurons are read at their
+ * spikes, or at their V if the port `"v"` is named.
+ *
+ * These kinds have no function of their own. `[T, B, N]` is the shape of what they read:
+ *
+ * - `"sum"` of 2 to 16 stages of one shape, in their order. Spikes and counts give counts, whose bounds add up to at most
+ *   255; with values among them, all are added as numbers in f32 (f64 in an f64 network).
+ * - `"and"`, `"iand"` of two stages with spikes: a * b, and a * (1 - b).
+ * - `"concatenate"`: 2 to 16 stages, side by side along features or channels. Spikes stay spikes; beside counts they are
+ *   counts; with values among them, all are numbers.
+ * - `"scale"`: a one-to-one synapse (::synfire_one_to_one_desc). Values: `"scope"`, `"bias"`, `"frozen"`,
+ *   `"gradient_bits"`, `"initial_weight"`, `"weights_of"`, and the factors of the learning rate and the weight decay as of a
+ *   synapse.
+ * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
+ * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
+ *
+ * What is made of readouts alone is a readout: a loss can follow it, and it is an output of inference. Neurons read sums,
+ * concatenations and the like as their X; a count or a spike is a number then. A synapse takes counts as values.
+ *
+ * Values of kinds with a function of their own that only this function gives:
+ *
+ * - of an input: `"height"`, `"width"`, `"channels"`: a map, in place of `"n_features"`. `"n_steps"` 1: rows have one step,
+ *   `[R, 1, K]`, which neurons take as that of every step; their gradient is the sum over the steps, as
+ *   synfire_reduce() computes it. `"bound"`, 1 to 255: of counts.
+ * - of a synapse: `"weights_of"`, the name of a synapse that was added before, with as many inputs and outputs: the stage
+ *   uses its weights, and the gradients of both uses add up. It then has no values of its own, and needs no `"n_outputs"`.
+ * - of a loss: `"weight"`, the factor of this loss and of its gradient in the training. Default: 1. It can change after the
+ *   network was built. With a weight of 0 the loss has no part in the training, and its result is computed.
+ *
+ * An optimiser reads all losses. Two losses cannot read one readout.
+ *
+ * @param network A network that is not built.
+ * @param desc    The stage.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: a kind, a value, a
+ *         constant or a stage of this name does not exist, or a value is given twice), ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (the network is built, or such a stage cannot follow those that it reads),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY. After a failure, nothing has changed.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_stage(synfire_network network,
+                                                                  const synfire_stage_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Sets a value of a stage; the function that adds the stage says which there are.
@@ -4758,6 +5201,40 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_data(
     synfire_buffer labels SYNFIRE_NULLABLE, synfire_buffer targets SYNFIRE_NULLABLE,
     synfire_buffer lengths SYNFIRE_NULLABLE, synfire_buffer sample_weights SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
+/** Rows of an array for a stage of a network: synfire_network_set_arrays() and synfire_network_infer_arrays(). Since ABI
+ *  0.3. */
+typedef struct synfire_network_array {
+  /** The name of a stage. Null for arrays of the rows, and where one stage takes an array of the role. */
+  const char *stage SYNFIRE_NULLABLE;
+  /** One of `SYNFIRE_ARRAY_*`. */
+  int32_t role SYNFIRE_ONE_OF(SYNFIRE_ARRAY);
+  /** Must be zero. */
+  uint32_t reserved;
+  /** R rows without gaps, in memory of any kind. Outputs are written, all others read. */
+  synfire_buffer buffer SYNFIRE_UPDATED("[R, ...]");
+} synfire_network_array;
+
+/**
+ * Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one: for
+ * each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+ *
+ * @param network  A built network with a loss, and for training data with an optimiser.
+ * @param set      One of `SYNFIRE_DATA_*`.
+ * @param n_rows   Rows R, 1 to 2^32 - 1.
+ * @param arrays   The arrays, in any order. Stages may share a buffer.
+ * @param n_arrays How many there are, at most 4,098.
+ * @return As synfire_network_set_data(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if an array is missing, given twice, or for
+ *         a stage that takes none.
+ * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
+ * @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network,
+                                                                   int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA),
+                                                                   int64_t n_rows, const synfire_network_array *arrays,
+                                                                   uint64_t n_arrays SYNFIRE_LENGTH_OF(arrays))
+    SYNFIRE_NOEXCEPT;
+
 /**
  * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
  * synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -4794,6 +5271,55 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train(synfire_network ne
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network,
                                                                  synfire_network_result *result) SYNFIRE_NOEXCEPT;
 
+/** The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages(). Since ABI
+ *  0.3. */
+typedef struct synfire_stage_result {
+  /** The name of the loss; set before the call. */
+  const char *stage;
+  /** As synfire_network_result::loss, of this loss, without its value `"weight"`. */
+  double loss;
+  /** As synfire_network_result::n_counted. */
+  uint64_t n_counted;
+  /** As synfire_network_result::n_correct. */
+  uint64_t n_correct;
+} synfire_stage_result;
+
+/**
+ * Trains, as synfire_network_train(), and returns the results of single losses too.
+ *
+ * @param network        A built network with an optimiser and training data.
+ * @param n_batches      How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
+ * @param[in,out] losses In: `stage` of each entry. Out: everything else; untouched on failure.
+ * @param n_losses       How many there are, at most 4,096.
+ * @param[in,out] result In: `struct_size`. Out: everything else, the sums over all losses of the network.
+ * @return As synfire_network_train(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a stage is not a loss.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network, int64_t n_batches,
+                                                                     synfire_stage_result *losses,
+                                                                     uint64_t n_losses SYNFIRE_LENGTH_OF(losses),
+                                                                     synfire_network_result *result) SYNFIRE_NOEXCEPT;
+
+/**
+ * Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.
+ *
+ * @param network        A built network with a loss and evaluation data.
+ * @param[in,out] losses In: `stage` of each entry. Out: everything else; untouched on failure.
+ * @param n_losses       How many there are, at most 4,096.
+ * @param[in,out] result In: `struct_size`. Out: everything else, the sums over all losses of the network.
+ * @return As synfire_network_evaluate(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a stage is not a loss.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network network,
+                                                                        synfire_stage_result *losses,
+                                                                        uint64_t n_losses SYNFIRE_LENGTH_OF(losses),
+                                                                        synfire_network_result *result)
+    SYNFIRE_NOEXCEPT;
+
 /**
  * Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset
  * before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random
@@ -4820,6 +5346,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network ne
                                                               int64_t n_rows, synfire_buffer outputs) SYNFIRE_NOEXCEPT;
 
 /**
+ * Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the outputs.
+ *
+ * @param network  A built network.
+ * @param n_rows   Rows R, at least 1.
+ * @param arrays   The inputs of each input, and the outputs of one stage at least. Outputs overlap no other array.
+ * @param n_arrays How many there are, at most 4,098.
+ * @return As synfire_network_infer(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if an array is missing, given twice, or for a
+ *         stage that takes none.
+ * @blocks until done. @allocates host memory. @enqueues the graph, once for each B rows, on the context's own stream.
+ * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer_arrays(synfire_network network, int64_t n_rows,
+                                                                     const synfire_network_array *arrays,
+                                                                     uint64_t n_arrays SYNFIRE_LENGTH_OF(arrays))
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Resets the state of all neurons, as synfire_layer_reset_state().
  *
  * @param network A built network.
@@ -4833,11 +5377,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_infer(synfire_network ne
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_state(synfire_network network) SYNFIRE_NOEXCEPT;
 
 /**
+ * Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin anew, and the others
+ * go on. A loop with several agents calls it for one that starts over.
+ *
+ * @param network   A built network.
+ * @param first_row The first row, 0 to B - 1.
+ * @param n_rows    How many, at least 1.
+ * @return As synfire_network_reset_state(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also for rows that the network does not have.
+ * @blocks until done. @allocates host memory. @enqueues kernels on the context's own stream. @capture refused by CUDA while
+ * this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_reset_rows(synfire_network network, int64_t first_row,
+                                                                   int64_t n_rows) SYNFIRE_NOEXCEPT;
+
+/**
  * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until it
  * is destroyed.
  *
  * @param network      A built network.
- * @param stage        The name of a synapse's stage.
+ * @param stage        The name of a stage of kind synapse or scale. One that uses the weights of another stage has its
+ *                     synapse.
  * @param[out] synapse Receives the handle, or null on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
@@ -4880,7 +5439,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_ne
  * @param network    A built network.
  * @param kind       One of `SYNFIRE_NETWORK_GRAPH_*`.
  * @param[out] graph Receives the handle, or null on failure.
- * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph.
+ * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph, or
+ *         no loss of the program's own.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -4893,11 +5453,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  *
  * @param network     A built network.
  * @param name        `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
- *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation
- *                    leave in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"`
- *                    or `".grad_v"`, as far as the network has it. With the input's value `"replace_nonfinite"`,
- *                    `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph
- *                    replaced (in the slot of the replay), and after synfire_network_infer() how many that call did.
+ *                    `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Each also has the name of its
+ *                    stage and `".input"` or `".output"`, and only this name if there are several. With a loss of the
+ *                    program's own, page-locked too and 0 at first: for an output without a loss, the name of its stage and
+ *                    `".gradient"`, of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in device
+ *                    memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
+ *                    as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
+ *                    page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of
+ *                    the replay), and after synfire_network_infer() how many that call did.
  * @param[out] buffer Receives the handle, or null on failure.
  * @return As synfire_network_get_synapse().
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.

@@ -1359,6 +1359,131 @@ constexpr synfire_scale_add_desc scale_add_desc(synfire_buffer source, synfire_b
 }
 
 /**
+ * Fills in a ::synfire_combine_desc.
+ *
+ * Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind`
+ * say what is computed.
+ *
+ * @param sources     Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of
+ *                    `channels`. The same buffer may occur several times.
+ * @param n_sources   How many `sources` there are: 2 for AND and IAND, else 1 to 16. A single one is converted.
+ * @param destination Written. Must not overlap a source. Shape: `[T, B, N]`, dense or packed.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_neurons   Neurons N of one batch row of `destination`, at least 1: H * W * C.
+ * @param kind        One of `SYNFIRE_COMBINE_*`. Default: the sum.
+ * @param batch       Batch rows B. Default: 1.
+ * @return The descriptor; `channels`, `n_channels`, `bounds` and `n_bounds` may be set in it.
+ */
+constexpr synfire_combine_desc combine_desc(const synfire_buffer* sources, std::uint64_t n_sources,
+                                            synfire_buffer destination, steps n_steps, neurons n_neurons,
+                                            std::int32_t kind = SYNFIRE_COMBINE_SUM, std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_combine_desc>();
+  desc.sources = sources;
+  desc.n_sources = n_sources;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.kind = kind;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_combine_backward_desc.
+ *
+ * The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+ * ::synfire_combine_desc has too are those of the combination.
+ *
+ * @param grad_destination g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Shape: `[T, B, N]`.
+ * @param grad_source      Written, or added to: dL/d(source) `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`;
+ *                         f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of
+ *                         the operation.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_neurons        Neurons N of one batch row of the destination, at least 1.
+ * @param kind             One of `SYNFIRE_COMBINE_*`. Default: the sum.
+ * @param batch            Batch rows B. Default: 1.
+ * @param source           Number of the source whose gradient is computed, from 0. Default: 0.
+ * @param other            Read: the other source, b for the gradient of a, in any format that
+ *                         synfire_convert_spikes_desc::source may have. For AND and IAND, which need it. Shape:
+ *                         `[T, B, N]`, dense or packed.
+ * @return The descriptor; `channels`, `n_channels` and `accumulate` may be set in it.
+ */
+constexpr synfire_combine_backward_desc combine_backward_desc(synfire_buffer grad_destination,
+                                                              synfire_buffer grad_source, steps n_steps,
+                                                              neurons n_neurons,
+                                                              std::int32_t kind = SYNFIRE_COMBINE_SUM,
+                                                              std::int64_t batch = 1, std::int32_t source = 0,
+                                                              synfire_buffer other = nullptr) noexcept {
+  auto desc = detail::empty<synfire_combine_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.n_neurons = n_neurons.count;
+  desc.kind = kind;
+  desc.batch = batch;
+  desc.source = source;
+  desc.other = other;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_group_mean_desc.
+ *
+ * Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j *
+ * M + M - 1, M being `group_size`.
+ *
+ * @param source      Read: f32, f16 or bf16, or f64 with an f64 destination. Shape: `[T, B, G * M]`.
+ * @param destination Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must
+ *                    not overlap `source`. Shape: `[T, B, G]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param n_groups    Groups G of one batch row, at least 1.
+ * @param group_size  Elements M of one group, 1 to 2^24.
+ * @param batch       Batch rows B. Default: 1.
+ * @return The descriptor.
+ */
+constexpr synfire_group_mean_desc group_mean_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                                  std::int64_t n_groups, std::int64_t group_size,
+                                                  std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_group_mean_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.n_groups = n_groups;
+  desc.group_size = group_size;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_group_mean_backward_desc.
+ *
+ * The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32
+ * (f64 in f64). Fields that ::synfire_group_mean_desc has too are those of the means.
+ *
+ * @param grad_destination Read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Shape: `[T, B, G]`.
+ * @param grad_source      Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not
+ *                         overlap `grad_destination`. Shape: `[T, B, G * M]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param n_groups         Groups G of one batch row, at least 1.
+ * @param group_size       Elements M of one group, 1 to 2^24.
+ * @param batch            Batch rows B. Default: 1.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_group_mean_backward_desc group_mean_backward_desc(synfire_buffer grad_destination,
+                                                                    synfire_buffer grad_source, steps n_steps,
+                                                                    std::int64_t n_groups, std::int64_t group_size,
+                                                                    std::int64_t batch = 1) noexcept {
+  auto desc = detail::empty<synfire_group_mean_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.n_groups = n_groups;
+  desc.group_size = group_size;
+  desc.batch = batch;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_update_parameter_desc.
  *
  * One step of gradient descent on a parameter of a layer.
@@ -1619,25 +1744,29 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
  *
  * How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
  *
- * @param n_steps Steps T of one replay, at least 1.
- * @param dtype   Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
- * @param batch   Batch rows B, at most 2^32 - 1. Default: 1.
- * @param seed    Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
- *                that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
- *                the training rows. So networks of different seeds have no numbers in common. The page "Networks"
- *                states the function.
- * @param n_slots As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @param n_steps  Steps T of one replay, at least 1.
+ * @param dtype    Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+ * @param batch    Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param seed     Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
+ *                 that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
+ *                 the training rows. So networks of different seeds have no numbers in common. The page "Networks"
+ *                 states the function.
+ * @param n_slots  As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @param own_loss One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an
+ *                 optimiser, and no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to
+ *                 each other. Default: ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
  * @return The descriptor; `drop_last` and `transient_arrays` may be set in it.
  */
 constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = SYNFIRE_DTYPE_F32,
-                                            std::int64_t batch = 1, std::uint64_t seed = 0,
-                                            std::uint32_t n_slots = 0) noexcept {
+                                            std::int64_t batch = 1, std::uint64_t seed = 0, std::uint32_t n_slots = 0,
+                                            std::int32_t own_loss = SYNFIRE_OWN_LOSS_NONE) noexcept {
   auto desc = detail::empty<synfire_network_desc>();
   desc.n_steps = n_steps.count;
   desc.dtype = dtype;
   desc.batch = batch;
   desc.seed = seed;
   desc.n_slots = n_slots;
+  desc.own_loss = own_loss;
   return desc;
 }
 
@@ -1970,8 +2099,7 @@ class Buffer : public Owner<synfire_buffer> {
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * True if the host can access the memory: pinned and host memory and, on a host context, device memory. A transient
-   * buffer has none.
+   * True if the host can access the memory: pinned and host memory and, on a host context, all kinds.
    *
    * @return True if data() works.
    */
@@ -2108,7 +2236,6 @@ class Buffer : public Owner<synfire_buffer> {
   /** @endcond */
 
   static bool is_host_visible(const Context& context, const synfire_buffer_desc& desc) {
-    if (desc.memory == SYNFIRE_MEMORY_TRANSIENT) return false;
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
@@ -2135,7 +2262,7 @@ class Buffer : public Owner<synfire_buffer> {
     check_type<T>("data");
     if (!host_visible_)
       refuse("SYN-BUFFER-KIND", "data",
-             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU, which can be downloaded, or transient; use pinned memory");
+             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU; download it, or use pinned memory");
     return at;
   }
 
@@ -3164,12 +3291,13 @@ class Network : public Owner<synfire_network> {
   Network(synfire_context context, synfire_network handle) noexcept : Owner(handle), context_(context) {}
 
   /**
-   * Adds the input.
+   * Adds an input.
    *
    * Calls synfire_network_add_input().
    *
    * @param name       The name of the stage.
-   * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`.
+   * @param kind       One of `SYNFIRE_NETWORK_INPUT_*`, but for counts, which need a bound
+   *                   (synfire_network_add_stage()).
    * @param n_features Inputs K, at least 1.
    * @throws error
    */
@@ -3386,6 +3514,21 @@ class Network : public Owner<synfire_network> {
   }
 
   /**
+   * Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one:
+   * for each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+   *
+   * Calls synfire_network_set_arrays().
+   *
+   * @param set    One of `SYNFIRE_DATA_*`.
+   * @param n_rows Rows R, 1 to 2^32 - 1.
+   * @param arrays The arrays, in any order. Stages may share a buffer.
+   * @throws error
+   */
+  void set_arrays(std::int32_t set, std::int64_t n_rows, const std::vector<synfire_network_array>& arrays) {
+    check(synfire_network_set_arrays(handle_, set, n_rows, arrays.data(), arrays.size()));
+  }
+
+  /**
    * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own,
    * as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
    *
@@ -3434,6 +3577,20 @@ class Network : public Owner<synfire_network> {
   }
 
   /**
+   * Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the
+   * outputs.
+   *
+   * Calls synfire_network_infer_arrays().
+   *
+   * @param n_rows Rows R, at least 1.
+   * @param arrays The inputs of each input, and the outputs of one stage at least. Outputs overlap no other array.
+   * @throws error
+   */
+  void infer_arrays(std::int64_t n_rows, const std::vector<synfire_network_array>& arrays) {
+    check(synfire_network_infer_arrays(handle_, n_rows, arrays.data(), arrays.size()));
+  }
+
+  /**
    * Resets the state of all neurons, as synfire_layer_reset_state().
    *
    * Calls synfire_network_reset_state().
@@ -3443,12 +3600,27 @@ class Network : public Owner<synfire_network> {
   void reset_state() { check(synfire_network_reset_state(handle_)); }
 
   /**
+   * Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin anew, and the
+   * others go on. A loop with several agents calls it for one that starts over.
+   *
+   * Calls synfire_network_reset_rows().
+   *
+   * @param first_row The first row, 0 to B - 1.
+   * @param n_rows    How many, at least 1.
+   * @throws error
+   */
+  void reset_rows(std::int64_t first_row, std::int64_t n_rows) {
+    check(synfire_network_reset_rows(handle_, first_row, n_rows));
+  }
+
+  /**
    * Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network, until
    * it is destroyed.
    *
    * Calls synfire_network_get_synapse().
    *
-   * @param stage The name of a synapse's stage.
+   * @param stage The name of a stage of kind synapse or scale. One that uses the weights of another stage has its
+   *              synapse.
    * @return `synapse`, as synfire_network_get_synapse() gives it.
    * @throws error
    */
@@ -3506,11 +3678,14 @@ class Network : public Owner<synfire_network> {
    * Calls synfire_network_get_buffer().
    *
    * @param name `"input"` or `"output"` of the inference graph, both page-locked and of B rows, time-major: inputs
-   *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Or what training and evaluation leave
-   *             in device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or
-   *             `".grad_v"`, as far as the network has it. With the input's value `"replace_nonfinite"`,
-   *             `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph replaced (in
-   *             the slot of the replay), and after synfire_network_infer() how many that call did.
+   *             `[T, B, K]` or rates `[B, K]`, outputs `[B, C]` or `[T, B, C]`. Each also has the name of its stage and
+   *             `".input"` or `".output"`, and only this name if there are several. With a loss of the program's own,
+   *             page-locked too and 0 at first: for an output without a loss, the name of its stage and `".gradient"`,
+   *             of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in
+   *             device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
+   *             as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
+   *             page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of the
+   *             replay), and after synfire_network_infer() how many that call did.
    * @return `buffer`, as synfire_network_get_buffer() gives it.
    * @throws error
    */
@@ -3641,6 +3816,157 @@ inline std::string dot(const Network& network) {
 }
 
 /**
+ * A stage for add_stage(): its kind, its name, what it reads and its values, as in ::synfire_stage_desc.
+ *
+ *     synfire::add_stage(network, synfire::Stage("synapse", "first").reads("rates").set("n_outputs", 53));
+ */
+class Stage {
+ public:
+  /**
+   * Begins a stage that reads the one before.
+   *
+   * @param kind As synfire_stage_desc::kind.
+   * @param name The name of the stage.
+   */
+  Stage(std::string kind, std::string name) : kind_(std::move(kind)), name_(std::move(name)) {}
+
+  /**
+   * Lets it read a stage.
+   *
+   * @param stage The name of a stage that was added before.
+   * @param port  As synfire_stage_input::port. Empty: null.
+   * @return The stage itself.
+   */
+  Stage& reads(std::string stage, std::string port = {}) {
+    inputs_.emplace_back(std::move(stage), std::move(port));
+    return *this;
+  }
+
+  /**
+   * Sets a value.
+   *
+   * @param name   The name of the value.
+   * @param number As synfire_stage_value::number; a constant or a flag too.
+   * @return The stage itself.
+   */
+  template <class Number, std::enable_if_t<std::is_arithmetic_v<Number> || std::is_enum_v<Number>, int> = 0>
+  Stage& set(std::string name, Number number) {
+    values_.push_back({std::move(name), {}, static_cast<double>(number), false});
+    return *this;
+  }
+
+  /**
+   * Sets a value to a constant.
+   *
+   * @param name The name of the value.
+   * @param text As synfire_stage_value::text.
+   * @return The stage itself.
+   */
+  Stage& set(std::string name, std::string text) {
+    values_.push_back({std::move(name), std::move(text), 0, true});
+    return *this;
+  }
+
+  /** @copydoc set(std::string, std::string) */
+  Stage& set(std::string name, const char* text) { return set(std::move(name), std::string(text)); }
+
+ private:
+  friend void add_stage(Network& network, const Stage& stage);
+  struct Value {
+    std::string name, text;
+    double number;
+    bool is_text;
+  };
+
+  std::string kind_, name_;
+  std::vector<std::pair<std::string, std::string>> inputs_;
+  std::vector<Value> values_;
+};
+
+/**
+ * Adds a stage of any kind. Calls synfire_network_add_stage().
+ *
+ * @param network A network that is not built.
+ * @param stage   The stage.
+ * @throws error
+ */
+inline void add_stage(Network& network, const Stage& stage) {
+  std::vector<synfire_stage_input> inputs;
+  for (const auto& [from, port] : stage.inputs_)
+    inputs.push_back({from.c_str(), port.empty() ? nullptr : port.c_str(), 0});
+  std::vector<synfire_stage_value> values;
+  for (const Stage::Value& value : stage.values_)
+    values.push_back({value.name.c_str(), value.is_text ? value.text.c_str() : nullptr, value.number});
+  auto desc = detail::empty<synfire_stage_desc>();
+  desc.kind = stage.kind_.c_str();
+  desc.name = stage.name_.c_str();
+  desc.inputs = inputs.empty() ? nullptr : inputs.data();
+  desc.n_inputs = inputs.size();
+  desc.values = values.empty() ? nullptr : values.data();
+  desc.n_values = values.size();
+  check(synfire_network_add_stage(network, &desc));
+}
+
+/**
+ * An array for Network::set_arrays() and Network::infer_arrays().
+ *
+ * @param stage  The name of a stage, or null, as synfire_network_array::stage; it is not copied.
+ * @param role   One of `SYNFIRE_ARRAY_*`.
+ * @param buffer A buffer of the network's context.
+ * @return The entry of the list.
+ */
+constexpr synfire_network_array network_array(const char* stage, std::int32_t role, synfire_buffer buffer) noexcept {
+  return {stage, role, 0, buffer};
+}
+
+namespace detail {
+
+template <class Call>
+std::pair<synfire_network_result, std::vector<synfire_stage_result>> results_of(const std::vector<const char*>& losses,
+                                                                                Call call) {
+  std::vector<synfire_stage_result> results;
+  for (const char* const loss : losses) results.push_back({loss, 0, 0, 0});
+  auto result = empty<synfire_network_result>();
+  check(call(results.data(), results.size(), &result));
+  return {result, std::move(results)};
+}
+
+}  // namespace detail
+
+/**
+ * Trains, and returns the results of single losses. Calls synfire_network_train_stages().
+ *
+ * @param network   A built network with training data.
+ * @param n_batches As in Network::train(); 0: those that are left of the epoch.
+ * @param losses    The names of losses; the results point to them.
+ * @return The sums over all losses of the network, and the result of each loss, in the same order.
+ * @throws error
+ */
+inline std::pair<synfire_network_result, std::vector<synfire_stage_result>> train(
+    Network& network, std::int64_t n_batches, const std::vector<const char*>& losses) {
+  return detail::results_of(losses,
+                            [&](synfire_stage_result* results, std::uint64_t count, synfire_network_result* result) {
+                              return synfire_network_train_stages(network, n_batches, results, count, result);
+                            });
+}
+
+/**
+ * Evaluates, and returns the results of single losses. Calls synfire_network_evaluate_stages().
+ *
+ * @param network A built network with evaluation data.
+ * @param losses  The names of losses; the results point to them.
+ * @return The sums over all losses of the network, and the result of each loss, in the same order.
+ * @throws error
+ */
+inline std::pair<synfire_network_result, std::vector<synfire_stage_result>> evaluate(
+    Network& network, const std::vector<const char*>& losses) {
+  return detail::results_of(losses,
+                            [&](synfire_stage_result* results, std::uint64_t count, synfire_network_result* result) {
+                              return synfire_network_evaluate_stages(network, results, count, result);
+                            });
+}
+
+/**
  * The part of the samples that were predicted right.
  *
  * @param result What Network::train() or Network::evaluate() returned, with labels.
@@ -3693,6 +4019,73 @@ void set_data(const Context& context, Network& network, std::int32_t set, const 
   counts.dtype = SYNFIRE_DTYPE_U32;
   const Buffer row_labels(context, counts);
   network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
+}
+
+/** Rows of an array for a stage, in memory of the program: set_arrays(). */
+struct StageRows {
+  /**
+   * The inputs of an input, as f32.
+   *
+   * @param of   The name of the stage; it is not copied.
+   * @param rows All rows, one after the other.
+   */
+  StageRows(const char* of, const std::vector<float>& rows) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_INPUTS, rows, SYNFIRE_DTYPE_F32) {}
+
+  /**
+   * The labels of a loss.
+   *
+   * @param of   The name of the stage; it is not copied.
+   * @param rows The label of each row.
+   */
+  StageRows(const char* of, const std::vector<std::uint32_t>& rows) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_LABELS, rows, SYNFIRE_DTYPE_U32) {}
+
+  /**
+   * Any array.
+   *
+   * @param of        The name of the stage, or null, as synfire_network_array::stage; it is not copied.
+   * @param as        One of `SYNFIRE_ARRAY_*`.
+   * @param rows      All rows, one after the other; they are not copied.
+   * @param dtype_of_rows One of `SYNFIRE_DTYPE_*` whose elements are of type T.
+   */
+  template <class T>
+  StageRows(const char* of, std::int32_t as, const std::vector<T>& rows, std::int32_t dtype_of_rows) noexcept
+      : stage(of), role(as), dtype(dtype_of_rows), data(rows.data()), n_elements(rows.size()) {}
+
+  const char* stage;         ///< The name of the stage, or null.
+  std::int32_t role;         ///< One of `SYNFIRE_ARRAY_*`.
+  std::int32_t dtype;        ///< One of `SYNFIRE_DTYPE_*`.
+  const void* data;          ///< The rows.
+  std::uint64_t n_elements;  ///< How many elements there are.
+};
+
+/**
+ * Sets a data set from memory of the program, with an array of its own for each stage that needs one. Calls
+ * synfire_network_set_arrays(), which copies all of them or none.
+ *
+ * @param context The context of the network.
+ * @param network A built network.
+ * @param set     One of `SYNFIRE_DATA_*`.
+ * @param n_rows  Rows R.
+ * @param arrays  The arrays.
+ * @throws error
+ */
+inline void set_arrays(const Context& context, Network& network, std::int32_t set, std::int64_t n_rows,
+                       std::initializer_list<StageRows> arrays) {
+  std::vector<Buffer> buffers;
+  std::vector<synfire_network_array> list;
+  for (const StageRows& one : arrays) {
+    // They are only read.
+    auto desc = detail::empty<synfire_buffer_desc>();
+    desc.memory = SYNFIRE_MEMORY_HOST;
+    desc.dtype = one.dtype;
+    desc.n_elements = one.n_elements;
+    desc.data = const_cast<void*>(one.data);
+    buffers.emplace_back(context, desc);
+    list.push_back(network_array(one.stage, one.role, buffers.back()));
+  }
+  network.set_arrays(set, n_rows, list);
 }
 
 /**
@@ -3945,6 +4338,73 @@ inline void loss(const Context& context, const synfire_loss_desc& desc, synfire_
 inline void scale_add(const Context& context, const synfire_scale_add_desc& desc, synfire_stream stream = nullptr) {
   const synfire_scale_add_desc sized = detail::sized(desc);
   check(synfire_scale_add(context, &sized, stream));
+}
+
+/**
+ * Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+ *
+ * Calls synfire_combine(). Reads `sources` (`[T, B, N]`, dense or packed). Writes `destination` (`[T, B, N]`, dense or
+ * packed).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; combine_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void combine(const Context& context, const synfire_combine_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_combine_desc sized = detail::sized(desc);
+  check(synfire_combine(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a combination with respect to one of its sources now: the same operation that
+ * synfire_graph_record_combine_backward() records.
+ *
+ * Calls synfire_combine_backward(). Reads `grad_destination` (`[T, B, N]`). Reads, where given, `other` (`[T, B, N]`,
+ * dense or packed). Reads and writes `grad_source` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; combine_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void combine_backward(const Context& context, const synfire_combine_backward_desc& desc,
+                             synfire_stream stream = nullptr) {
+  const synfire_combine_backward_desc sized = detail::sized(desc);
+  check(synfire_combine_backward(context, &sized, stream));
+}
+
+/**
+ * Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+ *
+ * Calls synfire_group_mean(). Reads `source` (`[T, B, G * M]`). Writes `destination` (`[T, B, G]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; group_mean_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void group_mean(const Context& context, const synfire_group_mean_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_group_mean_desc sized = detail::sized(desc);
+  check(synfire_group_mean(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward()
+ * records.
+ *
+ * Calls synfire_group_mean_backward(). Reads `grad_destination` (`[T, B, G]`). Reads and writes `grad_source`
+ * (`[T, B, G * M]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; group_mean_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void group_mean_backward(const Context& context, const synfire_group_mean_backward_desc& desc,
+                                synfire_stream stream = nullptr) {
+  const synfire_group_mean_backward_desc sized = detail::sized(desc);
+  check(synfire_group_mean_backward(context, &sized, stream));
 }
 
 /**
@@ -4306,6 +4766,62 @@ class Graph : public Owner<synfire_graph> {
   void record_scale_add(const synfire_scale_add_desc& desc) {
     const synfire_scale_add_desc sized = detail::sized(desc);
     check(synfire_graph_record_scale_add(handle_, &sized));
+  }
+
+  /**
+   * Appends a combination of several arrays into one; synfire_combine() says what is computed.
+   *
+   * Calls synfire_graph_record_combine(). Reads `sources` (`[T, B, N]`, dense or packed). Writes `destination`
+   * (`[T, B, N]`, dense or packed).
+   *
+   * @param desc What to do; combine_desc() helps.
+   * @throws error
+   */
+  void record_combine(const synfire_combine_desc& desc) {
+    const synfire_combine_desc sized = detail::sized(desc);
+    check(synfire_graph_record_combine(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is
+   * computed.
+   *
+   * Calls synfire_graph_record_combine_backward(). Reads `grad_destination` (`[T, B, N]`). Reads, where given, `other`
+   * (`[T, B, N]`, dense or packed). Reads and writes `grad_source` (`[T, B, N]`).
+   *
+   * @param desc What to do; combine_backward_desc() helps.
+   * @throws error
+   */
+  void record_combine_backward(const synfire_combine_backward_desc& desc) {
+    const synfire_combine_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_combine_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+   *
+   * Calls synfire_graph_record_group_mean(). Reads `source` (`[T, B, G * M]`). Writes `destination` (`[T, B, G]`).
+   *
+   * @param desc What to do; group_mean_desc() helps.
+   * @throws error
+   */
+  void record_group_mean(const synfire_group_mean_desc& desc) {
+    const synfire_group_mean_desc sized = detail::sized(desc);
+    check(synfire_graph_record_group_mean(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+   *
+   * Calls synfire_graph_record_group_mean_backward(). Reads `grad_destination` (`[T, B, G]`). Reads and writes
+   * `grad_source` (`[T, B, G * M]`).
+   *
+   * @param desc What to do; group_mean_backward_desc() helps.
+   * @throws error
+   */
+  void record_group_mean_backward(const synfire_group_mean_backward_desc& desc) {
+    const synfire_group_mean_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_group_mean_backward(handle_, &sized));
   }
 
   /**

@@ -11,12 +11,14 @@
 #include <neurons/state/snapshot.hpp>
 #include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/check_elements/check_elements.hpp>
+#include <operations/combine/combine.hpp>
 #include <operations/dropout/dropout.hpp>
 #include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/fill.hpp>
 #include <operations/elementwise/scale_add.hpp>
 #include <operations/encode/encode_bernoulli.hpp>
 #include <operations/gather_rows/gather_rows.hpp>
+#include <operations/group_mean/group_mean.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/native/native.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
@@ -56,6 +58,10 @@
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \
+  KIND(Combine)                       \
+  KIND(CombineBackward)               \
+  KIND(GroupMean)                     \
+  KIND(GroupMeanBackward)             \
   KIND(Loss)                          \
   KIND(ReplaceNonfinite)              \
   KIND(CheckElements)                 \

@@ -116,7 +116,8 @@ void check_elements(Context& context, const Design& design, int64_t n_rows, cons
   // Labels and targets are smaller than inputs, and wrong more often.
   for (const bool of_inputs : {false, true})
     for (size_t i = 0; i < needs.size(); ++i)
-      if ((needs[i].role == DataRole::inputs) == of_inputs) check(needs[i].stage, needs[i].role, *given.arrays[i]);
+      if ((needs[i].role == DataRole::inputs) == of_inputs)
+        in_stage_of(design, needs[i], [&] { check(needs[i].stage, needs[i].role, *given.arrays[i]); });
   if (given.sample_weights)
     for (size_t i = 0; i < design.stages().size(); ++i) check(i, DataRole::sample_weights, *given.sample_weights);
 }

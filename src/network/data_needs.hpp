@@ -23,7 +23,14 @@ struct RowShape {
   uint64_t bytes() const noexcept;  // of a row; checked when the design was
 };
 
-enum class DataRole : int32_t { inputs, labels, targets, lengths, sample_weights };
+enum class DataRole : int32_t {
+  inputs = SYNFIRE_ARRAY_INPUTS,
+  labels = SYNFIRE_ARRAY_LABELS,
+  targets = SYNFIRE_ARRAY_TARGETS,
+  lengths = SYNFIRE_ARRAY_LENGTHS,
+  sample_weights = SYNFIRE_ARRAY_SAMPLE_WEIGHTS,
+  outputs = SYNFIRE_ARRAY_OUTPUTS  // of inference, and no part of a data set
+};
 const char* name_of(DataRole role) noexcept;
 
 // An array that a stage needs. Lengths and sample weights belong to the rows, and may be absent.
@@ -34,6 +41,7 @@ struct DataNeed {
   bool pinned = false;  // a GPU reads the data set from page-locked memory
 };
 
+// The arrays of a data set by their roles alone.
 struct DataArrays {
   Buffer *inputs, *labels, *targets, *lengths, *sample_weights;
 

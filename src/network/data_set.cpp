@@ -21,12 +21,12 @@ uint64_t RowShape::bytes() const noexcept {
 }
 
 const char* name_of(DataRole role) noexcept {
-  constexpr const char* names[] = {"inputs", "labels", "targets", "lengths", "sample_weights"};
+  constexpr const char* names[] = {"inputs", "labels", "targets", "lengths", "sample_weights", "outputs"};
   return names[static_cast<size_t>(role)];
 }
 
 Buffer* DataArrays::of(DataRole role) const noexcept {
-  Buffer* const list[] = {inputs, labels, targets, lengths, sample_weights};
+  Buffer* const list[] = {inputs, labels, targets, lengths, sample_weights, nullptr};
   return list[static_cast<size_t>(role)];
 }
 
@@ -104,18 +104,16 @@ void copy_rows(const View& source, Buffer& destination, Context& context) {
 
 }  // namespace
 
-DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const DataArrays& arrays, DataSet& before) {
-  for (size_t i = 0; i < design.stages().size(); ++i) design.stages()[i].kind->check_given(design.view(i), arrays);
+DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const NeededArrays& arrays, DataSet& before) {
   const std::vector<DataNeed> needs = design.data_needs();
   DataSet after;
   after.n_rows = n_rows;
   after.arrays.resize(needs.size());
-  GivenArrays given = {std::vector<const Buffer*>(needs.size()), arrays.lengths, arrays.sample_weights};
+  GivenArrays given = {{arrays.arrays.begin(), arrays.arrays.end()}, arrays.lengths, arrays.sample_weights};
   std::vector<Array> list;
   const bool has_before = before.arrays.size() == needs.size();
   for (size_t i = 0; i < needs.size(); ++i) {
-    given.arrays[i] = arrays.of(needs[i].role);
-    list.push_back({name_of(needs[i].role), arrays.of(needs[i].role), needs[i].row, &given.arrays[i],
+    list.push_back({name_of(needs[i].role), arrays.arrays[i], needs[i].row, &given.arrays[i],
                     has_before ? &before.arrays[i] : nullptr, &after.arrays[i]});
   }
   if (arrays.lengths)
@@ -127,7 +125,13 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
   for (const Array& array : list) check_rows(n_rows, array.row);
   std::vector<View> sources;
   sources.reserve(list.size());
-  for (const Array& array : list) sources.push_back(checked_rows(array, n_rows));
+  for (size_t i = 0; i < list.size(); ++i) {
+    const auto check = [&] { sources.push_back(checked_rows(list[i], n_rows)); };
+    if (i < needs.size())
+      in_stage_of(design, needs[i], check);
+    else
+      check();
+  }
   const auto as_before = [](const Buffer* array, const Ref<Buffer>& known) {
     return (array != nullptr) == (known.get() != nullptr);
   };

@@ -3,6 +3,7 @@
 
 #include "data_needs.hpp"
 #include "design.hpp"
+#include "given_arrays.hpp"
 
 #include <vector>
 
@@ -28,7 +29,7 @@ RowShape weight_row();
 
 // Copies arrays into memory of the network: that of `before` if the number of rows and the given arrays are the same,
 // else new memory. If it throws, nothing has changed unless a copy into `before` failed, which the error says.
-DataSet copy_data(const Design& design, core::Context& context, int64_t n_rows, const DataArrays& arrays,
+DataSet copy_data(const Design& design, core::Context& context, int64_t n_rows, const NeededArrays& arrays,
                   DataSet& before);
 
 }  // namespace synfire::network

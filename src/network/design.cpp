@@ -101,7 +101,8 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
       dtype(desc.dtype),
       drop_last(desc.drop_last == 1),
       n_slots(desc.n_slots),
-      transient_arrays(desc.transient_arrays == 1) {
+      transient_arrays(desc.transient_arrays == 1),
+      own_loss(static_cast<OwnLoss>(desc.own_loss)) {
   if (n_steps < 1)
     fail_argument("SYN-NETWORK-STEPS", "desc.n_steps is %lld; at least 1 is needed", static_cast<long long>(n_steps));
   constexpr int64_t most_rows = 0xFFFFFFFF;
@@ -111,9 +112,15 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
   check_dtype("SYN-NETWORK-DTYPE", dtype, arithmetic_dtypes);
   check_flag(desc.drop_last, "SYN-NETWORK-FLAG", "desc.drop_last");
   check_flag(desc.transient_arrays, "SYN-NETWORK-FLAG", "desc.transient_arrays");
+  if (transient_arrays && own_loss != OwnLoss::none)
+    fail_argument("SYN-NETWORK-FLAG",
+                  "desc.transient_arrays is 1, but the graphs around a loss of the program's own (desc.own_loss) pass "
+                  "arrays on to each other; 0 is needed");
   if (n_slots > Graph::most_slots && n_slots != Graph::shared_slots)
     fail_argument("SYN-GRAPH-SLOT-COUNT", "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                   n_slots, Graph::most_slots);
+  check_choice(desc.own_loss, "desc.own_loss", SYNFIRE_OWN_LOSS_STARTS,
+               "SYNFIRE_OWN_LOSS_NONE (0), _CONTINUES (1) and _STARTS (2)");
   check_size(*this, 1, "a stage's width");
 }
 
@@ -155,11 +162,18 @@ std::string readers_of(uint32_t signals) {
        kind.traits.name, before.name.c_str(), why.c_str(), allowed.c_str());
 }
 
-void check_edge(const StageKind& kind, const Stage& before, Port port) {
-  const uint32_t reads = kind.traits.reads, of_kind = before.kind->traits.makes, makes = before.kind->makes(before);
-  if ((reads & of_kind) == 0 || (port == Port::v && (reads & of_kind & signal::v) == 0))
-    fail_follow(kind, before, of_kind, "");
-  if ((reads & makes) == 0) fail_follow(kind, before, makes, std::string(", ") + before.kind->why_not(before));
+void check_edge(const NetworkRules& rules, const StageKind& kind, const Stage& before, Port port) {
+  const uint32_t reads = kind.reads(rules), of_kind = before.kind->traits.makes, makes = before.makes;
+  if ((reads & of_kind) == 0) fail_follow(kind, before, of_kind, "");
+  if (port == Port::v && (reads & of_kind & signal::v) == 0)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s cannot read the V of stage \"%s\"",
+         kind.traits.name, before.name.c_str());
+  const std::string why = before.kind->why_not(before);
+  if ((reads & makes) == 0) fail_follow(kind, before, makes, why.empty() ? why : ", " + why);
+  if (port == Port::output && (reads & makes & ~signal::v) == 0)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
+         "a stage of kind %s cannot read the spikes of stage \"%s\", %s; it can read its port \"v\"", kind.traits.name,
+         before.name.c_str(), why.c_str());
 }
 
 }  // namespace
@@ -167,20 +181,29 @@ void check_edge(const StageKind& kind, const Stage& before, Port port) {
 void Design::check_edges(const Stage& stage) const {
   const StageKind& kind = *stage.kind;
   if (stage.inputs.empty() && kind.traits.reads != 0) fail_first(kind);
-  if (stage.inputs.size() > kind.traits.most_inputs)
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads %zu stages; at most %u are allowed",
-         kind.traits.name, stage.inputs.size(), kind.traits.most_inputs);
-  for (const Edge& edge : stage.inputs) {
+  if (stage.inputs.size() > kind.traits.most_inputs || stage.inputs.size() < kind.traits.least_inputs)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads %zu stages; at %s %u are %s",
+         kind.traits.name, stage.inputs.size(), stage.inputs.size() < kind.traits.least_inputs ? "least" : "most",
+         stage.inputs.size() < kind.traits.least_inputs ? kind.traits.least_inputs : kind.traits.most_inputs,
+         stage.inputs.size() < kind.traits.least_inputs ? "needed" : "allowed");
+  for (size_t i = 0; i < stage.inputs.size(); ++i) {
+    const Edge& edge = stage.inputs[i];
     if (edge.from >= stages_.size() || edge.delay != 0)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
            "a stage of kind %s reads stage %u with a delay of %d; a stage before and no delay are needed",
            kind.traits.name, edge.from, edge.delay);
     const Stage& before = stages_[edge.from];
-    check_edge(kind, before, edge.port);
-    if (before.kind->traits.one_reader && !readers_[edge.from].empty())
-      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
-           "a stage of kind %s cannot read stage \"%s\", which stage \"%s\" reads; one stage can", kind.traits.name,
-           before.name.c_str(), stages_[readers_[edge.from].front().from].name.c_str());
+    check_edge(rules_, kind, before, edge.port);
+    const auto here = stage.inputs.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(stage.inputs.begin(), here, edge) != here)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads stage \"%s\" twice",
+           kind.traits.name, before.name.c_str());
+    if (kind.traits.role != Role::scores) continue;
+    for (const Edge& reader : readers_[edge.from])
+      if (stages_[reader.from].kind->traits.role == Role::scores)
+        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
+             "a stage of kind %s cannot read stage \"%s\", which stage \"%s\" of the same kind reads", kind.traits.name,
+             before.name.c_str(), stages_[reader.from].name.c_str());
   }
   if (kind.traits.role == Role::trains && has(Role::trains))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "the network has stage \"%s\" of kind %s; one is allowed",
@@ -211,7 +234,10 @@ size_t Design::place(Stage&& stage) {
   if (!role) role = index;
   stages_.push_back(std::move(stage));
   readers_.emplace_back();
-  keep_if([&] { stages_[index].output = kind.shape(view(index)); });
+  keep_if([&] {
+    stages_[index].output = kind.shape(view(index));
+    stages_[index].makes = kind.makes(view(index));
+  });
   return index;
 }
 
@@ -254,6 +280,15 @@ void Design::check(size_t index) {
 
 namespace {
 
+void assign(Stage& stage, const ValueSpec& spec, double value) {
+  check_value(stage, spec, value);
+  if (seed_name == spec.name) {
+    stage.seed = static_cast<uint64_t>(value);
+    stage.seed_is_set = true;
+  }
+  stage.at(spec) = value;
+}
+
 Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings,
                 std::vector<Edge>&& inputs) {
   Stage stage;
@@ -267,24 +302,50 @@ Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSe
 
 }  // namespace
 
-size_t Design::add(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings, const Reads& reads,
-                   Port port, std::span<const InitialValue> values) {
-  std::vector<Edge> inputs;
-  if (reads)
-    for (const uint32_t from : *reads) inputs.push_back({from, port});
-  else if (!stages_.empty())
-    inputs.push_back({static_cast<uint32_t>(stages_.size() - 1), port});
-  const size_t index = place(new_stage(kind, name, std::move(settings), std::move(inputs)));
-  keep_if([&] {
-    Stage& stage = stages_[index];
-    for (const InitialValue& one : values) {
-      const ValueSpec& spec = *stage.find_spec(one.name);
-      check_value(stage, spec, one.value);
-      stage.at(spec) = one.value;
-    }
-    check(index);
-  });
+// Without stages that are named: all that it can read, or the stage before.
+std::vector<Edge> Design::edges_of(const StageKind& kind, Choices choices, const Reads& reads) const {
+  std::vector<Edge> edges;
+  const auto read = [&](uint32_t from, std::optional<Port> named) {
+    const bool is_there = from < stages_.size();
+    edges.push_back({from, is_there ? kind.port(choices, named, stages_[from]) : named.value_or(Port::output)});
+  };
+  if (reads) {
+    for (const StageInput& input : *reads) read(input.from, input.port);
+    return edges;
+  }
+  if (kind.traits.reads == 0) return edges;
+  if (kind.traits.reads_all)
+    for (uint32_t i = 0; i < stages_.size(); ++i)
+      if ((stages_[i].makes & kind.reads(rules_)) != 0) read(i, std::nullopt);
+  if (edges.empty() && !stages_.empty()) read(static_cast<uint32_t>(stages_.size() - 1), std::nullopt);
+  return edges;
+}
+
+size_t Design::add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
+                   std::span<const InitialValue> values) {
+  const size_t index = place(new_stage(kind, name, kind.settings(*this, choices), edges_of(kind, choices, reads)));
+  keep_if([&] { give_values(index, values); });
   return index;
+}
+
+// The values of the kind come first: they decide which further ones the stage has.
+void Design::give_values(size_t index, std::span<const InitialValue> values) {
+  Stage& stage = stages_[index];
+  for (const InitialValue& one : values)
+    if (const ValueSpec* const spec = stage.find_spec(one.name)) assign(stage, *spec, one.value);
+  check(index);
+  std::vector<const char*> further;
+  for (const InitialValue& one : values) {
+    if (stage.find_spec(one.name)) continue;
+    if (!stage.kind->has_further(view(index), one.name)) fail_unknown_value(index, one.name);
+    for (const char* const other : further)
+      if (stage.kind->is_same_further(view(index), one.name, other))
+        fail_argument("SYN-NETWORK-VALUE", "\"%s\" and \"%s\" of stage \"%s\" are the same number, given twice", other,
+                      one.name, stage.name.c_str());
+    further.push_back(one.name);
+    stage.kind->set_further(view(index), stage, one.name, one.value);
+  }
+  if (!further.empty()) check(index);
 }
 
 size_t Design::add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed) {
@@ -342,6 +403,20 @@ bool Design::is_read(size_t index, Port port) const noexcept {
   return std::ranges::find(readers_[index], port, &Edge::port) != readers_[index].end();
 }
 
+bool Design::wants_numbers(size_t index, Port port) const noexcept {
+  return std::ranges::any_of(readers_[index], [&](const Edge& reader) {
+    const Stage& stage = stages_[reader.from];
+    return reader.port == port && (stage.kind->reads_numbers(stage) ||
+                                   (stage.kind->hands_on(stage) && wants_numbers(reader.from, Port::output)));
+  });
+}
+
+bool Design::has_other_readers(Edge edge) const noexcept {
+  while (readers_[edge.from].size() == 1 && stages_[edge.from].kind->hands_on(stages_[edge.from]))
+    edge = stages_[edge.from].inputs.front();
+  return readers_[edge.from].size() > 1;
+}
+
 Edge Design::source(Edge edge) const noexcept {
   while (stages_[edge.from].kind->hands_on(stages_[edge.from])) edge = stages_[edge.from].inputs.front();
   return edge;
@@ -373,8 +448,20 @@ std::vector<size_t> Design::outputs() const {
   return list;
 }
 
+std::vector<size_t> Design::outputs_with_own_loss() const {
+  if (rules_.own_loss == OwnLoss::none) return {};
+  std::vector<size_t> list = outputs();
+  std::erase_if(list, [&](size_t index) {
+    return (stages_[index].makes & signal::readout) == 0 ||
+           std::ranges::any_of(readers_[index], [&](const Edge& reader) {
+             return stages_[reader.from].kind->traits.role == Role::scores;
+           });
+  });
+  return list;
+}
+
 bool Design::is_complete() const noexcept {
-  const auto can_end = [](const Stage& stage) { return stage.kind->traits.can_end; };
+  const auto can_end = [](const Stage& stage) { return stage.kind->can_end(stage); };
   if (std::ranges::none_of(stages_, can_end)) return false;
   for (size_t i = 0; i < stages_.size(); ++i)
     if (readers_[i].empty() && !can_end(stages_[i])) return false;
@@ -398,7 +485,7 @@ std::string possible_ends() {
 
 void Design::check_complete() const {
   if (is_complete()) return;
-  const auto can_end = [](const Stage& stage) { return stage.kind->traits.can_end; };
+  const auto can_end = [](const Stage& stage) { return stage.kind->can_end(stage); };
   if (std::ranges::none_of(stages_, can_end))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "%s", least_network);
   for (size_t i = 0; i < stages_.size(); ++i)
@@ -412,6 +499,10 @@ void Design::check_complete() const {
 
 void Design::fail_unknown_value(size_t index, const char* name) const {
   const Stage& stage = stages_[index];
+  for (const ChoiceSpec& choice : stage.kind->traits.choices)
+    if (std::string_view(choice.name) == name)
+      fail_argument("SYN-NETWORK-VALUE", "\"%s\" of stage \"%s\" is chosen once, when the stage is added", name,
+                    stage.name.c_str());
   std::vector<std::string> known;
   for (const ValueSpec& spec : stage.kind->traits.values) known.emplace_back(spec.name);
   for (std::string& further : stage.kind->further_names(view(index))) known.push_back(std::move(further));
@@ -430,13 +521,7 @@ size_t Design::set_value(const char* stage_name, const char* name, double value,
     if (is_built && !spec->changes)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
            "\"%s\" of stage \"%s\" cannot change any more: the network is built", name, stage_name);
-    change(index, [&](Stage& changed) {
-      if (seed_name == name) {
-        changed.seed = static_cast<uint64_t>(value);
-        changed.seed_is_set = true;
-      }
-      changed.at(*spec) = value;
-    });
+    change(index, [&](Stage& changed) { assign(changed, *spec, value); });
     return index;
   }
   if (!stage.kind->has_further(view(index), name)) fail_unknown_value(index, name);

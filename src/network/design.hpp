@@ -25,6 +25,14 @@ namespace synfire::network {
 inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
 // The limit keeps files from describing networks that cannot be saved or take long to build.
 inline constexpr size_t most_stages = 4096;
+inline constexpr size_t most_values = 256;  // that a program gives a stage when it adds it: more than any has
+
+// A program may compute gradients itself, between two more graphs: the first goes on with the state, or begins anew.
+enum class OwnLoss : int32_t {
+  none = SYNFIRE_OWN_LOSS_NONE,
+  continues = SYNFIRE_OWN_LOSS_CONTINUES,
+  starts = SYNFIRE_OWN_LOSS_STARTS
+};
 
 // Settings of the network as a whole.
 struct NetworkRules {
@@ -35,6 +43,7 @@ struct NetworkRules {
   bool drop_last;
   uint32_t n_slots;
   bool transient_arrays;  // between the stages
+  OwnLoss own_loss;
 
   explicit NetworkRules(const synfire_network_desc& desc);
 };
@@ -44,8 +53,15 @@ void check_size(const NetworkRules& rules, int64_t width, const char* name);
 // Throws INVALID_ARGUMENT unless the value is one of the constants from 0 to `most`.
 void check_choice(int32_t value, const char* name, int32_t most, const char* allowed);
 
-// The numbers of the stages that a new stage reads. None: the stage before, or nothing if it is the first.
-using Reads = std::optional<std::vector<uint32_t>>;
+// An input of a new stage: an earlier stage by its number, at a port or, without one, where the kind reads.
+struct StageInput {
+  StageInput(uint32_t number, std::optional<Port> named = std::nullopt) noexcept : from(number), port(named) {}
+
+  uint32_t from;
+  std::optional<Port> port;
+};
+// None: the stage before, or nothing if the kind reads nothing or the stage is the first.
+using Reads = std::optional<std::vector<StageInput>>;
 
 struct InitialValue {
   const char* name;
@@ -61,9 +77,9 @@ class Design {
 
   // ---- growing; all throw INVALID_ARGUMENT, WRONG_ORDER or OUT_OF_MEMORY, and change nothing then
 
-  // Returns the stage's number. It reads this port of each stage in `reads`.
-  size_t add(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings, const Reads& reads,
-             Port port = Port::output, std::span<const InitialValue> values = {});
+  // Returns the stage's number. Values are of the kind or further ones of the stage, in any order.
+  size_t add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
+             std::span<const InitialValue> values = {});
   // Adds a stage of another design with these inputs. Without a seed, it gets that of a new stage.
   size_t add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed);
   // Changes settings of a stage. The body checks its change.
@@ -84,12 +100,16 @@ class Design {
   size_t find(const char* name) const;
   size_t find(const char* name, const StageKind& kind) const;
   StageView view(size_t index) const noexcept;
+  // True if a reader of the stage at this port needs numbers of the network's type, even of spikes.
+  bool wants_numbers(size_t index, Port port) const noexcept;
   // True if a stage has this value by its kind, and not as a further one.
   bool has_value(size_t index, const char* name) const noexcept;
   [[noreturn]] void fail_unknown_value(size_t index, const char* name) const;
   // The readers of a stage: `from` is the reader.
   std::span<const Edge> readers(size_t index) const noexcept { return readers_[index]; }
   bool is_read(size_t index, Port port) const noexcept;
+  // True if the array that this edge of a stage reads has other readers.
+  bool has_other_readers(Edge edge) const noexcept;
   // The array that an edge reads, beyond stages that pass on their input.
   Edge source(Edge edge) const noexcept;
 
@@ -100,11 +120,16 @@ class Design {
   const Stage& first(Role role) const noexcept { return stages_[*first_[static_cast<size_t>(role)]]; }
   // True if every stage reads the one before and nothing else.
   bool is_chain() const noexcept;
+  // The stage itself, or that whose weights it uses.
+  size_t owner_of_weights(size_t index) const;
   std::vector<DataNeed> data_needs() const;
   std::vector<size_t> outputs() const;
+  // The outputs whose gradient a program computes: readouts without a loss, in a network with a loss of the program's.
+  std::vector<size_t> outputs_with_own_loss() const;
 
  private:
   size_t place(Stage&& stage);
+  std::vector<Edge> edges_of(const StageKind& kind, Choices choices, const Reads& reads) const;
   void check_edges(const Stage& stage) const;
   void drop_last() noexcept;
   // Takes the last stage back if the body throws.
@@ -114,6 +139,7 @@ class Design {
   template <class Change>
   void change(size_t index, Change change);
   void check(size_t index);
+  void give_values(size_t index, std::span<const InitialValue> values);
 
   NetworkRules rules_;
   std::vector<Stage> stages_;
@@ -152,6 +178,10 @@ inline StageView Design::view(size_t index) const noexcept {
   return {*this, index};
 }
 
+inline size_t Design::owner_of_weights(size_t index) const {
+  return stages_[index].kind->weights_of(view(index)).value_or(index);
+}
+
 // Adds the stage to texts about a field of a descriptor.
 template <class Body>
 void in_stage(const Stage& stage, Body body) {
@@ -161,6 +191,17 @@ void in_stage(const Stage& stage, Body body) {
     failure.text = std::string("stage \"").append(stage.name).append("\": ").append(failure.text);
     throw;
   }
+}
+
+// Adds the stage to texts about its array of a data set, if several stages need an array of the role.
+template <class Body>
+void in_stage_of(const Design& design, const DataNeed& need, Body body) {
+  int n_stages = 0;
+  for (const DataNeed& other : design.data_needs()) n_stages += other.role == need.role ? 1 : 0;
+  if (n_stages > 1)
+    in_stage(design.stages()[need.stage], body);
+  else
+    body();
 }
 
 }  // namespace synfire::network

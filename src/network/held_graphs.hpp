@@ -4,6 +4,7 @@
 
 #include <graph/graph.hpp>
 
+#include <iterator>
 #include <list>
 #include <optional>
 
@@ -12,8 +13,12 @@ namespace synfire::network {
 enum class GraphKind : int32_t {
   inference = SYNFIRE_NETWORK_GRAPH_INFERENCE,
   training = SYNFIRE_NETWORK_GRAPH_TRAINING,
-  evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION
+  evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION,
+  forward = SYNFIRE_NETWORK_GRAPH_FORWARD,
+  backward = SYNFIRE_NETWORK_GRAPH_BACKWARD
 };
+inline constexpr GraphKind graph_kinds[] = {GraphKind::inference, GraphKind::training, GraphKind::evaluation,
+                                            GraphKind::forward, GraphKind::backward};
 
 class HeldGraphs {
  public:
@@ -41,7 +46,7 @@ class HeldGraphs {
   }
 
  private:
-  std::optional<Hold> current_[3];
+  std::optional<Hold> current_[std::size(graph_kinds)];
   std::list<Hold> replaced_;  // takes no memory while it is empty
 };
 

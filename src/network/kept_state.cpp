@@ -37,7 +37,7 @@ void KeptState::run(const OperationList& copies) const {
 }
 
 void KeptState::keep(const HeldGraphs& held) {
-  const RecordedGraph& inference = parts_.inference;
+  const RecordedGraph& inference = parts_.graph(GraphKind::inference);
   offsets_.clear();
   for (const RecordedGraph::Value& one : inference.values)
     if (one.is_offset()) offsets_.push_back(held.find(GraphKind::inference)->counted(one.operation, one.known_as));
@@ -46,7 +46,7 @@ void KeptState::keep(const HeldGraphs& held) {
 
 void KeptState::put_back(const HeldGraphs& held) const {
   size_t i = 0;
-  for (const RecordedGraph::Value& one : parts_.inference.values)
+  for (const RecordedGraph::Value& one : parts_.graph(GraphKind::inference).values)
     if (one.is_offset()) held.find(GraphKind::inference)->set_whole(one.operation, one.known_as, offsets_[i++]);
   run(put_back_);
 }

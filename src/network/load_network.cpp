@@ -81,14 +81,22 @@ void Network::check_loadable(const files::SafetensorsFile& file, const SavedNetw
 
 // ---- applying -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+double recorded_value(const Stage& stage, const char* name) {
+  return stage.kind->recorded_value(stage, name);
+}
+
+}  // namespace
+
 void Network::apply_values(const HeldGraphs& held) const {
-  for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
+  for (const GraphKind kind : graph_kinds)
     for (const RecordedGraph::Value& one : parts_->graph(kind).values) {
       if (one.is_offset()) continue;
       if (one.is_seed())
         held.find(kind)->set_whole(one.operation, one.known_as, parts_->seed(one.stage, kind));
       else
-        held.find(kind)->set_value(one.operation, one.known_as, parts_->stage(one.stage).value(one.name));
+        held.find(kind)->set_value(one.operation, one.known_as, recorded_value(parts_->stage(one.stage), one.name));
     }
 }
 
@@ -118,10 +126,13 @@ Parts::Offsets Network::position_of(const SavedNetwork& saved) const {
 void Network::apply_position(const HeldGraphs& held, const SavedNetwork& saved) const {
   const Position& position = saved.position;
   Parts::Offsets offsets = position_of(saved);
-  for (const RecordedGraph::Value& one : parts_->inference.values)
+  for (const RecordedGraph::Value& one : parts_->graph(GraphKind::inference).values)
     if (one.is_offset())
       held.find(GraphKind::inference)->set_whole(one.operation, one.known_as, position.inference[one.stage]);
-  if (parts_->training.graph && parts_->training.n_rows != position.n_rows) {
+  for (const RecordedGraph::Value& one : parts_->graph(GraphKind::forward).values)
+    if (one.is_offset())
+      held.find(GraphKind::forward)->set_whole(one.operation, one.known_as, position.forward[one.stage]);
+  if (parts_->has_graph(GraphKind::training) && parts_->graph(GraphKind::training).n_rows != position.n_rows) {
     Parts::Offsets other_rows = offsets;
     other_rows.back() = 0;
     parts_->set_offsets(held, other_rows);
@@ -147,8 +158,9 @@ void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, 
   }
 }
 
-void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork& saved) {
+void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork& whole) {
   const Use use(*this);
+  const SavedNetwork saved = as_in(whole, design_);
   check_loadable(file, saved);
   HeldGraphs held;
   hold_all(held);
@@ -158,7 +170,7 @@ void Network::load_first(const files::SafetensorsFile& file, const SavedNetwork&
 void Network::load(const files::SafetensorsFile& file) {
   const Use use(*this);
   check_built();
-  const SavedNetwork saved = read_metadata(file, *context());
+  const SavedNetwork saved = as_in(read_metadata(file, *context()), design_);
   check_loadable(file, saved);
   HeldGraphs held;
   hold_all(held);
@@ -202,17 +214,12 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
   desc.seed = before.seed;
   desc.drop_last = before.drop_last ? 1 : 0;
   desc.n_slots = rules.n_slots == 0 ? before.n_slots : rules.n_slots;
+  desc.own_loss = rules.inference ? SYNFIRE_OWN_LOSS_NONE : static_cast<int32_t>(before.own_loss);
   NetworkRules own(desc);
   own.order_seed = before.order_seed;
   Design design{own};
-  std::vector<uint32_t> numbers;  // of the file's stages here
-  for (const Stage& stage : saved.design.stages()) {
-    numbers.push_back(static_cast<uint32_t>(design.stages().size()));
-    if (rules.inference && stage.kind->traits.of_training) continue;
-    std::vector<Edge> inputs = stage.inputs;
-    for (Edge& edge : inputs) edge.from = numbers[edge.from];
-    design.add_copy(stage, std::move(inputs), stage.seed);
-  }
+  add_copies(design, saved.design,
+             [&](const Stage& stage) { return !rules.inference || !stage.kind->traits.of_training; });
   if (rules.replace_nonfinite)
     for (size_t i = 0; i < design.stages().size(); ++i)
       if (design.has_value(i, "replace_nonfinite"))

@@ -6,6 +6,7 @@
 #include <base/error.hpp>
 #include <base/make_room.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace synfire::network {
@@ -48,8 +49,7 @@ void Network::settle(const HeldGraphs& held) {
 }
 
 void Network::hold_all(HeldGraphs& held) {
-  for (const GraphKind kind : {GraphKind::inference, GraphKind::training, GraphKind::evaluation})
-    held.add(kind, parts_->graph(kind).graph);
+  for (const GraphKind kind : graph_kinds) held.add(kind, parts_->graph(kind).graph);
   for (const WeakRef<Graph>& weak : replaced_)
     if (const Ref<Graph> graph = weak.lock()) held.add_replaced(*graph);
 }
@@ -78,10 +78,20 @@ void Network::change(FunctionRef<void(Design&)> body) {
   body(design_);
 }
 
+namespace {
+
+// Inference has no value that changes.
+constexpr GraphKind graphs_with_values[] = {GraphKind::training, GraphKind::evaluation, GraphKind::forward,
+                                            GraphKind::backward};
+
+}  // namespace
+
 void Network::apply_value(const HeldGraphs& held, size_t stage, const char* name, double value) {
   if (parts_->stages[stage]->take_value(name, value)) return;
-  for (const GraphKind kind : {GraphKind::training, GraphKind::evaluation})
-    if (const Graph::Hold* const hold = held.find(kind)) parts_->graph(kind).set(*hold, stage, name, value);
+  const Stage& changed = design_.stages()[stage];
+  const double recorded = changed.find_spec(name) ? changed.kind->recorded_value(changed, name) : value;
+  for (const GraphKind kind : graphs_with_values)
+    if (const Graph::Hold* const hold = held.find(kind)) parts_->graph(kind).set(*hold, stage, name, recorded);
 }
 
 void Network::set_value(const char* stage, const char* name, double value) {
@@ -93,8 +103,7 @@ void Network::set_value(const char* stage, const char* name, double value) {
   const size_t index = design_.find(stage);
   HeldGraphs held;
   if (design_.has_value(index, name)) {
-    held.add(GraphKind::training, parts_->training.graph);
-    held.add(GraphKind::evaluation, parts_->evaluation.graph);
+    for (const GraphKind kind : graphs_with_values) held.add(kind, parts_->graph(kind).graph);
   }
   Stage before = design_.stages()[index];
   design_.set_value(stage, name, value, true);
@@ -145,25 +154,34 @@ void Network::build() {
   auto parts = std::make_unique<Parts>(*context(), design_);
   parts->arena_block = parts->arena->provide(bytes.arena);
   parts->record_inference();
+  if (parts->has_own_loss()) parts->record_own_loss();
   parts_ = std::move(parts);
   design_.built();
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
+  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+}
+
+void Network::set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays) {
+  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+}
+
+void Network::take_data(DataKind kind, int64_t n_rows, FunctionRef<NeededArrays()> arrays) {
   const Use use(*this);
   check_built();
   const bool training = kind == DataKind::training;
-  const Role role = training ? Role::trains : Role::scores;
-  if (!design_.has(role))
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
-         "the network has no %s, without which it has no use for this data", kind_with(role).traits.name);
+  for (const Role role : {Role::scores, Role::trains})
+    if (!design_.has(role) && (training || role == Role::scores))
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+           "the network has no %s, without which it has no use for this data", kind_with(role).traits.name);
   DataSet& current = training ? training_ : evaluation_;
   const GraphKind graph_kind = training ? GraphKind::training : GraphKind::evaluation;
   const Ref<Graph> before = parts_->graph(graph_kind).graph;
   HeldGraphs held;
   held.add(graph_kind, before);
   held.finish();
-  DataSet next = copy_data(design_, *context(), n_rows, arrays, current);
+  DataSet next = copy_data(design_, *context(), n_rows, arrays(), current);
   // The existing graph reads the same memory.
   if (next.is_in(current)) return;
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
@@ -181,10 +199,12 @@ void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) 
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
 
-Ref<Object> Network::object(const char* stage, const StageKind& kind) {
+Ref<Object> Network::object(const char* stage, std::span<const StageKind* const> kinds) {
   const Use use(*this);
   check_built();
-  Object* const object = parts_->stages[design_.find(stage, kind)]->object();
+  const size_t index = design_.find(stage);
+  if (std::ranges::find(kinds, design_.stages()[index].kind) == kinds.end()) design_.find(stage, *kinds.front());
+  Object* const object = parts_->stages[index]->object();
   if (!object) fail(SYNFIRE_ERROR_INTERNAL, "SYN-INTERNAL", "stage \"%s\" has no object", stage);
   return Ref<Object>(object);
 }
@@ -192,6 +212,9 @@ Ref<Object> Network::object(const char* stage, const StageKind& kind) {
 const RecordedGraph& Network::checked_graph(GraphKind kind) const {
   check_built();
   const RecordedGraph& recorded = parts_->graph(kind);
+  if (!recorded.graph && (kind == GraphKind::forward || kind == GraphKind::backward))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-OWN-LOSS",
+         "the network has no such graph; it needs an optimizer, and own_loss in its descriptor");
   if (!recorded.graph)
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-NO-DATA",
          "the network has no %s data; call synfire_network_set_data first",
@@ -219,8 +242,20 @@ Ref<Buffer> Network::buffer(const char* name) {
     if (known_as == name) found = buffer;
     known.append(known.empty() ? "\"" : ", \"").append(known_as).append("\"");
   };
-  if (parts_->inputs.size() == 1) offer("input", parts_->inputs.front().array);
-  if (parts_->outputs.size() == 1) offer("output", parts_->outputs.front().array);
+  const auto in_stage_name = [&](size_t stage, const char* what) {
+    return std::string(design_.stages()[stage].name).append(".").append(what);
+  };
+  // With the stage's name in front and, where there is one, also by the name alone.
+  const auto offer_each = [&](const auto& list, const char* what) {
+    for (const auto& one : list) {
+      if (list.size() == 1) offer(what, one.array);
+      offer(in_stage_name(one.stage, what), one.array);
+    }
+  };
+  offer_each(parts_->inputs, "input");
+  offer_each(parts_->outputs, "output");
+  for (const FrameArray& one : parts_->frame)
+    offer(in_stage_name(one.stage, one.role == DataRole::outputs ? "gradient" : name_of(one.role)), one.array);
   for (const std::unique_ptr<StageParts>& stage : parts_->stages)
     stage->offer([&](const char* own, const Ref<Buffer>& buffer) {
       offer(own[0] == '.' ? stage->stage()->name + own : std::string(own), buffer);

@@ -34,12 +34,19 @@ class Network final : public core::Child {
   // ---- building
   void build();
   void set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays);
+  void set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays);
 
   // ---- running; all block until done
-  void train(int64_t n_batches, synfire_network_result& result);
-  void evaluate(synfire_network_result& result);
+  // The results of single losses are those of the stages that they name.
+  void train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
+  void evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
+  // With one input and one output.
   void infer(Buffer& inputs, int64_t n_rows, Buffer& outputs);
+  // With all inputs, and any outputs.
+  void infer(std::span<const GivenArray> arrays, int64_t n_rows);
   void reset_state();
+  // The same for some batch rows.
+  void reset_rows(int64_t first_row, int64_t n_rows);
 
   // ---- files
   // Calls the function with a writer of the whole network, which reads the device while it writes.
@@ -50,8 +57,8 @@ class Network final : public core::Child {
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
 
   // ---- parts
-  // The object of a stage of this kind.
-  Ref<core::Object> object(const char* stage, const StageKind& kind);
+  // The object of a stage of one of these kinds.
+  Ref<core::Object> object(const char* stage, std::span<const StageKind* const> kinds);
   Ref<core::Graph> graph(GraphKind kind);
   Ref<Buffer> buffer(const char* name);
 
@@ -93,6 +100,7 @@ class Network final : public core::Child {
   const RecordedGraph& checked_graph(GraphKind kind) const;
   void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
+  void take_data(DataKind kind, int64_t n_rows, core::FunctionRef<NeededArrays()> arrays);
   int64_t batches_per_epoch() const noexcept;
   // Runs a body that changes states of neurons and random numbers of the inference graph; restores both if it throws.
   void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
@@ -100,8 +108,12 @@ class Network final : public core::Child {
   void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const;
   void take_counts() const;
   void clear_sums() const;
-  void read_sums(uint64_t n_batches, synfire_network_result& result) const;
+  void read_sums(uint64_t n_batches, synfire_network_result& result,
+                 std::span<synfire_stage_result> of_stages = {}) const;
   void read_progress(const HeldGraphs& held, synfire_network_result& result) const;
+  class Rows;
+  struct RowsOfArrays;
+  void infer_rows(RowsOfArrays& rows, int64_t n_rows);
   void train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t& n_launched);
   void reset_layers() const;
   void reset_afterwards();

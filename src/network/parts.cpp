@@ -72,21 +72,24 @@ uint64_t StageMaker::allocated() const noexcept {
 
 namespace {
 
-// Gradients begin at losses and at stages that begin one themselves, and go back to trained stages.
+// Gradients begin at losses, at outputs with a loss of the program's and at stages that begin one themselves, and go
+// back to trained stages.
 std::vector<GradientPlan> plan_gradients(const Design& design) {
   const size_t n_stages = design.stages().size();
   std::vector<GradientPlan> plan(n_stages, GradientPlan{});
   if (!design.is_trainable()) return plan;
-  std::vector<bool> gets(n_stages);
+  std::vector<bool> gets(n_stages), begins(n_stages);
+  for (const size_t output : design.outputs_with_own_loss()) begins[output] = true;
   for (size_t i = n_stages; i-- > 0;) {
     const Stage& stage = design.stages()[i];
-    gets[i] = stage.kind->begins_gradient(stage) ||
+    gets[i] = begins[i] || stage.kind->begins_gradient(stage) ||
               std::ranges::any_of(design.readers(i), [&](const Edge& reader) { return gets[reader.from]; });
   }
   for (size_t i = 0; i < n_stages; ++i) {
     const Stage& stage = design.stages()[i];
     if (!gets[i]) continue;
-    plan[i].learns = stage.kind->learns(stage);
+    plan[i].learns = stage.kind->learns(design.view(i));
+    if (plan[i].learns) plan[design.owner_of_weights(i)].trains = true;
     plan[i].passes = std::ranges::any_of(stage.inputs, [&](const Edge& edge) { return plan[edge.from].has_backward; });
     plan[i].has_backward = plan[i].learns || plan[i].passes;
   }
@@ -118,15 +121,39 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
     StageMaker maker(*this, design.view(i));
     stages[i]->finish(maker);
   }
+  make_outputs();
+  make_frame();
+  for (const std::unique_ptr<StageParts>& one : stages) one->add_reset(resets, {0, 0});
+  kept = std::make_unique<KeptState>(*this);
+  if (planned) bytes.buffers = planned->device_bytes() - before - bytes.synapses - bytes.layers - bytes.optimizer;
+}
+
+// Outputs of the same array, such as two readouts of every step, have the same memory.
+void Parts::make_outputs() {
   for (const size_t index : design.outputs()) {
     const StageOutput output = *stage(index).kind->output(design.view(index));
     const RowShape& row = output.row;
-    outputs.push_back({row, make_sequence(row.dtype, row.n_steps, rules().batch, row.width, SYNFIRE_MEMORY_PINNED),
-                       design.source({static_cast<uint32_t>(index), output.port})});
+    const Edge from = design.source({static_cast<uint32_t>(index), output.port});
+    const auto same = std::ranges::find(outputs, from, &NetworkOutput::from);
+    outputs.push_back({index, row,
+                       same != outputs.end()
+                           ? same->array
+                           : make_sequence(row.dtype, row.n_steps, rules().batch, row.width, SYNFIRE_MEMORY_PINNED),
+                       from});
   }
-  for (const std::unique_ptr<StageParts>& one : stages) one->add_reset(resets);
-  kept = std::make_unique<KeptState>(*this);
-  if (planned) bytes.buffers = planned->device_bytes() - before - bytes.synapses - bytes.layers - bytes.optimizer;
+}
+
+void Parts::make_frame() {
+  if (rules().own_loss == OwnLoss::none) return;
+  const auto add = [&](size_t index, DataRole role, const RowShape& row) {
+    frame.push_back(
+        {index, role, row, make_sequence(row.dtype, row.n_steps, rules().batch, row.width, SYNFIRE_MEMORY_PINNED)});
+  };
+  for (const DataNeed& need : data_needs)
+    if (need.role != DataRole::inputs) add(need.stage, need.role, need.row);
+  for (const size_t index : design.outputs_with_own_loss())
+    if (gradients[index].has_backward)
+      add(index, DataRole::outputs, stage(index).kind->output(design.view(index))->row);
 }
 
 void Parts::read_offsets(GraphKind kind, const HeldGraphs& held, Offsets& offsets) const {
@@ -141,13 +168,13 @@ Parts::Offsets Parts::offsets_of(GraphKind kind, const HeldGraphs& held) const {
 }
 
 void Parts::set_offsets(const HeldGraphs& held, const Offsets& offsets) const {
-  for (const RecordedGraph::Value& one : training.values)
+  for (const RecordedGraph::Value& one : graph(GraphKind::training).values)
     if (one.is_offset()) held.find(GraphKind::training)->set_whole(one.operation, one.known_as, offsets[one.stage]);
 }
 
 uint64_t Parts::next_batch(const HeldGraphs& held) const {
-  if (!training.graph) return training_start.back();
-  for (const RecordedGraph::Value& one : training.values)
+  if (!has_graph(GraphKind::training)) return training_start.back();
+  for (const RecordedGraph::Value& one : graph(GraphKind::training).values)
     if (one.is_offset() && one.stage == design.stages().size())
       return held.find(GraphKind::training)->counted(one.operation, one.known_as);
   return 0;
@@ -184,7 +211,8 @@ PartBytes plan(const Design& design, const Device& on) {
   const uint64_t before = device.device_bytes();
   parts.record_inference();
   if (design.has(Role::scores)) parts.record_evaluation(data);
-  if (design.is_trainable()) parts.record_training(data, parts.training_start);
+  if (parts.has_own_loss()) parts.record_own_loss();
+  if (design.is_trainable() && design.has(Role::scores)) parts.record_training(data, parts.training_start);
   parts.bytes.graphs = device.device_bytes() - before;
   parts.bytes.pinned = device.pinned_bytes();
   parts.bytes.arena = device.arena_bytes();

@@ -10,6 +10,7 @@
 #include "random_seed.hpp"
 #include "stage_parts.hpp"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -53,22 +54,34 @@ struct GradientPlan {
   bool learns;        // something of the stage is trained
   bool passes;        // something that the stage reads, or before, is trained
   bool has_backward;  // one of the two
+  bool trains;        // weights of the stage are trained, by itself or by one that uses them
 };
 
 // Arrays that the inference graph reads and writes.
 struct NetworkInput {
+  size_t stage;
   RowShape row;
   Ref<Buffer> array;       // page-locked
   Ref<Buffer> n_replaced;  // u64 [1], page-locked: of a replay, with "replace_nonfinite"
 };
 struct NetworkOutput {
+  size_t stage;
   RowShape row;
   Ref<Buffer> array;  // page-locked
   Edge from;          // the array that is written there
 };
 
+// An array of a frame that the program writes before the backward graph of a loss of its own.
+struct FrameArray {
+  size_t stage;
+  DataRole role;  // labels or targets; outputs: the gradient of an output
+  RowShape row;
+  Ref<Buffer> array;  // page-locked
+};
+
 // Sums of one loss over the replays of a call.
 struct Score {
+  size_t stage;
   Ref<Buffer> loss, divisor, n_correct, n_counted;  // f64, f64, u32, u32; n_correct is null without labels
   int64_t n_samples;                                // of a batch, at most
   uint64_t counted = 0, correct = 0;                // of the call so far
@@ -88,49 +101,60 @@ struct Parts {
   std::vector<std::unique_ptr<StageParts>> stages;  // of each stage
   std::vector<NetworkInput> inputs;
   std::vector<NetworkOutput> outputs;
+  std::vector<FrameArray> frame;  // with a loss of the program's own
   std::vector<Score> scores;
   std::vector<Ref<Buffer>> rate_losses;            // f64 [1]: sums over the replays of a call
   std::vector<Ref<Buffer>> n_replaced_in_batches;  // u64 [1]: sums over the replays of a call, but those that infer
   Ref<Buffer> indices, n_active;                   // of the batch
   DataSet batch;                                   // one batch, time-major; what the graphs have asked for
   Ref<operations::Optimizer> optimizer;            // null: nothing is trained
-  // The three graphs share it. The layers' states keep their replays in order.
+  // All graphs share it. The layers' states keep their replays in order.
   std::shared_ptr<core::Arena> arena;
   std::shared_ptr<core::ArenaBlock> arena_block;
-  RecordedGraph inference, training, evaluation;
+  std::array<RecordedGraph, std::size(graph_kinds)> graphs;
   core::OperationList resets;  // of the states of all stages, as one operation
   std::unique_ptr<KeptState> kept;
   std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
   std::vector<uint64_t> offsets_before;  // Offsets before a call that trains, which needs no memory therefore
   int64_t training_start_rows = 0;       // 0: of any
 
-  const RecordedGraph& graph(GraphKind kind) const noexcept {
-    return kind == GraphKind::inference ? inference : kind == GraphKind::training ? training : evaluation;
-  }
+  const RecordedGraph& graph(GraphKind kind) const noexcept { return graphs[static_cast<size_t>(kind)]; }
+  RecordedGraph& graph(GraphKind kind) noexcept { return graphs[static_cast<size_t>(kind)]; }
+  bool has_graph(GraphKind kind) const noexcept { return graph(kind).graph.get() != nullptr; }
   // The position of a run: the "offset" of each stage that draws random numbers, and, after the last stage, the number
   // of the next batch.
   using Offsets = std::vector<uint64_t>;
   // The position of the training: counted by its graph, or the one at which it begins.
   Offsets offsets(const HeldGraphs& held) const {
-    return training.graph ? offsets_of(GraphKind::training, held) : training_start;
+    return has_graph(GraphKind::training) ? offsets_of(GraphKind::training, held) : training_start;
   }
   Offsets offsets_of(GraphKind kind, const HeldGraphs& held) const;
   void read_offsets(GraphKind kind, const HeldGraphs& held, Offsets& offsets) const;
   void set_offsets(const HeldGraphs& held, const Offsets& offsets) const;
   uint64_t next_batch(const HeldGraphs& held) const;  // offsets().back(), without memory
   // The number of rows among which the next batch is counted.
-  int64_t training_rows() const noexcept { return training.graph ? training.n_rows : training_start_rows; }
+  int64_t training_rows() const noexcept {
+    return has_graph(GraphKind::training) ? graph(GraphKind::training).n_rows : training_start_rows;
+  }
   // Each records and instantiates a graph, which replaces the one before.
   void record_inference();
   uint32_t graph_slots() const noexcept;  // of the inference graph
   void reserve_slots();
   void record_training(const DataSet& data, const Offsets& offsets);
   void record_evaluation(const DataSet& data);
+  // The two graphs around a loss of the program's own.
+  void record_own_loss();
 
   // A new array: spikes in a format, or numbers [T, B, N].
   Ref<Buffer> make(int32_t dtype, std::initializer_list<int64_t> lengths, int32_t memory = SYNFIRE_MEMORY_DEVICE);
   Ref<Buffer> make_sequence(int32_t dtype, int64_t n_steps, int64_t n_rows, int64_t width,
                             int32_t memory = SYNFIRE_MEMORY_DEVICE);
+
+  // True if there are two graphs around a loss of the program's own.
+  bool has_own_loss() const noexcept { return rules().own_loss != OwnLoss::none && design.is_trainable(); }
+  // The memory of arrays that only the graphs read. Of the two around a loss of the program's own, the second one reads
+  // what the first one has written.
+  int32_t passed_on() const noexcept { return has_own_loss() ? SYNFIRE_MEMORY_DEVICE : SYNFIRE_MEMORY_TRANSIENT; }
 
   const NetworkRules& rules() const noexcept { return design.rules(); }
   int32_t number() const noexcept { return rules().dtype; }
@@ -140,8 +164,14 @@ struct Parts {
   uint64_t seed(size_t index, GraphKind kind) const noexcept {
     if (index == stages.size()) return rules().order_seed;
     const Stage& drawing = stage(index);
-    return kind == GraphKind::training ? drawing.seed : random_seed(drawing.seed, drawing.name, purpose::evaluation);
+    return kind == GraphKind::training || kind == GraphKind::forward
+               ? drawing.seed
+               : random_seed(drawing.seed, drawing.name, purpose::evaluation);
   }
+
+ private:
+  void make_outputs();
+  void make_frame();
 };
 
 class StageMaker {
@@ -162,22 +192,29 @@ class StageMaker {
     body();
     parts_.bytes.*kind += allocated() - before;
   }
-  // [T, B, width]: one that programs may read after a replay, unless they have given that up; one that only the graphs
-  // read; and one number.
-  Ref<Buffer> sequence(int32_t dtype, int64_t width) const {
-    return sequence_in(parts_.rules().transient_arrays ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE, dtype,
-                       width);
+  // [T, B, width], or of such a flow: one that programs may read after a replay, unless they have given that up; one
+  // that only the graphs read (Parts::passed_on()); and one number.
+  Ref<Buffer> sequence(int32_t dtype, int64_t width) const { return sequence_in(read_later(), dtype, width); }
+  Ref<Buffer> passed_on_sequence(int32_t dtype, int64_t width) const {
+    return sequence_in(parts_.passed_on(), dtype, width);
   }
-  Ref<Buffer> transient_sequence(int32_t dtype, int64_t width) const {
-    return sequence_in(SYNFIRE_MEMORY_TRANSIENT, dtype, width);
+  Ref<Buffer> array(int32_t dtype, const core::Flow& flow) const { return array_in(read_later(), dtype, flow); }
+  Ref<Buffer> passed_on_array(int32_t dtype, const core::Flow& flow) const {
+    return array_in(parts_.passed_on(), dtype, flow);
   }
   Ref<Buffer> one(int32_t dtype, int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
     return parts_.make(dtype, {1}, memory);
   }
 
  private:
+  int32_t read_later() const noexcept {
+    return parts_.rules().transient_arrays ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE;
+  }
   Ref<Buffer> sequence_in(int32_t memory, int32_t dtype, int64_t width) const {
     return parts_.make_sequence(dtype, parts_.rules().n_steps, parts_.rules().batch, width, memory);
+  }
+  Ref<Buffer> array_in(int32_t memory, int32_t dtype, const core::Flow& flow) const {
+    return parts_.make_sequence(dtype, flow.n_steps, flow.batch, flow.n_features(), memory);
   }
   uint64_t allocated() const noexcept;
 

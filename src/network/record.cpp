@@ -1,8 +1,13 @@
 // Records the graphs of a network, stage after stage, with the operations that a program would use by hand.
 #include "stage_recorder.hpp"
 
+#include <base/dtype.hpp>
+#include <operations/elementwise/fill.hpp>
+#include <operations/elementwise/scale_add.hpp>
 #include <operations/gather_rows/gather_rows.hpp>
 #include <operations/shuffle/shuffle.hpp>
+
+#include <algorithm>
 
 namespace synfire::network {
 
@@ -16,8 +21,9 @@ StageRecorder::StageRecorder(Parts& parts, GraphKind kind)
       graph_(Ref<Graph>::adopt(
           new Graph(parts.context, kind == GraphKind::inference ? parts.graph_slots() : 0, parts.arena))),
       handed_on_(parts.stages.size()),
-      has_gradient_(parts.stages.size()) {
-  if (!infers()) return;
+      has_gradient_(parts.stages.size()),
+      has_weight_gradients_(parts.stages.size()) {
+  if (has_batch()) return;
   for (const NetworkOutput& output : parts_.outputs)
     handed_on_[output.from.from][static_cast<size_t>(output.from.port)] = output.array.get();
 }
@@ -32,6 +38,11 @@ void StageRecorder::note_draws(uint64_t per_replay) {
 }
 
 Buffer* StageRecorder::data(DataRole role) const noexcept {
+  if (!has_batch()) {
+    for (const FrameArray& one : parts_.frame)
+      if (one.stage == index_ && one.role == role) return one.array.get();
+    return nullptr;
+  }
   size_t i = 0;
   for (const DataNeed& need : parts_.data_needs) {
     if (need.stage == index_ && need.role == role) return parts_.batch.arrays[i].get();
@@ -86,16 +97,27 @@ class Recording {
 
   void record_evaluation(const DataSet& data) {
     record_batch(data, 0);
-    record_forward();
+    record_forward(true);
   }
 
   void record_training(const DataSet& data, const Parts::Offsets& offsets) {
     recorder_.offsets_ = &offsets;
     record_batch(data, offsets.back());
-    record_forward();
-    for (size_t i = parts_.stages.size(); i-- > 0;)
-      if (parts_.gradients[i].has_backward) at(i).backward(recorder_);
-    each([](const Stage&) { return true; }, &StageParts::step);
+    record_forward(true);
+    record_backward();
+  }
+
+  void record_own_forward() {
+    const Parts::Offsets offsets(parts_.stages.size() + 1);
+    recorder_.offsets_ = &offsets;
+    record_forward(parts_.rules().own_loss == OwnLoss::starts);
+  }
+
+  // After the forward, whose arrays it reads.
+  void record_own_backward(const Recording& forward) {
+    recorder_.handed_on_ = forward.recorder_.handed_on_;
+    record_backward();
+    spoil_tapes();
   }
 
   RecordedGraph finish(int64_t n_rows) {
@@ -115,14 +137,54 @@ class Recording {
       if (which(parts_.stage(i))) (at(i).*record)(recorder_);
   }
 
-  void record_forward() {
+  void record_forward(bool resets) {
     each([](const Stage& stage) { return stage.inputs.empty(); }, &StageParts::forward);
     for (const std::unique_ptr<StageParts>& stage : parts_.stages) {
       OperationList reset;
-      stage->add_reset(reset);
+      if (resets) stage->add_reset(reset, {0, 0});
       if (!reset.empty()) recorder_.append([&] { return std::move(reset); });
     }
     each([](const Stage& stage) { return !stage.inputs.empty(); }, &StageParts::forward);
+  }
+
+  void record_backward() {
+    for (size_t i = parts_.stages.size(); i-- > 0;) {
+      if (!parts_.gradients[i].has_backward) continue;
+      StageParts& stage = at(i);
+      record_given_gradient();
+      stage.backward(recorder_);
+    }
+    each([](const Stage&) { return true; }, &StageParts::step);
+  }
+
+  // The gradient that the program has written for an output without a loss; where that is the array of another stage,
+  // for this one. The training on a data set has no such gradient: it is 0.
+  void record_given_gradient() {
+    const auto given = std::ranges::find_if(parts_.frame, [&](const FrameArray& one) {
+      return one.stage == recorder_.index_ && one.role == DataRole::outputs;
+    });
+    if (given == parts_.frame.end()) return;
+    const Stage& stage = parts_.stage(recorder_.index_);
+    const StageRecorder::Gradient to = stage.kind->hands_on(stage) ? recorder_.gradient() : recorder_.own_gradient();
+    if (!to.array) return;
+    if (!recorder_.has_batch())
+      operations::record_scale_add(*recorder_.graph_, {given->array.get(), to.array, 1, to.add ? 1.0 : 0.0});
+    else if (!to.add)
+      recorder_.append([&] { return OperationList{operations::Fill{to.array->view(), 0}}; });
+  }
+
+  // Where a layer reads an X that is an array, neither its parameters nor a synapse of its own tell that its tape has
+  // been used: the X counts as written.
+  void spoil_tapes() {
+    for (const std::unique_ptr<StageParts>& stage : parts_.stages) {
+      Buffer* const x = stage->taped_x();
+      if (!x || !parts_.gradients[stage->stage().index()].has_backward) continue;
+      View first = x->view().shaped({1});
+      first.bytes = bytes_of_dtype(first.dtype);
+      first.pitch = 1;
+      recorder_.append([&] { return OperationList{operations::Fill{first, 0}}; });
+      return;
+    }
   }
 
   void gather(int64_t n_rows, const Ref<Buffer>& source, Ref<Buffer>& destination, const RowShape& row) {
@@ -162,20 +224,29 @@ class Recording {
 void Parts::record_inference() {
   Recording recording(*this, GraphKind::inference);
   recording.record_inference();
-  inference = recording.finish(0);
+  graph(GraphKind::inference) = recording.finish(0);
   if (planned) reserve_slots();
 }
 
 void Parts::record_training(const DataSet& data, const Offsets& offsets) {
   Recording recording(*this, GraphKind::training);
   recording.record_training(data, offsets);
-  training = recording.finish(data.n_rows);
+  graph(GraphKind::training) = recording.finish(data.n_rows);
 }
 
 void Parts::record_evaluation(const DataSet& data) {
   Recording recording(*this, GraphKind::evaluation);
   recording.record_evaluation(data);
-  evaluation = recording.finish(data.n_rows);
+  graph(GraphKind::evaluation) = recording.finish(data.n_rows);
+}
+
+// The backward reads the tapes of the forward that was recorded last.
+void Parts::record_own_loss() {
+  Recording forward(*this, GraphKind::forward), backward(*this, GraphKind::backward);
+  forward.record_own_forward();
+  backward.record_own_backward(forward);
+  graph(GraphKind::forward) = forward.finish(0);
+  graph(GraphKind::backward) = backward.finish(0);
 }
 
 }  // namespace synfire::network

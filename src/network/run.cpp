@@ -61,6 +61,23 @@ void Network::reset_state() {
   with_state_kept(held, [&] { reset_layers(); });
 }
 
+void Network::reset_rows(int64_t first_row, int64_t n_rows) {
+  const Use use(*this);
+  check_built();
+  const int64_t batch = design_.rules().batch;
+  if (first_row < 0 || n_rows < 1 || first_row > batch - n_rows)
+    fail_argument("SYN-NETWORK-ROWS", "first_row is %lld and n_rows %lld; the network has %lld rows",
+                  static_cast<long long>(first_row), static_cast<long long>(n_rows), static_cast<long long>(batch));
+  HeldGraphs held;
+  hold_all(held);
+  OperationList resets;
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->add_reset(resets, {first_row, n_rows});
+  with_state_kept(held, [&] {
+    run_now(*context(), resets, nullptr);
+    device().synchronize();
+  });
+}
+
 // ---- sums over batches ----------------------------------------------------------------------------------------------
 
 void Network::clear_sums() const {
@@ -110,8 +127,19 @@ void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batc
       [&] { take_counts(); });
 }
 
+namespace {
+
+// A loss of weight 0 takes no part, whatever it is.
+double weighted(const Stage& stage, double loss) {
+  const double weight = stage.value("weight");
+  return weight == 0 ? 0 : weight == 1 ? loss : weight * loss;
+}
+
+}  // namespace
+
 // Adds up the results of all losses: what training minimises.
-void Network::read_sums(uint64_t n_batches, synfire_network_result& result) const {
+void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
+                        std::span<synfire_stage_result> of_stages) const {
   const auto read = [](Buffer& from) {
     double number = 0;
     from.download(0, &number, sizeof number);
@@ -119,9 +147,12 @@ void Network::read_sums(uint64_t n_batches, synfire_network_result& result) cons
   };
   result.n_batches = n_batches;
   for (const Score& score : parts_->scores) {
+    const double loss = operations::mean_of(read(*score.loss), read(*score.divisor));
     result.n_counted += score.counted;
     result.n_correct += score.correct;
-    result.loss += operations::mean_of(read(*score.loss), read(*score.divisor));
+    result.loss += weighted(design_.stages()[score.stage], loss);
+    for (synfire_stage_result& one : of_stages)
+      if (design_.stages()[score.stage].name == one.stage) one = {one.stage, loss, score.counted, score.correct};
   }
   for (const Ref<Buffer>& sum : parts_->rate_losses)
     result.rate_loss += operations::mean_of(read(*sum), static_cast<double>(n_batches));
@@ -141,7 +172,7 @@ int64_t Network::batches_per_epoch() const noexcept {
 }
 
 void Network::read_progress(const HeldGraphs& held, synfire_network_result& result) const {
-  if (!parts_->training.graph) return;
+  if (!parts_->has_graph(GraphKind::training)) return;
   const auto per_epoch = static_cast<uint64_t>(batches_per_epoch());
   const uint64_t next = parts_->next_batch(held);
   result.epoch = next / per_epoch;
@@ -154,6 +185,13 @@ void check_role(const Design& design, Role role, const char* use) {
   if (!design.has(role))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "the network has no %s, so it cannot be %s",
          kind_with(role).traits.name, use);
+}
+
+void check_score(const Design& design, const Parts& parts, const char* stage) {
+  const size_t index = design.find(stage);
+  if (std::ranges::find(parts.scores, index, &Score::stage) == parts.scores.end())
+    fail_argument("SYN-NETWORK-STAGE", "stage \"%s\" is of kind %s, which has no result; one of kind %s has", stage,
+                  design.stages()[index].kind->traits.name, kind_with(Role::scores).traits.name);
 }
 
 // Steps that an optimiser has begun.
@@ -181,7 +219,7 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t&
     if (!on_host) return;
     const uint64_t n_done = n_launched;
     in_part = steps_of(*parts_->optimizer) - steps_before > n_done;
-    for (const RecordedGraph::Value& one : parts_->training.values)
+    for (const RecordedGraph::Value& one : parts_->graph(GraphKind::training).values)
       if (one.is_offset()) offsets[one.stage] += (n_done + (in_part ? 1 : 0)) * one.per_replay;
     parts_->set_offsets(held, offsets);
   };
@@ -199,10 +237,11 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t&
   }
 }
 
-void Network::train(int64_t n_batches, synfire_network_result& result) {
+void Network::train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
   const Use use(*this);
   check_built();
   check_role(design_, Role::trains, "trained");
+  for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
   checked_graph(GraphKind::training);
   if (n_batches < 0)
     fail_argument("SYN-NETWORK-BATCHES", "n_batches is %lld; at least 0 is needed (0: the rest of the epoch)",
@@ -221,15 +260,16 @@ void Network::train(int64_t n_batches, synfire_network_result& result) {
   });
   reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
-  read_sums(n_launched, result);
+  read_sums(n_launched, result, of_stages);
   read_progress(held, result);
   result.n_skipped = skipped - skipped_before;
 }
 
-void Network::evaluate(synfire_network_result& result) {
+void Network::evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
   const Use use(*this);
   check_built();
   check_role(design_, Role::scores, "evaluated");
+  for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
   const RecordedGraph& recorded = checked_graph(GraphKind::evaluation);
   HeldGraphs held;
   hold_all(held);
@@ -240,16 +280,14 @@ void Network::evaluate(synfire_network_result& result) {
     run_batches(held, GraphKind::evaluation, n_batches, n_launched);
     reset_afterwards();
   });
-  read_sums(n_launched, result);
+  read_sums(n_launched, result, of_stages);
   read_progress(held, result);
 }
 
 // ---- inference ------------------------------------------------------------------------------------------------------
 
-namespace {
-
 // The caller's rows [R, S, E], and a batch of them [S, B, E] in the inference graph.
-class Rows {
+class Network::Rows {
  public:
   Rows(Buffer& buffer, const char* name, const RowShape& row, int64_t n_rows, int64_t batch)
       : buffer_(buffer), row_(row), batch_(static_cast<size_t>(batch)) {
@@ -302,6 +340,8 @@ class Rows {
   std::vector<char> rows_;  // of a batch
 };
 
+namespace {
+
 void* slot_of(Graph& graph, uint64_t ticket, const Buffer& buffer) {
   void* const data = graph.slot_memory(ticket, buffer).data;
   if (!data)
@@ -312,39 +352,121 @@ void* slot_of(Graph& graph, uint64_t ticket, const Buffer& buffer) {
 
 }  // namespace
 
-void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
-  const Use use(*this);
-  check_built();
+// The caller's arrays, and where the inference graph has those of a batch.
+struct Network::RowsOfArrays {
+  struct One {
+    Buffer& batch;
+    Rows rows;
+  };
+  std::vector<One> inputs, outputs;
+
+  void check_overlaps() const {
+    for (const One& to : outputs) {
+      const View& view = to.rows.view();
+      for (const One& from : inputs) check_apart(from.rows.view(), view, "inputs");
+      for (const One& other : outputs)
+        if (&other != &to) check_apart(other.rows.view(), view, "outputs");
+    }
+  }
+
+ private:
+  static void check_apart(const View& one, const View& outputs, const char* name) {
+    if (overlaps(one.data, one.bytes, outputs.data, outputs.bytes))
+      fail_argument("SYN-BUFFER-OVERLAP", "%s and outputs overlap in memory", name);
+  }
+};
+
+namespace {
+
+void check_rows_of_inference(int64_t n_rows) {
   constexpr int64_t most_rows = 0xFFFFFFFF;
   if (n_rows < 1 || n_rows > most_rows)
     fail_argument("SYN-NETWORK-DATA", "n_rows is %lld; 1 to 2^32 - 1 are allowed", static_cast<long long>(n_rows));
+}
+
+// For a call that has one array of inputs and one of outputs.
+void check_one(size_t count, const char* what) {
+  if (count != 1)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-ARRAY",
+         "the network has %zu %s; synfire_network_infer_arrays takes a list of arrays", count, what);
+}
+
+}  // namespace
+
+void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
+  const Use use(*this);
+  check_built();
+  check_rows_of_inference(n_rows);
+  check_one(parts_->inputs.size(), "inputs");
+  check_one(parts_->outputs.size(), "outputs");
   const int64_t batch = design_.rules().batch;
   const NetworkInput& input = parts_->inputs.front();
   const NetworkOutput& output = parts_->outputs.front();
-  Rows from(inputs, "inputs", input.row, n_rows, batch);
-  Rows to(outputs, "outputs", output.row, n_rows, batch);
-  if (overlaps(from.view().data, from.view().bytes, to.view().data, to.view().bytes))
-    fail_argument("SYN-BUFFER-OVERLAP", "inputs and outputs overlap in memory");
+  RowsOfArrays rows;
+  rows.inputs.push_back({*input.array, Rows(inputs, "inputs", input.row, n_rows, batch)});
+  rows.outputs.push_back({*output.array, Rows(outputs, "outputs", output.row, n_rows, batch)});
+  infer_rows(rows, n_rows);
+}
+
+void Network::infer(std::span<const GivenArray> arrays, int64_t n_rows) {
+  const Use use(*this);
+  check_built();
+  check_rows_of_inference(n_rows);
+  std::vector<ArrayPlace> places;
+  for (const NetworkInput& input : parts_->inputs) places.push_back({input.stage, DataRole::inputs});
+  for (const NetworkOutput& output : parts_->outputs) places.push_back({output.stage, DataRole::outputs});
+  const std::vector<Buffer*> given = arrays_of(design_, arrays, places);
+  const int64_t batch = design_.rules().batch;
+  RowsOfArrays rows;
+  for (size_t i = 0; i < parts_->inputs.size(); ++i) {
+    if (!given[i]) fail_missing(design_, places[i]);
+    const NetworkInput& input = parts_->inputs[i];
+    in_stage(design_.stages()[input.stage], [&] {
+      rows.inputs.push_back({*input.array, Rows(*given[i], "inputs", input.row, n_rows, batch)});
+    });
+  }
+  for (size_t i = 0; i < parts_->outputs.size(); ++i) {
+    Buffer* const to = given[parts_->inputs.size() + i];
+    if (!to) continue;
+    const NetworkOutput& output = parts_->outputs[i];
+    in_stage(design_.stages()[output.stage], [&] {
+      rows.outputs.push_back({*output.array, Rows(*to, "outputs", output.row, n_rows, batch)});
+    });
+  }
+  if (rows.outputs.empty()) fail_argument("SYN-NETWORK-ARRAY", "arrays has no outputs; one at least is needed");
+  infer_rows(rows, n_rows);
+}
+
+void Network::infer_rows(RowsOfArrays& rows, int64_t n_rows) {
+  rows.check_overlaps();
+  const int64_t batch = design_.rules().batch;
   HeldGraphs held;
   hold_all(held);
-  const RecordedGraph& recorded = parts_->inference;
+  const RecordedGraph& recorded = parts_->graph(GraphKind::inference);
   const Graph::Hold& hold = *held.find(GraphKind::inference);
   Graph& graph = *recorded.graph;
-  uint64_t n_replaced = 0;
+  std::vector<uint64_t> n_replaced(parts_->inputs.size());
   with_state_kept(held, [&] {
     for (int64_t first = 0; first < n_rows; first += batch) {
       const int64_t count = std::min(batch, n_rows - first);
-      from.load(first, count, slot_of(graph, 0, *input.array));
-      input.array->mark_written();
+      for (RowsOfArrays::One& input : rows.inputs) {
+        input.rows.load(first, count, slot_of(graph, 0, input.batch));
+        input.batch.mark_written();
+      }
       reset_layers();
       recorded.begin_again(hold);
       const uint64_t ticket = hold.launch().ticket;
       graph.wait(ticket, WaitPolicy::yield, -1);
-      to.store(first, count, slot_of(graph, ticket, *output.array));
-      if (input.n_replaced) n_replaced += *static_cast<uint64_t*>(slot_of(graph, ticket, *input.n_replaced));
+      for (RowsOfArrays::One& output : rows.outputs)
+        output.rows.store(first, count, slot_of(graph, ticket, output.batch));
+      for (size_t i = 0; i < n_replaced.size(); ++i)
+        if (const Ref<Buffer>& counted = parts_->inputs[i].n_replaced)
+          n_replaced[i] += *static_cast<uint64_t*>(slot_of(graph, ticket, *counted));
     }
     // Writes to memory of no replay and no slot but the first.
-    if (input.n_replaced) input.n_replaced->upload(0, &n_replaced, sizeof n_replaced);
+    for (size_t i = 0; i < n_replaced.size(); ++i)
+      if (const Ref<Buffer>& counted = parts_->inputs[i].n_replaced)
+        counted->upload(0, &n_replaced[i], sizeof n_replaced[i]);
     reset_afterwards();
   });
 }

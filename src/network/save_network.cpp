@@ -37,6 +37,7 @@ files::SafetensorsWriter Network::writer(const HeldGraphs& held) const {
   position.training = parts_->offsets(held);
   position.next_batch = position.training.back();
   position.inference = parts_->offsets_of(GraphKind::inference, held);
+  position.forward = parts_->offsets_of(GraphKind::forward, held);
   position.n_rows = parts_->training_rows();
   write_metadata(writer, design_, position);
   for (size_t i = 0; i < design_.stages().size(); ++i) design_.stages()[i].kind->write_tensors(design_.view(i), writer);

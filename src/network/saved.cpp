@@ -8,6 +8,7 @@
 #include <base/text.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 
@@ -18,9 +19,9 @@ using core::fail_argument;
 namespace {
 
 constexpr std::string_view network_key = "synfire.network", stage_key = "synfire.stage.";
-constexpr uint64_t format_version = 1;
+constexpr uint64_t version_of_chains = 1, newest_version = 2;
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_word = "seed";
+constexpr std::string_view seed_word = "seed", inputs_word = "inputs", no_inputs = "none", own_loss_word = "own_loss";
 
 std::string key_of_stage(size_t index) {
   return std::string(stage_key) + std::to_string(index);
@@ -28,7 +29,19 @@ std::string key_of_stage(size_t index) {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-std::string text_of_stage(const StageView& view) {
+// The stages that one reads, by their numbers, each with the name of a port that is not its output: "2,5.v".
+std::string text_of_inputs(const Design& design, const Stage& stage) {
+  std::string text;
+  for (const Edge& edge : stage.inputs) {
+    text.append(text.empty() ? "" : ",").append(std::to_string(edge.from));
+    if (edge.port == Port::output) continue;
+    for (const PortName& one : design.stages()[edge.from].kind->traits.ports)
+      if (one.port == edge.port) text.append(".").append(one.name);
+  }
+  return text.empty() ? std::string(no_inputs) : text;
+}
+
+std::string text_of_stage(const StageView& view, uint64_t version) {
   const Stage& stage = view.stage();
   StageKeyValues own;
   own.values = stage.values;
@@ -37,6 +50,7 @@ std::string text_of_stage(const StageView& view) {
   words.add("kind", stage.kind->traits.name);
   words.add("name", stage.name);
   if (stage.width() != 0) words.add_whole("width", static_cast<uint64_t>(stage.width()));
+  if (version > version_of_chains) words.add(inputs_word, text_of_inputs(view.design(), stage));
   words.add_all(own.before_seed);
   words.add_whole(seed_word, stage.seed);
   words.add_all(own.after_seed);
@@ -52,10 +66,10 @@ std::string text_of_stage(const StageView& view) {
 
 // The lowest version of the format for the design. Version 1 has no edges: each stage reads the one before.
 uint64_t version_of(const Design& design) {
-  if (!design.is_chain())
-    fail_argument("SYN-NETWORK-FILE", "the network is not a chain of stages, which version %llu of the format needs",
-                  static_cast<unsigned long long>(format_version));
-  return format_version;
+  bool needs_new = !design.is_chain() || design.rules().own_loss != OwnLoss::none;
+  for (size_t i = 0; i < design.stages().size(); ++i)
+    needs_new = needs_new || design.stages()[i].kind->needs_new_format(design.view(i));
+  return needs_new ? newest_version : version_of_chains;
 }
 
 }  // namespace
@@ -67,7 +81,8 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
     fail_argument("SYN-NETWORK-FILE", "the network has %zu stages; a file has at most %zu", stages.size(),
                   static_cast<size_t>(most_stages));
   KeyValueWriter words;
-  words.add_whole("version", version_of(design));
+  const uint64_t version = version_of(design);
+  words.add_whole("version", version);
   words.add("dtype", core::name_of_dtype(rules.dtype));
   words.add_whole("n_steps", static_cast<uint64_t>(rules.n_steps));
   words.add_whole("batch", static_cast<uint64_t>(rules.batch));
@@ -77,12 +92,14 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   words.add_whole("n_stages", stages.size());
   words.add_whole("n_rows", static_cast<uint64_t>(position.n_rows));
   words.add_whole("next_batch", position.next_batch);
+  if (rules.own_loss != OwnLoss::none) words.add_whole(own_loss_word, static_cast<uint64_t>(rules.own_loss));
   writer.set_metadata(network_key, words.text());
   for (size_t i = 0; i < stages.size(); ++i) {
-    std::string text = text_of_stage(design.view(i));
+    std::string text = text_of_stage(design.view(i), version);
     KeyValueWriter offsets;
     if (position.training[i] != 0) offsets.add_whole("offset", position.training[i]);
     if (position.inference[i] != 0) offsets.add_whole("inference_offset", position.inference[i]);
+    if (position.forward[i] != 0) offsets.add_whole("forward_offset", position.forward[i]);
     if (!offsets.text().empty()) text.append(" ").append(offsets.text());
     writer.set_metadata(key_of_stage(i), text);
   }
@@ -99,7 +116,7 @@ const std::string& metadata_of(const files::SafetensorsFile& file, const std::st
   return at->second;
 }
 
-NetworkRules read_rules(KeyValueReader& words) {
+NetworkRules read_rules(KeyValueReader& words, uint64_t version) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   const std::string dtype = words.take("dtype", core::name_of_dtype(desc.dtype));
   const auto* const at = std::ranges::find(core::arithmetic_dtypes, dtype,
@@ -111,6 +128,8 @@ NetworkRules read_rules(KeyValueReader& words) {
   desc.seed = words.take_whole(seed_word, any, 0);
   desc.drop_last = static_cast<int32_t>(words.take_whole("drop_last", 1, 0));
   desc.n_slots = static_cast<uint32_t>(words.take_whole("n_slots", UINT32_MAX, 0));
+  if (version > version_of_chains)
+    desc.own_loss = static_cast<int32_t>(words.take_whole(own_loss_word, SYNFIRE_OWN_LOSS_STARTS, 0));
   NetworkRules rules(desc);
   rules.order_seed = desc.seed;
   return rules;
@@ -125,10 +144,37 @@ const StageKind& read_kind(KeyValueReader& words) {
 struct ReadStage {
   Stage stage;
   std::optional<uint64_t> seed;
-  uint64_t offset, inference_offset;
+  uint64_t offset, inference_offset, forward_offset;
 };
 
-ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const core::Context& context) {
+// An input of a stage: "5", or "5.v" of an earlier stage that has such a port.
+std::optional<Edge> edge_of(const Design& design, std::string_view text) {
+  const size_t dot = std::min(text.find('.'), text.size());
+  uint32_t from = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + dot, from);
+  if (error != std::errc() || end != text.data() + dot || from >= design.stages().size()) return std::nullopt;
+  if (dot == text.size()) return Edge{from};
+  for (const PortName& one : design.stages()[from].kind->traits.ports)
+    if (text.substr(dot + 1) == one.name && one.port != Port::output) return Edge{from, one.port};
+  return std::nullopt;
+}
+
+std::vector<Edge> read_inputs(const Design& design, KeyValueReader& words) {
+  const std::string text = words.take(inputs_word);
+  std::vector<Edge> inputs;
+  if (text == no_inputs) return inputs;
+  for (std::string_view rest = text;;) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::optional<Edge> edge = edge_of(design, rest.substr(0, comma));
+    if (!edge) words.fail(inputs_word, text, "a list of earlier stages, with the ports that they have,");
+    inputs.push_back(*edge);
+    if (comma == rest.size()) return inputs;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+ReadStage read_stage(const Design& design, uint64_t version, const files::SafetensorsFile& file, size_t index,
+                     const core::Context& context) {
   const std::string key = key_of_stage(index);
   KeyValueReader words(key, metadata_of(file, key));
   ReadStage read = {};
@@ -136,15 +182,22 @@ ReadStage read_stage(const files::SafetensorsFile& file, size_t index, const cor
   stage.kind = &read_kind(words);
   stage.name = words.take("name");
   stage.output.channels = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
-  if (index > 0) stage.inputs.push_back({static_cast<uint32_t>(index - 1)});
+  if (version > version_of_chains)
+    stage.inputs = read_inputs(design, words);
+  else if (index > 0)
+    stage.inputs.push_back({static_cast<uint32_t>(index - 1)});
   // A word that a file lacks has its default: the file may be of a version that does not know it.
   if (words.has(seed_word)) read.seed = words.take_whole(seed_word, any);
   for (const ValueSpec& spec : stage.kind->traits.values)
     stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)
                                                                           : absent_value);
+  const std::vector<Edge> inputs = stage.inputs;
   stage.kind->read(stage, words, context);
+  if (version > version_of_chains && stage.inputs != inputs)
+    fail_argument("SYN-NETWORK-FILE", "metadata \"%s\" have inputs at other ports than the stage reads", key.c_str());
   read.offset = words.take_whole("offset", any, 0);
   read.inference_offset = words.take_whole("inference_offset", any, 0);
+  if (version > version_of_chains) read.forward_offset = words.take_whole("forward_offset", any, 0);
   words.end();
   return read;
 }
@@ -173,12 +226,14 @@ void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
   }
 }
 
-void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t index, const core::Context& context) {
-  ReadStage read = read_stage(file, index, context);
+void read_into(SavedNetwork& saved, uint64_t version, const files::SafetensorsFile& file, size_t index,
+               const core::Context& context) {
+  ReadStage read = read_stage(saved.design, version, file, index, context);
   as_argument([&] { saved.design.add_copy(read.stage, std::vector<Edge>(read.stage.inputs), read.seed); });
   read.stage.kind->read_tensors(saved.design, index, read.stage, file);
   saved.position.training.push_back(read.offset);
   saved.position.inference.push_back(read.inference_offset);
+  saved.position.forward.push_back(read.forward_offset);
 }
 
 }  // namespace
@@ -186,20 +241,56 @@ void read_into(SavedNetwork& saved, const files::SafetensorsFile& file, size_t i
 SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Context& context) {
   KeyValueReader words(network_key, metadata_of(file, std::string(network_key)));
   const uint64_t version = words.take_whole("version", any);
-  if (version != format_version)
-    fail_argument("SYN-NETWORK-FILE", "the file has version %llu of the format; this library reads version %llu",
-                  static_cast<unsigned long long>(version), static_cast<unsigned long long>(format_version));
-  SavedNetwork saved = {Design(read_rules(words)), {}};
+  if (version < version_of_chains || version > newest_version)
+    fail_argument("SYN-NETWORK-FILE",
+                  "the file has version %llu of the format; this library reads versions %llu to %llu",
+                  static_cast<unsigned long long>(version), static_cast<unsigned long long>(version_of_chains),
+                  static_cast<unsigned long long>(newest_version));
+  SavedNetwork saved = {Design(read_rules(words, version)), {}};
   const uint64_t n_stages = words.take_whole("n_stages", most_stages);
   Position& position = saved.position;
   constexpr uint64_t most_rows = 0xFFFFFFFF;
   position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows, 0));
   position.next_batch = words.take_whole("next_batch", any, 0);
   words.end();
-  for (size_t i = 0; i < n_stages; ++i) read_into(saved, file, i, context);
+  for (size_t i = 0; i < n_stages; ++i) read_into(saved, version, file, i, context);
   as_argument([&] { saved.design.check_complete(); });
   check_keys(file, n_stages);
   return saved;
+}
+
+// ---- without stages of training -------------------------------------------------------------------------------------
+
+std::vector<size_t> add_copies(Design& design, const Design& from, core::FunctionRef<bool(const Stage&)> wants) {
+  std::vector<size_t> copied;
+  std::vector<std::optional<uint32_t>> numbers(from.stages().size());  // of the stages in the copy
+  for (size_t i = 0; i < from.stages().size(); ++i) {
+    const Stage& stage = from.stages()[i];
+    std::vector<Edge> inputs;
+    for (const Edge& edge : stage.inputs)
+      if (numbers[edge.from]) inputs.push_back({*numbers[edge.from], edge.port, edge.delay});
+    if (!wants(stage) || inputs.empty() != stage.inputs.empty()) continue;
+    numbers[i] = static_cast<uint32_t>(design.stages().size());
+    design.add_copy(stage, std::move(inputs), stage.seed);
+    copied.push_back(i);
+  }
+  return copied;
+}
+
+SavedNetwork as_in(const SavedNetwork& saved, const Design& network) {
+  SavedNetwork reduced = {Design(saved.design.rules()), {}};
+  const bool has_fewer = network.stages().size() < saved.design.stages().size();
+  const auto wants = [&](const Stage& stage) {
+    return !has_fewer || !stage.kind->traits.of_training || network.find_if(stage.name).has_value();
+  };
+  reduced.position.next_batch = saved.position.next_batch;
+  reduced.position.n_rows = saved.position.n_rows;
+  for (const size_t i : add_copies(reduced.design, saved.design, wants)) {
+    reduced.position.training.push_back(saved.position.training[i]);
+    reduced.position.inference.push_back(saved.position.inference[i]);
+    reduced.position.forward.push_back(saved.position.forward[i]);
+  }
+  return reduced;
 }
 
 // ---- comparing ------------------------------------------------------------------------------------------------------
@@ -226,19 +317,24 @@ class Comparison {
   void run() const {
     const size_t n_here = network_.stages().size(), n_there = file_.stages().size();
     for (size_t i = 0; i < std::max(n_here, n_there); ++i) {
-      if (i == n_here && file_.stages()[i].kind->traits.of_training) break;
-      if (i == n_here || i == n_there) {
-        const bool here = i < n_here;
-        fail_argument("SYN-NETWORK-OTHER", "%s has no stage \"%s\" of kind %s, which the %s has",
-                      here ? "the file" : "the network", (here ? network_ : file_).stages()[i].name.c_str(),
-                      (here ? network_ : file_).stages()[i].kind->traits.name, here ? "network" : "file");
-      }
+      if (n_here > n_there) check_has(file_, "the file", network_.stages()[i], "network", i);
+      if (n_here < n_there) check_has(network_, "the network", file_.stages()[i], "file", i);
       compare(network_.view(i), file_.view(i));
     }
     compare_rules(network_.rules(), file_.rules());
   }
 
  private:
+  // One of them has fewer stages than the other, which has this one as number `index`.
+  static void check_has(const Design& one, const char* what, const Stage& stage, const char* other, size_t index) {
+    const bool is_at_end = index == one.stages().size();
+    if (!is_at_end && one.find_if(stage.name)) return;
+    std::string after;
+    if (!is_at_end)
+      after.append("; its stage ").append(std::to_string(index)).append(" is \"").append(one.stages()[index].name);
+    fail_argument("SYN-NETWORK-OTHER", "%s has no stage \"%s\" of kind %s, which the %s has%s%s", what,
+                  stage.name.c_str(), stage.kind->traits.name, other, after.c_str(), is_at_end ? "" : "\"");
+  }
   void compare(const StageView& here_view, const StageView& there_view) const {
     const Stage &here = here_view.stage(), &there = there_view.stage();
     const StageKind& kind = *here.kind;

@@ -48,6 +48,7 @@ struct Stage {
   std::unique_ptr<StageSettings> settings = {};  // null: the kind has none
   std::vector<Edge> inputs = {};
   core::Flow output = {};           // without channels: it hands nothing on
+  uint32_t makes = 0;               // the signals that it makes
   uint64_t seed = 0;                // of a kind that draws random numbers
   bool seed_is_set = false;         // by the caller; otherwise a file may bring another one
   std::vector<double> values = {};  // one for each row of the kind's values
@@ -59,6 +60,7 @@ struct Stage {
         settings(other.settings ? other.settings->copy() : nullptr),
         inputs(other.inputs),
         output(other.output),
+        makes(other.makes),
         seed(other.seed),
         seed_is_set(other.seed_is_set),
         values(other.values) {}

@@ -8,6 +8,7 @@
 #include <base/buffer.hpp>
 #include <base/function_ref.hpp>
 #include <graph/operation.hpp>
+#include <neurons/state/state_rows.hpp>
 #include <optimizer/optimizer.hpp>
 #include <synapses/synapse.hpp>
 
@@ -89,12 +90,15 @@ class StageParts {
   virtual Buffer* array(Port) const noexcept { return nullptr; }
   virtual Buffer* gradient(Port) const noexcept { return nullptr; }
   virtual DropoutArrays kept() const noexcept { return {}; }
+  // The X of neurons where it is an array that their tape belongs to.
+  virtual Buffer* taped_x() const noexcept { return nullptr; }
   virtual Product* product() noexcept { return nullptr; }
   // Calls the function with each buffer for programs and its name; one that begins with a dot follows the stage's.
   virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}
 
   // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order
-  virtual void add_reset(core::OperationList&) const {}
+  // Of these rows of its state; a count of 0: all.
+  virtual void add_reset(core::OperationList&, const operations::RowRange&) const {}
   virtual void forward(StageRecorder& recorder) = 0;
   // Called in reverse order, for stages with a gradient in the graph that trains.
   virtual void backward(StageRecorder&) {}

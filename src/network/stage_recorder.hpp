@@ -5,6 +5,8 @@
 #include "parts.hpp"
 
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace synfire::network {
 
@@ -27,11 +29,16 @@ class StageRecorder {
   // ---- the graph and the stage
   core::Graph& graph() const noexcept { return *graph_; }
   GraphKind kind() const noexcept { return kind_; }
-  bool trains() const noexcept { return kind_ == GraphKind::training; }
-  bool infers() const noexcept { return kind_ == GraphKind::inference; }
+  // True if its results are learnt from.
+  bool trains() const noexcept { return kind_ != GraphKind::inference && kind_ != GraphKind::evaluation; }
+  // True if it reads rows of a data set; otherwise it reads a frame of the program's, of which every row counts.
+  bool has_batch() const noexcept { return kind_ == GraphKind::training || kind_ == GraphKind::evaluation; }
   const Parts& parts() const noexcept { return parts_; }
   const NetworkRules& rules() const noexcept { return parts_.rules(); }
   core::Extents extents(int64_t width) const noexcept { return {rules().n_steps, rules().batch, width}; }
+  static core::Extents extents(const core::Flow& flow) noexcept {
+    return {flow.n_steps, flow.batch, flow.n_features()};
+  }
   // True if a backward of this stage follows.
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
   template <class Make>
@@ -49,14 +56,14 @@ class StageRecorder {
   Buffer* data(DataRole role) const noexcept;
   Buffer* lengths() const noexcept { return lengths_; }
   Buffer* sample_weights() const noexcept { return sample_weights_; }
-  // Null for inference, which computes every row.
-  Buffer* n_active() const noexcept { return infers() ? nullptr : parts_.n_active.get(); }
+  // Null for a frame.
+  Buffer* n_active() const noexcept { return has_batch() ? parts_.n_active.get() : nullptr; }
 
   // ---- what flows
   Read read(size_t i = 0) const noexcept { return read_edge(index_, i); }
   // The same for stage `reader`, for a product that is computed after it.
   Read read_edge(size_t reader, size_t i) const noexcept;
-  // The array that this stage writes at a port: its own, or the inference graph's output.
+  // The array that this stage writes at a port: its own, or an output that is page-locked.
   Buffer* written(Port port = Port::output) const noexcept { return array_at(index_, port); }
   // Gives readers of the stage this array in this graph.
   void hand_on(Buffer& array) noexcept { handed_on_[index_][0] = &array; }
@@ -69,6 +76,10 @@ class StageRecorder {
   Buffer* output_gradient(Port port = Port::output) const noexcept;
   // output_gradient() to write to, for a term of its own.
   Gradient own_gradient(Port port = Port::output);
+  // True if gradients of the weights that a stage uses are added to what a use that was recorded later has written.
+  bool adds_to_weights(size_t user) {
+    return std::exchange(has_weight_gradients_[parts_.design.owner_of_weights(user)], uint8_t{1}) != 0;
+  }
 
  private:
   friend class Recording;
@@ -86,6 +97,7 @@ class StageRecorder {
   Buffer* sample_weights_ = nullptr;
   std::vector<std::array<Buffer*, n_ports>> handed_on_;  // of each stage, in place of its own arrays
   std::vector<std::array<bool, n_ports>> has_gradient_;  // whether a reader has written it
+  std::vector<uint8_t> has_weight_gradients_;            // of each stage, likewise
 };
 
 }  // namespace synfire::network

@@ -6,6 +6,8 @@
 
 namespace synfire::network {
 
+class ConstantNames;
+
 struct ValueSpec {
   // It acts on all results, on those of training, or on none (where memory is, where weights begin).
   enum class Effect { on_results, on_training, on_none };
@@ -19,6 +21,16 @@ struct ValueSpec {
   bool changes;      // also after the network was built
   Effect effect = Effect::on_results;
   InFiles in_files = InFiles::always;
+  const ConstantNames* names = nullptr;  // of the constants that the number may be; null: it is a plain number
+};
+
+// A number that a stage is given once, when it is added: a length, or a constant such as the model of neurons.
+struct ChoiceSpec {
+  const char* name;
+  const ConstantNames* names = nullptr;  // of the constants; null: a flag, a length or a stage
+  bool is_needed = true;                 // otherwise it is 0 if it is not given
+  const char* in_place_of = nullptr;     // if that choice is given, this one is not needed
+  bool of_stage = false;                 // the name of an earlier stage, whose number plus 1 the choice is
 };
 
 namespace value {

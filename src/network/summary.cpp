@@ -3,7 +3,9 @@
 
 #include <base/dtype.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace synfire::network {
 
@@ -31,11 +33,31 @@ std::string rounding_text(const std::string& stage, const Rounding& rounding) {
   return stage + text;
 }
 
+// "hidden, skip.v".
+std::string inputs_text(const StageView& view) {
+  std::string text;
+  for (size_t i = 0; i < view->inputs.size(); ++i)
+    text.append(text.empty() ? "" : ", ").append(view.input(i)->name).append(view.edge(i).port == Port::v ? ".v" : "");
+  return text;
+}
+
 }  // namespace
 
 std::string Network::summary() {
   const Use use(*this);
-  std::string text = "stage                  kind       shape                parameters  of\n";
+  // Which stages each one reads, of a network that branches.
+  std::vector<std::string> reads;
+  int width = 0;
+  if (!design_.is_chain()) {
+    reads.emplace_back("reads");
+    for (size_t i = 0; i < design_.stages().size(); ++i) reads.push_back(inputs_text(design_.view(i)));
+    for (const std::string& one : reads) width = std::max(width, static_cast<int>(one.size()));
+  }
+  const auto reads_text = [&](size_t row) {
+    return reads.empty() ? std::string()
+                         : reads[row] + std::string(static_cast<size_t>(width) - reads[row].size() + 2, ' ');
+  };
+  std::string text = "stage                  kind       shape                parameters  " + reads_text(0) + "of\n";
   int64_t total = 0;
   for (size_t i = 0; i < design_.stages().size(); ++i) {
     const Stage& stage = design_.stages()[i];
@@ -43,10 +65,9 @@ std::string Network::summary() {
     const int64_t count = kind.n_learnt(design_.view(i));
     total += count;
     char line[192];
-    std::snprintf(line, sizeof line, "%-22s %-10s %-20s %10s  %s", stage.name.c_str(), kind.traits.name,
-                  kind.shape_text(design_.view(i)).c_str(), count > 0 ? std::to_string(count).c_str() : "",
-                  kind.describe(stage).c_str());
-    std::string shown = line;
+    std::snprintf(line, sizeof line, "%-22s %-10s %-20s %10s  ", stage.name.c_str(), kind.traits.name,
+                  kind.shape_text(design_.view(i)).c_str(), count > 0 ? std::to_string(count).c_str() : "");
+    std::string shown = std::string(line).append(reads_text(i + 1)).append(kind.describe(design_.view(i)));
     shown.erase(shown.find_last_not_of(' ') + 1);
     text.append(shown).append("\n");
   }
@@ -76,14 +97,17 @@ std::string Network::dot() {
   const std::vector<Stage>& stages = design_.stages();
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageKind& kind = *stages[i].kind;
-    const std::string detail = kind.describe(stages[i]), shape = kind.shape_text(design_.view(i));
+    const std::string detail = kind.describe(design_.view(i)), shape = kind.shape_text(design_.view(i));
     text.append("  s").append(std::to_string(i)).append(" [label=\"").append(stages[i].name).append("\\n");
     text.append(kind.traits.name);
     if (!detail.empty()) text.append(": ").append(detail);
     if (!shape.empty()) text.append("\\n").append(shape);
     text.append("\"];\n");
-    for (const Edge& edge : stages[i].inputs)
-      text.append("  s").append(std::to_string(edge.from)).append(" -> s").append(std::to_string(i)).append(";\n");
+    for (const Edge& edge : stages[i].inputs) {
+      text.append("  s").append(std::to_string(edge.from)).append(" -> s").append(std::to_string(i));
+      if (!design_.is_chain() && edge.port == Port::v) text.append(" [label=\"v\"]");
+      text.append(";\n");
+    }
   }
   return text.append("}\n");
 }

@@ -16,6 +16,14 @@ template <>
 constexpr std::size_t size_for_ever<synfire_state_buffer> = 16;
 template <>
 constexpr std::size_t size_for_ever<synfire_memory> = 16;
+template <>
+constexpr std::size_t size_for_ever<synfire_stage_input> = 24;
+template <>
+constexpr std::size_t size_for_ever<synfire_stage_value> = 24;
+template <>
+constexpr std::size_t size_for_ever<synfire_network_array> = 24;
+template <>
+constexpr std::size_t size_for_ever<synfire_stage_result> = 32;
 
 // True if the sizes of its versions are known.
 template <class Struct>

@@ -578,6 +578,16 @@ class Everything {
     answer(synfire_network_set_mask(network, "first", every.data(), every.size()));
     answer(synfire_network_add_neurons(network, "hidden", SYNFIRE_MODEL_PLIF));
     answer(synfire_network_train_parameter(network, "hidden", "tau", 1, 1, 0, 1.1, HUGE_VAL));
+    const synfire_stage_value values[] = {{"scope", "layer", 0}, {"initial_weight", nullptr, 0.5}};
+    const synfire_stage_input of_hidden = {"hidden", nullptr, 0};
+    synfire_stage_desc scale = SYNFIRE_STAGE_DESC_INIT;
+    scale.kind = "scale";
+    scale.name = "scale";
+    scale.inputs = &of_hidden;
+    scale.n_inputs = 1;
+    scale.values = values;
+    scale.n_values = 2;
+    answer(synfire_network_add_stage(network, &scale));
     answer(synfire_network_add_synapse(network, "second", 3));
     answer(synfire_network_add_neurons(network, "last", SYNFIRE_MODEL_LI));
     answer(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0));
@@ -607,6 +617,16 @@ class Everything {
     answer(synfire_network_evaluate(network, &result));
     add(&result, sizeof result);
     answer(synfire_network_infer(network, inputs, 5, outputs));
+    const synfire_network_array arrays[] = {{"rates", SYNFIRE_ARRAY_INPUTS, 0, inputs},
+                                            {"readout", SYNFIRE_ARRAY_OUTPUTS, 0, outputs}};
+    answer(synfire_network_infer_arrays(network, 5, arrays, 2));
+    const synfire_network_array data[] = {{"rates", SYNFIRE_ARRAY_INPUTS, 0, inputs},
+                                          {"loss", SYNFIRE_ARRAY_LABELS, 0, labels}};
+    answer(synfire_network_set_arrays(network, SYNFIRE_DATA_EVALUATION, 5, data, 2));
+    synfire_stage_result loss = {"loss", 0, 0, 0};
+    answer(synfire_network_evaluate_stages(network, &loss, 1, &result));
+    answer(synfire_network_train_stages(network, 1, &loss, 1, &result));
+    answer(synfire_network_reset_rows(network, 1, 1));
     look(outputs);
     double tau = 0;
     answer(synfire_network_get_value(network, "last", "tau", &tau));
@@ -685,7 +705,17 @@ class Everything {
     synfire_surrogate_destroy(surrogate);
   }
 
-  // Reductions of numbers and of spikes, with their gradients; and the rate of the spikes.
+  static synfire_combine_desc combine_desc(const synfire_buffer (&sources)[2], synfire_buffer destination) {
+    synfire_combine_desc desc = SYNFIRE_COMBINE_DESC_INIT;
+    desc.n_steps = shape.n_steps;
+    desc.batch = shape.batch;
+    desc.n_neurons = shape.n_neurons;
+    desc.sources = sources;
+    desc.n_sources = 2;
+    desc.destination = destination;
+    return desc;
+  }
+  // Reductions of numbers and of spikes, with their gradients; a sum of both; and the rate of the spikes.
   void run_reductions(synfire_context context, synfire_buffer spikes) {
     const Buffer dense = buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
                  row = buffer(context, SYNFIRE_DTYPE_F32, shape.row()),
@@ -717,6 +747,11 @@ class Everything {
         look(gradient);
       }
     }
+    const Buffer sum = buffer(context, SYNFIRE_DTYPE_F16, shape.sequence());
+    const synfire_buffer terms[] = {dense, spikes};
+    const synfire_combine_desc combine = combine_desc(terms, sum);
+    answer(synfire_combine(context, &combine, nullptr));
+    look(sum);
     synfire_rate_loss_desc rate = SYNFIRE_RATE_LOSS_DESC_INIT;
     rate.n_steps = shape.n_steps;
     rate.batch = shape.batch;
@@ -993,6 +1028,10 @@ class Everything {
       answer(synfire_graph_record_reduce(graph, &reduce));
       answer(synfire_graph_record_reduce_backward(graph, &spread));
       answer(synfire_graph_record_rate_loss(graph, &rate));
+      const synfire_buffer terms[] = {rig.v_seq, slope};
+      const Buffer sum = buffer(context, dtype_of<Scalar>, shape.sequence());
+      const synfire_combine_desc combine = combine_desc(terms, sum);
+      answer(synfire_graph_record_combine(graph, &combine));
       synfire_copy_rows_desc over = SYNFIRE_COPY_ROWS_DESC_INIT;
       over.source = rig.layer;
       over.n_rows = over.destination_row = 1;

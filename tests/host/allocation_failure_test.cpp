@@ -441,6 +441,18 @@ const std::vector<Kind>& kinds() {
          desc.gradient = w.grad_x;
          return synfire_graph_record_loss(w.graph, &desc);
        }},
+      {"record_combine",
+       [](World& w) {
+         const synfire_buffer sources[] = {w.x, w.grad_spike};
+         synfire_combine_desc desc = SYNFIRE_COMBINE_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.n_neurons = n_neurons;
+         desc.sources = sources;
+         desc.n_sources = 2;
+         desc.destination = w.grad_x;
+         return synfire_graph_record_combine(w.graph, &desc);
+       }},
       {"record_native",
        [](World& w) {
          synfire_native_desc desc = SYNFIRE_NATIVE_DESC_INIT;
@@ -666,7 +678,19 @@ void test_changes() {
   expect_same("rebind", -1);
 }
 
-// Two pairs of synapse and neurons, of which one learns a parameter for each neuron; trained for some batches.
+// A stage without values, of one or two inputs.
+void add_stage(synfire_network network, const char* kind, const char* name, const char* from, const char* other) {
+  const synfire_stage_input inputs[] = {{from, nullptr, 0}, {other, nullptr, 0}};
+  synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
+  desc.kind = kind;
+  desc.name = name;
+  desc.inputs = inputs;
+  desc.n_inputs = other ? 2 : 1;
+  require(synfire_network_add_stage(network, &desc), name);
+}
+
+// Two pairs of synapse and neurons, of which one learns a parameter for each neuron, and branches between them; trained
+// for some batches.
 synfire_network trained_network(synfire_context context, int64_t n_batches) {
   constexpr int64_t n_rows = 5;
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
@@ -678,6 +702,9 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   require(synfire_network_add_synapse(network, "s0", 7), "synapse");
   require(synfire_network_add_neurons(network, "n0", SYNFIRE_MODEL_LIF), "neurons");
   require(synfire_network_train_parameter(network, "n0", "tau", 1, 1, 0, 1.1, HUGE_VAL), "tau");
+  add_stage(network, "scale", "w", "n0", nullptr);
+  add_stage(network, "sum", "both", "w", "n0");
+  add_stage(network, "concatenate", "wide", "both", "n0");
   require(synfire_network_add_synapse(network, "s1", 3), "synapse");
   require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
   require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");
@@ -1033,10 +1060,18 @@ const std::vector<NetworkCall>& network_calls() {
        [](NetworkWorld& w) {
          return synfire_network_add_loss(w.network, "a-loss-with-a-name-that-is-allocated", SYNFIRE_LOSS_CROSS_ENTROPY);
        }},
-      {"add_optimizer", false,
+      {"add_stage", false,
        [](NetworkWorld& w) {
-         return synfire_network_add_optimizer(w.network, "an-optimizer-with-a-name-that-is-allocated",
-                                              SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01);
+         const synfire_stage_input inputs[] = {{"a-loss-with-a-name-that-is-allocated", nullptr, 0}};
+         const synfire_stage_value values[] = {{"learning_rate", nullptr, 0.01}, {"kind", "adam", 0}};
+         synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
+         desc.kind = "optimizer";
+         desc.name = "an-optimizer-with-a-name-that-is-allocated";
+         desc.inputs = inputs;
+         desc.n_inputs = 1;
+         desc.values = values;
+         desc.n_values = 2;
+         return synfire_network_add_stage(w.network, &desc);
        }},
       {"query_memory", false,
        [](NetworkWorld& w) {
@@ -1045,7 +1080,13 @@ const std::vector<NetworkCall>& network_calls() {
        }},
       {"build", false, [](NetworkWorld& w) { return synfire_network_build(w.network); }},
       {"set_data of the training", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_TRAINING); }},
-      {"set_data of the evaluation", false, [](NetworkWorld& w) { return w.set_data(SYNFIRE_DATA_EVALUATION); }},
+      {"set_arrays of the evaluation", false,
+       [](NetworkWorld& w) {
+         const synfire_network_array arrays[] = {
+             {nullptr, SYNFIRE_ARRAY_LABELS, 0, w.labels},
+             {"an-input-with-a-name-that-is-allocated", SYNFIRE_ARRAY_INPUTS, 0, w.inputs}};
+         return synfire_network_set_arrays(w.network, SYNFIRE_DATA_EVALUATION, NetworkWorld::n_rows, arrays, 2);
+       }},
       {"train", true,
        [](NetworkWorld& w) {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
@@ -1056,8 +1097,27 @@ const std::vector<NetworkCall>& network_calls() {
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_evaluate(w.network, &result);
        }},
+      {"train_stages", true,
+       [](NetworkWorld& w) {
+         synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_train_stages(w.network, 0, &loss, 1, &result);
+       }},
+      {"reset_rows", false, [](NetworkWorld& w) { return synfire_network_reset_rows(w.network, 0, 1); }},
+      {"evaluate_stages", true,
+       [](NetworkWorld& w) {
+         synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
+         synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+         return synfire_network_evaluate_stages(w.network, &loss, 1, &result);
+       }},
       {"infer", false,
        [](NetworkWorld& w) { return synfire_network_infer(w.network, w.inputs, NetworkWorld::n_rows, w.outputs); }},
+      {"infer_arrays", false,
+       [](NetworkWorld& w) {
+         const synfire_network_array arrays[] = {{nullptr, SYNFIRE_ARRAY_INPUTS, 0, w.inputs},
+                                                 {nullptr, SYNFIRE_ARRAY_OUTPUTS, 0, w.outputs}};
+         return synfire_network_infer_arrays(w.network, NetworkWorld::n_rows, arrays, 2);
+       }},
   };
   return list;
 }

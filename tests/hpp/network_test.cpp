@@ -92,6 +92,68 @@ TEST_F(Networks, PartsAreTheirOwn) {
   EXPECT_TRUE(input.host_visible());
 }
 
+// A branch that cannot be is refused, and named.
+TEST_F(Networks, BranchesAreChecked) {
+  using synfire::Stage;
+  synfire::Network network = stages();
+  const auto refused = [&](std::initializer_list<const char*> words, const Stage& stage) {
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, words, [&] { add_stage(network, stage); });
+  };
+  refused({"SYN-NETWORK-READS", "later"}, Stage("sum", "a").reads("hidden").reads("later"));
+  refused({"SYN-NETWORK-SHAPE", "[4, 3, 6]", "[4, 3, 5]"}, Stage("sum", "a").reads("hidden").reads("rates"));
+  refused({"SYN-COUNT-BOUND", "256"},
+          Stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256));
+  synfire::Network open(context, synfire::network_desc(synfire::steps{4}, SYNFIRE_DTYPE_F32, batch));
+  open.add_input("rates", SYNFIRE_NETWORK_INPUT_RATES, inputs);
+  open.add_synapse("first", 6);
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK-INCOMPLETE"}, [&] { open.build(); });
+  // A head more than the network has.
+  synfire::Network more = stages();
+  add_stage(more, Stage("readout", "extra").reads("hidden").set("reduction", "sum"));
+  more.build();
+  network.build();
+  const std::vector<unsigned char> file = save_to_memory(more);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-OTHER", "extra"},
+                 [&] { load_from_memory(network, file); });
+}
+
+// Described by names, with arrays for its stages, it is the network of the other functions.
+TEST_F(Networks, StagesAreDescribedByNames) {
+  using synfire::Stage;
+  synfire::Network network(context, synfire::network_desc(synfire::steps{4}, SYNFIRE_DTYPE_F32, batch));
+  add_stage(network, Stage("input", "rates").set("kind", "rates").set("n_features", inputs));
+  add_stage(network, Stage("synapse", "first").set("n_outputs", 6));
+  add_stage(network, Stage("neurons", "hidden").reads("first").set("model", "lif").set("tau", 2.0));
+  add_stage(network, Stage("synapse", "second").reads("hidden", "spikes").set("n_outputs", 2));
+  add_stage(network, Stage("neurons", "potentials").set("model", SYNFIRE_MODEL_LI));
+  add_stage(network, Stage("readout", "scores").set("reduction", std::string("mean")));
+  add_stage(network, Stage("loss", "loss").set("kind", "cross_entropy"));
+  add_stage(network, Stage("optimizer", "adam").set("kind", "adam").set("learning_rate", 0.001));
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-READS", "itself"},
+                 [&] { add_stage(network, Stage("readout", "early").reads("early").set("reduction", "mean")); });
+  EXPECT_EQ(synfire::dot(network), synfire::dot(stages()));
+  network.build();
+  constexpr auto n_rows = static_cast<std::uint64_t>(rows);
+  auto of_labels = synfire::buffer_desc<std::uint32_t>(n_rows);
+  of_labels.dtype = SYNFIRE_DTYPE_U32;
+  const synfire::Buffer rows_of_inputs(context, synfire::buffer_desc<float>(n_rows * inputs)),
+      labels(context, of_labels), scores(context, synfire::buffer_desc<float>(n_rows * 2));
+  for (const synfire_buffer buffer : {synfire_buffer{rows_of_inputs}, synfire_buffer{labels}})
+    synfire::check(synfire_buffer_fill(buffer, 0));
+  const std::vector<synfire_network_array> arrays = {
+      synfire::network_array("loss", SYNFIRE_ARRAY_LABELS, labels),
+      synfire::network_array(nullptr, SYNFIRE_ARRAY_INPUTS, rows_of_inputs)};
+  network.set_arrays(SYNFIRE_DATA_EVALUATION, rows, arrays);
+  const auto [whole, losses] = evaluate(network, {"loss"});
+  EXPECT_EQ(losses.front().loss, whole.loss);
+  EXPECT_EQ(losses.front().n_counted, n_rows);
+  network.infer_arrays(rows, {synfire::network_array("rates", SYNFIRE_ARRAY_INPUTS, rows_of_inputs),
+                              synfire::network_array("scores", SYNFIRE_ARRAY_OUTPUTS, scores)});
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-ARRAY", "scores"}, [&] {
+    network.set_arrays(SYNFIRE_DATA_EVALUATION, rows, {synfire::network_array("scores", SYNFIRE_ARRAY_LABELS, labels)});
+  });
+}
+
 // As a layer that was created with a context, however the network was made. A handle alone has none.
 TEST_F(Networks, LayersMakeBuffers) {
   const synfire::Network network = built();

@@ -616,6 +616,32 @@ TEST(Graphs, StepsBetweenPasses) {
   EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-SNAPSHOT-LAYOUT", "rows", [&] { other.restore(snapshot); }));
 }
 
+TEST(Branches, CombinedAtOnceAndInAGraph) {
+  const Context context = make_context();
+  Buffer a(context, synfire::buffer_desc<float>(3)), b(context, synfire::buffer_desc<float>(3)),
+      sum(context, synfire::buffer_desc<float>(3)), part(context, synfire::buffer_desc<float>(2)),
+      mean(context, synfire::buffer_desc<float>(1));
+  a.upload(std::vector<float>{1, 2, 3});
+  b.upload(std::vector<float>{10, 20, 30});
+  const synfire_buffer sources[] = {a, b};
+  const synfire_combine_desc desc = synfire::combine_desc(sources, 2, sum, synfire::steps{1}, synfire::neurons{3});
+  synfire::combine(context, desc);
+  EXPECT_EQ(sum.download<float>(), (std::vector<float>{11, 22, 33}));
+  Graph graph(context);
+  graph.record_combine(desc);
+  synfire_combine_backward_desc backward = synfire::combine_backward_desc(
+      sum, part, synfire::steps{1}, synfire::neurons{3}, SYNFIRE_COMBINE_CONCATENATE, 1, 1);
+  const std::int64_t channels[] = {1, 2};
+  backward.channels = channels;
+  backward.n_channels = 2;
+  graph.record_combine_backward(backward);
+  graph.record_group_mean(synfire::group_mean_desc(sum, mean, synfire::steps{1}, 1, 3));
+  graph.instantiate();
+  graph.wait(graph.launch());
+  EXPECT_EQ(part.download<float>(), (std::vector<float>{22, 33}));
+  EXPECT_EQ(mean.download<float>(), (std::vector<float>{22}));
+}
+
 TEST(Spikes, ConvertedAndCountedAtOnceAndInAGraph) {
   const Context context = make_context();
   Buffer dense(context, synfire::buffer_desc<float>(2 * 35)), bits(context, synfire::buffer_desc<uint32_t>(2 * 2));

@@ -1,9 +1,10 @@
-// Networks that branch: the design is made from inside, because synfire.h describes chains only; all else goes through
-// synfire.h. The order of recording, the shapes and the gradients are those of the same network recorded by hand.
+// Networks that branch: the design is made from inside, or by names with synfire.h; all else goes through synfire.h.
+// The order of recording, the shapes and the gradients are those of the same network recorded by hand.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "described_stages.hpp"
 #include "held.hpp"
 #include "network_file.hpp"
 
@@ -407,6 +408,51 @@ TEST_F(NetworkBranches, AreRecordedAsByHand) {
   EXPECT_EQ(dot_of(graph), dot_of(by_hand.graph()));
 }
 
+// describe_branches() by names.
+Network make_described(synfire_context context) {
+  Network network = make_network(context, [](inside::Design&) {});
+  const auto add = [&](const char* kind, const char* name, const StageValues& values, const StageInputs& inputs = {}) {
+    require_ok(add_stage(network, kind, name, values, inputs));
+  };
+  const auto synapse = [&](const char* name, int64_t width, const StageInputs& inputs = {}) {
+    add("synapse", name, {number("n_outputs", static_cast<double>(width)), number("gain", 2)}, inputs);
+  };
+  add("input", "input", {text("kind", "spikes"), number("n_features", n_inputs)});
+  synapse("s.shared", n_shared);
+  add("neurons", "shared", {text("model", "lif"), number("rate_target", 0.2), number("rate_strength", 0.5)});
+  add("readout", "last", {text("reduction", "last")}, {reads("shared", "v")});
+  add("dropout", "drop", {number("probability", 0.3)}, {reads("shared")});
+  synapse("s.upper", n_upper);
+  add("neurons", "upper", {text("model", "lif")});
+  synapse("s.lower", n_lower, {reads("shared", "spikes")});
+  add("neurons", "lower", {text("model", "li")});
+  add("readout", "mean", {text("reduction", "mean"), number("of_spikes", 1)}, {reads("upper")});
+  add("readout", "steps", {text("reduction", "steps")}, {reads("lower")});
+  add("loss", "loss.last", {text("kind", "cross_entropy")}, {reads("last")});
+  add("loss", "loss.mean", {text("kind", "cross_entropy"), number("gradient_scale", 0.5)}, {reads("mean")});
+  add("loss", "loss.steps", {text("kind", "cross_entropy")}, {reads("steps")});
+  add("optimizer", "optimizer", {text("kind", "adam"), number("learning_rate", 0.01)},
+      {reads("loss.last"), reads("loss.mean"), reads("loss.steps")});
+  require_ok(synfire_network_train_parameter(network, "shared", "tau", 1, 0.5, 0, 1.1, infinity_of_double));
+  return network;
+}
+
+TEST_F(NetworkBranches, AreDescribedByNames) {
+  const Network network = make_described(context);
+  require_ok(synfire_network_build(network));
+  const Rows rows = make_rows(context);
+  give(network, rows);
+  BranchesByHand by_hand(context, rows);
+  const Graph graph = part<synfire_graph>(
+      [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_TRAINING, out); });
+  EXPECT_EQ(dot_of(graph), dot_of(by_hand.graph()));
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  require_ok(synfire_network_train(network, 3, &result));
+  for (int i = 0; i < 3; ++i) by_hand.replay_once();
+  EXPECT_TRUE(same_bits(weights_of(synapse_of(network, "s.shared"), n_inputs * n_shared),
+                        weights_of(by_hand.shared_.synapse, n_inputs * n_shared)));
+}
+
 TEST_F(NetworkBranches, TrainToTheBitAsByHand) {
   const Network network = make_network(context, describe_branches);
   require_ok(synfire_network_build(network));
@@ -469,7 +515,8 @@ TEST_F(NetworkBranches, AreShown) {
   const Network network = make_network(context, describe_branches);
   const std::string dot =
       text_of([&](char* text, uint64_t* bytes) { return synfire_network_write_dot(network, text, bytes); });
-  for (const char* const edge : {"s2 -> s3;", "s2 -> s4;", "s4 -> s5;", "s2 -> s7;", "s6 -> s9;", "s13 -> s14;"})
+  for (const char* const edge :
+       {"s2 -> s3 [label=\"v\"];", "s2 -> s4;", "s4 -> s5;", "s2 -> s7;", "s6 -> s9;", "s13 -> s14;"})
     EXPECT_NE(dot.find(edge), std::string::npos) << edge << "\n" << dot;
   EXPECT_EQ(dot.find("s3 -> s4;"), std::string::npos) << dot;
   const std::string summary =
@@ -488,7 +535,8 @@ TEST_F(NetworkBranches, ThatDoNotMeetTrainAsAloneNetworks) {
   const Chain chains[] = {{"a", 5, SYNFIRE_READOUT_MEAN, 31}, {"b", 8, SYNFIRE_READOUT_MAX, 32}};
   const auto add_chain = [](inside::Design& design, const Chain& chain) {
     const auto named = [&](const char* what) { return what + ("." + chain.name); };
-    add_input(design, named("input").c_str(), SYNFIRE_NETWORK_INPUT_SPIKES, n_inputs, std::vector<uint32_t>{});
+    add_input(design, named("input").c_str(), SYNFIRE_NETWORK_INPUT_SPIKES, n_inputs,
+              std::vector<inside::StageInput>{});
     add_synapse(design, named("s").c_str(), chain.width);
     set(design, named("s").c_str(), "gain", 2);
     set(design, named("s").c_str(), "seed", chain.seed);
@@ -559,7 +607,6 @@ TEST_F(NetworkBranches, AreRefusedWhereNoOperationComputesThem) {
     EXPECT_EQ(design.stages().size(), n_stages);
     EXPECT_TRUE(design.is_complete());
   };
-  refused([&] { add_neurons(design, "twice", SYNFIRE_MODEL_LIF, {{s_upper}}); }, "s.upper");
   refused([&] { add_synapse(design, "late", 3, {{static_cast<uint32_t>(n_stages)}}); }, "before");
   refused([&] { add_synapse(design, "two", 3, {{shared, upper}}); }, "at most 1");
   refused([&] { add_synapse(design, "silent", 3, {{lower}}); }, "never fire");
@@ -569,13 +616,77 @@ TEST_F(NetworkBranches, AreRefusedWhereNoOperationComputesThem) {
   EXPECT_FALSE(design.is_complete());
 }
 
-// Version 1 of the format, the only one so far, has chains.
-TEST_F(NetworkBranches, AreNotSaved) {
+// A frame by frame loop reads the output of each head.
+TEST_F(NetworkBranches, HaveABufferForEachOutput) {
   const Network network = make_network(context, describe_branches);
   require_ok(synfire_network_build(network));
-  uint64_t bytes = 0;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-FILE", "chain"),
-               synfire_network_save_to_memory(network, nullptr, &bytes));
+  const auto elements = [&](const char* name) {
+    const Buffer buffer =
+        part<synfire_buffer>([&](auto* out) { return synfire_network_get_buffer(network, name, out); });
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    require_ok(synfire_buffer_get_desc(buffer, &desc));
+    return desc.shape[0] * desc.shape[1] * desc.shape[2];
+  };
+  EXPECT_EQ(elements("last.output"), static_cast<uint64_t>(batch * n_shared));
+  EXPECT_EQ(elements("mean.output"), static_cast<uint64_t>(batch * n_upper));
+  EXPECT_EQ(elements("steps.output"), static_cast<uint64_t>(n_steps * batch * n_lower));
+  synfire_buffer none = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-BUFFER", "\"input\"", "\"mean.output\""),
+               synfire_network_get_buffer(network, "output", &none));
+}
+
+// A network that was saved, and one made of its file, go on with the same bits.
+TEST_F(NetworkBranches, AreSavedAndLoaded) {
+  const Network network = make_network(context, describe_branches), same = make_network(context, describe_branches);
+  for (const synfire_network one : {network.get(), same.get()}) require_ok(synfire_network_build(one));
+  const Rows rows = make_rows(context);
+  give(network, rows);
+  trained(network, 2);
+  const File file = saved(network);
+  const FileParts parts(file);
+  for (const char* const words :
+       {"version=2", "inputs=none", "name=last width=15 inputs=2.v", "name=drop width=15 inputs=2 ", "inputs=11,12,13"})
+    EXPECT_NE(parts.header.find(words), std::string::npos) << words << "\n" << parts.header;
+  require_ok(load(same, file));
+  const Network made = created(context, file);
+  for (const synfire_network one : {same.get(), made.get()}) {
+    EXPECT_TRUE(saved(one) == file);
+    give(one, rows);
+    trained(one, 3);
+  }
+  trained(network, 3);
+  EXPECT_TRUE(saved(same) == saved(network));
+  EXPECT_TRUE(saved(made) == saved(network));
+  // Without what only training needs, it has the outputs.
+  const Network inference = created(context, file, 0, 0, true);
+  EXPECT_EQ(dot_of(part<synfire_graph>(
+                [&](auto* out) { return synfire_network_get_graph(inference, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); })),
+            dot_of(part<synfire_graph>(
+                [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); })));
+}
+
+TEST_F(NetworkBranches, FilesWithOtherEdgesAreRefused) {
+  const Network network = make_network(context, describe_branches);
+  require_ok(synfire_network_build(network));
+  const File file = saved(network);
+  const auto refused = [&](const char* before, const char* after, std::initializer_list<std::string_view> words) {
+    const File other = FileParts(file).replace(before, after).whole();
+    synfire_network made = nullptr;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words,
+                 synfire_network_create_from_memory(context, other.data(), other.size(), nullptr, &made));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, load(network, other));
+  };
+  for (const char* const inputs : {"inputs=4", "inputs=99", "inputs=2.", "inputs=2.spikes", "inputs=2.u", "inputs=0.v",
+                                   "inputs=", "inputs=2,", "inputs=-1", "inputs=two", "inputs=2.v.v"})
+    refused("name=drop width=15 inputs=2 ", (std::string("name=drop width=15 ") + inputs + " ").c_str(),
+            WORDS("SYN-NETWORK-FILE"));
+  refused("name=drop width=15 inputs=2 ", "name=drop width=15 ", WORDS("SYN-NETWORK-FILE", "inputs"));
+  refused("name=last width=15 inputs=2.v", "name=last width=15 inputs=2", WORDS("SYN-NETWORK-FILE", "other ports"));
+  refused("name=drop width=15 inputs=2 ", "name=drop width=15 inputs=1 ", WORDS("SYN-NETWORK-CHAIN", "in the file"));
+  refused("version=2", "version=1", WORDS("SYN-NETWORK-FILE", "inputs"));
+  // Another stage that it could read.
+  const File other = FileParts(file).replace("name=mean width=9 inputs=6", "name=mean width=15 inputs=2").whole();
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER"), load(network, other));
 }
 
 }  // namespace

@@ -399,6 +399,22 @@ namespace Synfire
         MeanSquaredError = 1
     }
 
+    /// <summary>The constants <c>SYNFIRE_COMBINE_*</c> of the C library.</summary>
+    public enum Combine
+    {
+        /// <summary>Their sum, element by element: of numbers, or of spikes and counts.</summary>
+        Sum = 0,
+
+        /// <summary>Spikes a * b, of two arrays.</summary>
+        And = 1,
+
+        /// <summary>Spikes a * (1 - b), of two arrays: those of the first that the second does not have.</summary>
+        Iand = 2,
+
+        /// <summary>Their channels side by side.</summary>
+        Concatenate = 3
+    }
+
     /// <summary>The constants <c>SYNFIRE_WAIT_*</c> of the C library.</summary>
     public enum WaitPolicy
     {
@@ -507,7 +523,13 @@ namespace Synfire
         /// Rates <c>[B, K]</c>, by default f32, which become new spikes in every replay as by
         /// synfire_encode_bernoulli().
         /// </summary>
-        Rates = 2
+        Rates = 2,
+
+        /// <summary>
+        /// Counts <c>[T, B, K]</c>: integers from 0 to the input's value <c>"bound"</c>, in u8. A larger element
+        /// counts as the bound. Since ABI 0.3.
+        /// </summary>
+        Counts = 3
     }
 
     /// <summary>The constants <c>SYNFIRE_READOUT_*</c> of the C library.</summary>
@@ -539,6 +561,35 @@ namespace Synfire
         Evaluation = 1
     }
 
+    /// <summary>The constants <c>SYNFIRE_ARRAY_*</c> of the C library.</summary>
+    public enum ArrayRole
+    {
+        /// <summary>The rows of an input, of its <c>"dtype"</c>: <c>[R, T, K]</c>, or rates <c>[R, K]</c>.</summary>
+        Inputs = 0,
+
+        /// <summary>The labels of a loss: u32 <c>[R]</c>, or <c>[R, T]</c> with its value <c>"per_step"</c>.</summary>
+        Labels = 1,
+
+        /// <summary>
+        /// The targets of a loss: f32 (f64 in an f64 network) <c>[R, C]</c>, or <c>[R, T, C]</c> with its value
+        /// <c>"per_step"</c>.
+        /// </summary>
+        Targets = 2,
+
+        /// <summary>
+        /// The lengths of the rows: u32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        Lengths = 3,
+
+        /// <summary>
+        /// The weights of the rows: f32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        SampleWeights = 4,
+
+        /// <summary>The output of a readout, or of neurons that nothing reads, as in synfire_network_infer().</summary>
+        Outputs = 5
+    }
+
     /// <summary>The constants <c>SYNFIRE_NETWORK_GRAPH_*</c> of the C library.</summary>
     public enum NetworkGraph
     {
@@ -555,6 +606,35 @@ namespace Synfire
         Training = 1,
 
         /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
-        Evaluation = 2
+        Evaluation = 2,
+
+        /// <summary>
+        /// For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+        /// backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
+        /// </summary>
+        Forward = 3,
+
+        /// <summary>
+        /// The backward of the last forward: from the buffers <c>"STAGE.gradient"</c>, and from the losses that
+        /// the network has, which read <c>"STAGE.labels"</c> or <c>"STAGE.targets"</c>; and a step of the
+        /// optimiser. Since ABI 0.3.
+        /// </summary>
+        Backward = 4
+    }
+
+    /// <summary>The constants <c>SYNFIRE_OWN_LOSS_*</c> of the C library.</summary>
+    public enum OwnLoss
+    {
+        /// <summary>All gradients are those of losses that the network has.</summary>
+        None = 0,
+
+        /// <summary>
+        /// The network has the graphs SYNFIRE_NETWORK_GRAPH_FORWARD and SYNFIRE_NETWORK_GRAPH_BACKWARD; the state
+        /// of the neurons continues from replay to replay.
+        /// </summary>
+        Continues = 1,
+
+        /// <summary>The same, but each forward begins with the state of new neurons.</summary>
+        Starts = 2
     }
 }

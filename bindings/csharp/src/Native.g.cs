@@ -1574,6 +1574,191 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// Several arrays <c>[T, B, ..]</c> that become one, where branches of a network meet: the type of
+    /// <c>destination</c> and <c>kind</c> say what is computed.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_combine_desc
+    {
+        /// <summary><c>sizeof(synfire_combine_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_COMBINE_*</c>. Default: the sum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row of <c>destination</c>, at least 1: H * W * C.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// Read: <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>, where C_i is entry i of
+        /// <c>channels</c>. The same buffer may occur several times.
+        /// </summary>
+        public synfire_buffer* sources;
+        /// <summary>
+        /// How many <c>sources</c> there are: 2 for AND and IAND, else 1 to 16. A single one is converted.
+        /// </summary>
+        public ulong n_sources;
+        /// <summary>
+        /// Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of
+        /// their sum C. Default: none.
+        /// </summary>
+        public long* channels;
+        /// <summary>How many <c>channels</c> there are: as many as <c>sources</c>, or none.</summary>
+        public ulong n_channels;
+        /// <summary>
+        /// For each source that holds counts in SYNFIRE_DTYPE_U8, the largest count, 1 to 255; elements above it
+        /// count as it. For others 0: in SYNFIRE_DTYPE_U8, every non-zero element is then a spike. AND and IAND
+        /// take no counts. Default: no source holds counts.
+        /// </summary>
+        public int* bounds;
+        /// <summary>How many <c>bounds</c> there are: as many as <c>sources</c>, or none.</summary>
+        public ulong n_bounds;
+        /// <summary>Written. Must not overlap a source.</summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_combine_desc Init
+        {
+            get
+            {
+                synfire_combine_desc made = default(synfire_combine_desc);
+                made.struct_size = (uint)sizeof(synfire_combine_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+    /// synfire_combine_desc has too are those of the combination.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_combine_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_combine_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_COMBINE_*</c>. Default: the sum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Neurons N of one batch row of the destination, at least 1.</summary>
+        public long n_neurons;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Channels of each source, for a concatenation, which needs them. Default: none.</summary>
+        public long* channels;
+        /// <summary>How many <c>channels</c> there are: 2 to 16, or none.</summary>
+        public ulong n_channels;
+        /// <summary>Number of the source whose gradient is computed, from 0. Default: 0.</summary>
+        public int source;
+        /// <summary>1: the gradient is added to what <c>grad_source</c> holds. Default 0: it replaces that.</summary>
+        public int accumulate;
+        /// <summary>g, read: f32, f16 or bf16, or f64 with an f64 <c>grad_source</c>.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Read: the other source, b for the gradient of a, in any format that synfire_convert_spikes_desc.source
+        /// may have. For AND and IAND, which need it.
+        /// </summary>
+        public synfire_buffer other;
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>;
+        /// f32, f16 or bf16, or f64 with an f64 <c>grad_destination</c>. Must not overlap another buffer of the
+        /// operation.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_combine_backward_desc Init
+        {
+            get
+            {
+                synfire_combine_backward_desc made = default(synfire_combine_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_combine_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j
+    /// * M to j * M + M - 1, M being <c>group_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_group_mean_desc
+    {
+        /// <summary><c>sizeof(synfire_group_mean_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long n_groups;
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long group_size;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 destination.</summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written: f32, f16 or bf16, not necessarily the type of <c>source</c>, or f64 with an f64 source. Must
+        /// not overlap <c>source</c>.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_group_mean_desc Init
+        {
+            get
+            {
+                synfire_group_mean_desc made = default(synfire_group_mean_desc);
+                made.struct_size = (uint)sizeof(synfire_group_mean_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of means over groups: each element of a group receives the gradient of its mean, divided by
+    /// M, in f32 (f64 in f64). Fields that synfire_group_mean_desc has too are those of the means.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_group_mean_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_group_mean_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: gradients are added to what <c>grad_source</c> holds. Default 0: they replace that.</summary>
+        public int accumulate;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long n_groups;
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long group_size;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Read: f32, f16 or bf16, or f64 with an f64 <c>grad_source</c>.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Written, or added to: f32, f16 or bf16, or f64 with an f64 <c>grad_destination</c>. Must not overlap
+        /// <c>grad_destination</c>.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_group_mean_backward_desc Init
+        {
+            get
+            {
+                synfire_group_mean_backward_desc made = default(synfire_group_mean_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_group_mean_backward_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>How to create a graph. Zero means the default in every field except <c>struct_size</c>.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_graph_desc
@@ -2402,8 +2587,12 @@ namespace Synfire.Raw
         /// of a file has 0. Default: 0. @since ABI 0.3
         /// </summary>
         public int transient_arrays;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// One of <c>SYNFIRE_OWN_LOSS_*</c>: a program may compute gradients itself. The network then needs an
+        /// optimiser, and no loss, and <c>transient_arrays</c> must be 0, because the two graphs pass arrays on
+        /// to each other. Default: SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
+        /// </summary>
+        public int own_loss;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_desc Init
@@ -2475,11 +2664,12 @@ namespace Synfire.Raw
         /// The loss that training minimises: the mean over all samples of the call that count, as
         /// synfire_loss_desc defines it with class weights, sample weights and label smoothing, that is the sum
         /// of their losses divided by the sum of the divisors of all batches; and <c>rate_loss</c>. With one
-        /// batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay do not
-        /// count in it. In training, each batch is computed with the weights before its step.
+        /// batch it is the loss whose gradient the step takes. Of several losses, each is multiplied by its value
+        /// <c>"weight"</c>. <c>"gradient_scale"</c> and weight decay do not count in it. In training, each batch
+        /// is computed with the weights before its step.
         /// </summary>
         public double loss;
-        /// <summary>How many samples counted, as synfire_loss_desc.n_counted.</summary>
+        /// <summary>How many samples counted, as synfire_loss_desc.n_counted; of several losses, the sum.</summary>
         public ulong n_counted;
         /// <summary>How many of them had a prediction equal to their label; 0 with targets.</summary>
         public ulong n_correct;
@@ -2516,6 +2706,113 @@ namespace Synfire.Raw
                 return made;
             }
         }
+    }
+
+    /// <summary>A stage that another one reads: synfire_stage_desc. Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_input
+    {
+        /// <summary>The name of a stage that was added before.</summary>
+        public byte* stage;
+        /// <summary>
+        /// <c>"spikes"</c> or <c>"v"</c> of neurons. Null: V for a readout, unless it is of spikes, and else the
+        /// output.
+        /// </summary>
+        public byte* port;
+        /// <summary>Must be 0.</summary>
+        public long delay;
+    }
+
+    /// <summary>A value of a stage: synfire_stage_desc. Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_value
+    {
+        /// <summary>The name of the value.</summary>
+        public byte* name;
+        /// <summary>
+        /// A constant by its name: in lower case and without its prefix, such as <c>"mean"</c> for
+        /// SYNFIRE_READOUT_MEAN. Models and surrogates have the names that synfire_model_id() and
+        /// synfire_surrogate_id() take, and a stage has its own. Null: <c>number</c> is the value.
+        /// </summary>
+        public byte* text;
+        /// <summary>The value, if <c>text</c> is null. Constants and flags are numbers too.</summary>
+        public double number;
+    }
+
+    /// <summary>A stage of a network: synfire_network_add_stage(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_desc
+    {
+        /// <summary><c>sizeof(synfire_stage_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"scale"</c>, <c>"sum"</c>, <c>"and"</c>,
+        /// <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>, <c>"flatten"</c>, <c>"neurons"</c>,
+        /// <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
+        /// </summary>
+        public byte* kind;
+        /// <summary>The name of the stage.</summary>
+        public byte* name;
+        /// <summary>
+        /// The stages that it reads. Default: the stage that was added last; nothing, of an input; all losses, of
+        /// an optimiser.
+        /// </summary>
+        public synfire_stage_input* inputs;
+        /// <summary>How many <c>inputs</c> there are. Default: 0.</summary>
+        public ulong n_inputs;
+        /// <summary>Its values, in any order, each at most once.</summary>
+        public synfire_stage_value* values;
+        /// <summary>How many <c>values</c> there are, at most 256. Default: 0.</summary>
+        public ulong n_values;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_stage_desc Init
+        {
+            get
+            {
+                synfire_stage_desc made = default(synfire_stage_desc);
+                made.struct_size = (uint)sizeof(synfire_stage_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Rows of an array for a stage of a network: synfire_network_set_arrays() and
+    /// synfire_network_infer_arrays(). Since ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_array
+    {
+        /// <summary>
+        /// The name of a stage. Null for arrays of the rows, and where one stage takes an array of the role.
+        /// </summary>
+        public byte* stage;
+        /// <summary>One of <c>SYNFIRE_ARRAY_*</c>.</summary>
+        public int role;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>R rows without gaps, in memory of any kind. Outputs are written, all others read.</summary>
+        public synfire_buffer buffer;
+    }
+
+    /// <summary>
+    /// The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages().
+    /// Since ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_stage_result
+    {
+        /// <summary>The name of the loss; set before the call.</summary>
+        public byte* stage;
+        /// <summary>As synfire_network_result.loss, of this loss, without its value <c>"weight"</c>.</summary>
+        public double loss;
+        /// <summary>As synfire_network_result.n_counted.</summary>
+        public ulong n_counted;
+        /// <summary>As synfire_network_result.n_correct.</summary>
+        public ulong n_correct;
     }
 
     /// <summary>
@@ -2908,6 +3205,18 @@ namespace Synfire.Raw
         /// <summary>Mean of the squares of the differences.</summary>
         public const int SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1;
 
+        /// <summary>Their sum, element by element: of numbers, or of spikes and counts.</summary>
+        public const int SYNFIRE_COMBINE_SUM = 0;
+
+        /// <summary>Spikes a * b, of two arrays.</summary>
+        public const int SYNFIRE_COMBINE_AND = 1;
+
+        /// <summary>Spikes a * (1 - b), of two arrays: those of the first that the second does not have.</summary>
+        public const int SYNFIRE_COMBINE_IAND = 2;
+
+        /// <summary>Their channels side by side.</summary>
+        public const int SYNFIRE_COMBINE_CONCATENATE = 3;
+
         /// <summary>Poll continuously: the lowest latency, one busy processor.</summary>
         public const int SYNFIRE_WAIT_SPIN = 0;
 
@@ -2986,6 +3295,12 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_NETWORK_INPUT_RATES = 2;
 
+        /// <summary>
+        /// Counts <c>[T, B, K]</c>: integers from 0 to the input's value <c>"bound"</c>, in u8. A larger element
+        /// counts as the bound. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_INPUT_COUNTS = 3;
+
         /// <summary>The sum over the steps, <c>[B, C]</c>.</summary>
         public const int SYNFIRE_READOUT_SUM = 0;
 
@@ -3007,6 +3322,31 @@ namespace Synfire.Raw
         /// <summary>The rows on which synfire_network_evaluate() tests.</summary>
         public const int SYNFIRE_DATA_EVALUATION = 1;
 
+        /// <summary>The rows of an input, of its <c>"dtype"</c>: <c>[R, T, K]</c>, or rates <c>[R, K]</c>.</summary>
+        public const int SYNFIRE_ARRAY_INPUTS = 0;
+
+        /// <summary>The labels of a loss: u32 <c>[R]</c>, or <c>[R, T]</c> with its value <c>"per_step"</c>.</summary>
+        public const int SYNFIRE_ARRAY_LABELS = 1;
+
+        /// <summary>
+        /// The targets of a loss: f32 (f64 in an f64 network) <c>[R, C]</c>, or <c>[R, T, C]</c> with its value
+        /// <c>"per_step"</c>.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_TARGETS = 2;
+
+        /// <summary>
+        /// The lengths of the rows: u32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_LENGTHS = 3;
+
+        /// <summary>
+        /// The weights of the rows: f32 <c>[R]</c>, as in synfire_network_set_data(). They belong to no stage.
+        /// </summary>
+        public const int SYNFIRE_ARRAY_SAMPLE_WEIGHTS = 4;
+
+        /// <summary>The output of a readout, or of neurons that nothing reads, as in synfire_network_infer().</summary>
+        public const int SYNFIRE_ARRAY_OUTPUTS = 5;
+
         /// <summary>
         /// From the buffer <c>"input"</c> to the buffer <c>"output"</c>, both page-locked: all B rows, without
         /// data sets. The state of the neurons continues from replay to replay.
@@ -3021,6 +3361,31 @@ namespace Synfire.Raw
 
         /// <summary>One batch of the evaluation data, in order, and what the loss makes of it.</summary>
         public const int SYNFIRE_NETWORK_GRAPH_EVALUATION = 2;
+
+        /// <summary>
+        /// For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the
+        /// backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_FORWARD = 3;
+
+        /// <summary>
+        /// The backward of the last forward: from the buffers <c>"STAGE.gradient"</c>, and from the losses that
+        /// the network has, which read <c>"STAGE.labels"</c> or <c>"STAGE.targets"</c>; and a step of the
+        /// optimiser. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_NETWORK_GRAPH_BACKWARD = 4;
+
+        /// <summary>All gradients are those of losses that the network has.</summary>
+        public const int SYNFIRE_OWN_LOSS_NONE = 0;
+
+        /// <summary>
+        /// The network has the graphs SYNFIRE_NETWORK_GRAPH_FORWARD and SYNFIRE_NETWORK_GRAPH_BACKWARD; the state
+        /// of the neurons continues from replay to replay.
+        /// </summary>
+        public const int SYNFIRE_OWN_LOSS_CONTINUES = 1;
+
+        /// <summary>The same, but each forward begins with the state of new neurons.</summary>
+        public const int SYNFIRE_OWN_LOSS_STARTS = 2;
 
         /// <summary>Version of the loaded library, as <c>(major &lt;&lt; 16) | minor</c>.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -3414,6 +3779,37 @@ namespace Synfire.Raw
         public static extern int synfire_loss(synfire_context context, synfire_loss_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_combine(
+            synfire_context context, synfire_combine_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of a combination with respect to one of its sources now: the same operation that
+        /// synfire_graph_record_combine_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_combine_backward(
+            synfire_context context, synfire_combine_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes means over groups of neighbours now: the same operation that
+        /// synfire_graph_record_group_mean() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_group_mean(
+            synfire_context context, synfire_group_mean_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of means over groups now: the same operation that
+        /// synfire_graph_record_group_mean_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_group_mean_backward(
+            synfire_context context, synfire_group_mean_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Computes destination = keep * destination + scale * source now: the same operation that
         /// synfire_graph_record_scale_add() records.
         /// </summary>
@@ -3527,6 +3923,31 @@ namespace Synfire.Raw
         /// <summary>Appends a scale-and-add; synfire_scale_add() says what is computed.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_scale_add(synfire_graph graph, synfire_scale_add_desc* desc);
+
+        /// <summary>
+        /// Appends a combination of several arrays into one; synfire_combine() says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_combine(synfire_graph graph, synfire_combine_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward()
+        /// says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_combine_backward(
+            synfire_graph graph, synfire_combine_backward_desc* desc);
+
+        /// <summary>Appends means over groups of neighbours; synfire_group_mean() says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_group_mean(synfire_graph graph, synfire_group_mean_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_group_mean_backward(
+            synfire_graph graph, synfire_group_mean_backward_desc* desc);
 
         /// <summary>
         /// Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
@@ -3842,7 +4263,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern void synfire_network_destroy(synfire_network network);
 
-        /// <summary>Adds the input.</summary>
+        /// <summary>Adds an input.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_input(
             synfire_network network, byte* name, int kind, long n_features);
@@ -3887,6 +4308,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_optimizer(
             synfire_network network, byte* name, int kind, double learning_rate);
+
+        /// <summary>
+        /// Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are
+        /// short forms: the values of a stage are their parameters after the name, by the names of these, and the
+        /// values that they list. <c>"kind"</c> and <c>"n_features"</c> of an input, <c>"n_outputs"</c> of a
+        /// synapse, <c>"model"</c> of neurons, <c>"reduction"</c> of a readout and <c>"kind"</c> of a loss and of
+        /// an optimiser are needed, and are chosen once. <c>"of_spikes"</c> of a readout is 0 by default.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_add_stage(synfire_network network, synfire_stage_desc* desc);
 
         /// <summary>Sets a value of a stage; the function that adds the stage says which there are.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -3958,6 +4389,16 @@ namespace Synfire.Raw
             synfire_buffer targets, synfire_buffer lengths, synfire_buffer sample_weights);
 
         /// <summary>
+        /// Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that
+        /// needs one: for each input its inputs, and for each loss its labels or its targets. All arrays are
+        /// taken, or none of them.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_arrays(
+            synfire_network network, int set, long n_rows, synfire_network_array* arrays, ulong
+            n_arrays);
+
+        /// <summary>
         /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order
         /// of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the
         /// neurons is reset.
@@ -3973,6 +4414,18 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_evaluate(synfire_network network, synfire_network_result* result);
 
+        /// <summary>Trains, as synfire_network_train(), and returns the results of single losses too.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_train_stages(
+            synfire_network network, long n_batches, synfire_stage_result* losses, ulong n_losses,
+            synfire_network_result* result);
+
+        /// <summary>Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_evaluate_stages(
+            synfire_network network, synfire_stage_result* losses, ulong n_losses,
+            synfire_network_result* result);
+
         /// <summary>
         /// Computes the output for rows of inputs, B at a time, with the inference graph. The state of the
         /// neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are
@@ -3983,9 +4436,24 @@ namespace Synfire.Raw
         public static extern int synfire_network_infer(
             synfire_network network, synfire_buffer inputs, long n_rows, synfire_buffer outputs);
 
+        /// <summary>
+        /// Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for
+        /// any of the outputs.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_infer_arrays(
+            synfire_network network, long n_rows, synfire_network_array* arrays, ulong n_arrays);
+
         /// <summary>Resets the state of all neurons, as synfire_layer_reset_state().</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_reset_state(synfire_network network);
+
+        /// <summary>
+        /// Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin
+        /// anew, and the others go on. A loop with several agents calls it for one that starts over.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_reset_rows(synfire_network network, long first_row, long n_rows);
 
         /// <summary>
         /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the

@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: MIT
 using System;
+using System.Collections;
+using System.Collections.Generic;
 using System.Runtime.InteropServices;
 using System.Text;
 using Synfire.Raw;
@@ -22,6 +24,127 @@ namespace Synfire
             if (Skipped != 0) text += FormattableString.Invariant($", {Skipped} of {Batches} batches skipped");
             return text;
         }
+    }
+
+    /// <summary>A stage that another one reads, and its port.</summary>
+    public struct StageInput
+    {
+        /// <summary>The name of a stage that was added before.</summary>
+        public string Stage { get; private set; }
+
+        /// <summary>"spikes" or "v" of neurons; null for the one that the reader reads by default.</summary>
+        public string Port { get; private set; }
+
+        /// <summary>Names a stage and, if need be, its port.</summary>
+        public StageInput(string stage, string port = null) : this()
+        {
+            Stage = stage;
+            Port = port;
+        }
+
+        /// <summary>A stage by its name alone.</summary>
+        public static implicit operator StageInput(string stage) { return new StageInput(stage); }
+    }
+
+    /// <summary>
+    /// Values of a stage by their names: numbers, flags, constants such as <see cref="Surrogate.Atan"/>, or names of
+    /// constants in lower case.
+    /// </summary>
+    public sealed class StageValues : IEnumerable
+    {
+        internal readonly List<KeyValuePair<string, object>> List = new List<KeyValuePair<string, object>>();
+
+        /// <summary>Adds a number.</summary>
+        public void Add(string name, double number) { Put(name, number); }
+
+        /// <summary>Adds a flag.</summary>
+        public void Add(string name, bool flag) { Put(name, flag ? 1.0 : 0.0); }
+
+        /// <summary>Adds a constant.</summary>
+        public void Add(string name, Enum constant)
+        {
+            Put(name, Convert.ToDouble(Errors.Given(constant, "constant")));
+        }
+
+        /// <summary>Adds a constant by its name, such as "mean".</summary>
+        public void Add(string name, string text) { Put(name, Errors.Given(text, "text")); }
+
+        /// <summary>The names and values.</summary>
+        public IEnumerator GetEnumerator() { return List.GetEnumerator(); }
+
+        private void Put(string name, object value)
+        {
+            List.Add(new KeyValuePair<string, object>(Errors.Given(name, "name"), value));
+        }
+    }
+
+    /// <summary>Rows of an array for a stage of a network.</summary>
+    public struct StageArray
+    {
+        /// <summary>The name of the stage; null for arrays of the rows, and where one stage takes such an array.</summary>
+        public string Stage { get; private set; }
+
+        /// <summary>Its role in the stage.</summary>
+        public ArrayRole Role { get; private set; }
+
+        /// <summary>The rows, without gaps.</summary>
+        public BufferBase Buffer { get; private set; }
+
+        /// <summary>Names the stage and the role of a buffer.</summary>
+        public StageArray(string stage, ArrayRole role, BufferBase buffer) : this()
+        {
+            Stage = stage;
+            Role = role;
+            Buffer = buffer;
+        }
+    }
+
+    /// <summary>Rows of an array for a stage of a network, in memory of the program.</summary>
+    public struct StageRows
+    {
+        internal readonly string Stage;
+        internal readonly ArrayRole Role;
+        internal readonly Array Rows;
+
+        /// <summary>The inputs of an input, or with another role the targets of a loss.</summary>
+        public StageRows(string stage, float[] rows, ArrayRole role = ArrayRole.Inputs)
+        {
+            Stage = stage;
+            Role = role;
+            Rows = rows;
+        }
+
+        /// <summary>The labels of a loss.</summary>
+        public StageRows(string stage, uint[] labels)
+        {
+            Stage = stage;
+            Role = ArrayRole.Labels;
+            Rows = labels;
+        }
+    }
+
+    /// <summary>The result of one loss of a network.</summary>
+    public sealed class StageResult
+    {
+        internal StageResult(string stage, synfire_stage_result result)
+        {
+            Stage = stage;
+            Loss = result.loss;
+            Counted = result.n_counted;
+            Correct = result.n_correct;
+        }
+
+        /// <summary>The name of the loss.</summary>
+        public string Stage { get; private set; }
+
+        /// <summary>As <see cref="NetworkResult.Loss"/>, of this loss, without its value "weight".</summary>
+        public double Loss { get; private set; }
+
+        /// <summary>As <see cref="NetworkResult.Counted"/>.</summary>
+        public ulong Counted { get; private set; }
+
+        /// <summary>As <see cref="NetworkResult.Correct"/>.</summary>
+        public ulong Correct { get; private set; }
     }
 
     /// <summary>Settings of a network from a file that replace those of the file; zero means that of the
@@ -170,6 +293,161 @@ namespace Synfire
                 dtype = (DType)desc.dtype;
                 return (long)(desc.shape[0] * desc.shape[2]);  // [T, B, K], rates [1, B, K]
             }
+        }
+
+        /// <summary>
+        /// Adds a stage of any kind. The methods that add one kind of stage say which values there are; their parameters
+        /// are values too, by the names that they have in the C library, such as "n_outputs".
+        /// </summary>
+        /// <param name="kind">Such as "synapse".</param>
+        /// <param name="name">The name of the stage.</param>
+        /// <param name="values">Its values; null for none.</param>
+        /// <param name="inputs">The stages that it reads. None: the stage that was added last.</param>
+        public Network AddStage(string kind, string name, StageValues values = null, params StageInput[] inputs)
+        {
+            using (Call call = new Call(this))
+            {
+                int count = values == null ? 0 : values.List.Count;
+                var list = (synfire_stage_value*)call.Memory(count, sizeof(synfire_stage_value));
+                for (int i = 0; i < count; ++i)
+                {
+                    string text = values.List[i].Value as string;
+                    list[i] = default(synfire_stage_value);
+                    list[i].name = call.Text(values.List[i].Key);
+                    list[i].text = call.Text(text);
+                    list[i].number = text == null ? (double)values.List[i].Value : 0;
+                }
+                var sources = (synfire_stage_input*)call.Memory(inputs.Length, sizeof(synfire_stage_input));
+                for (int i = 0; i < inputs.Length; ++i)
+                {
+                    sources[i] = default(synfire_stage_input);
+                    sources[i].stage = call.Text(Errors.Given(inputs[i].Stage, "inputs"));
+                    sources[i].port = call.Text(inputs[i].Port);
+                    sources[i].delay = 0;
+                }
+                synfire_stage_desc desc = synfire_stage_desc.Init;
+                desc.kind = call.Text(Errors.Given(kind, "kind"));
+                desc.name = call.Text(Errors.Given(name, "name"));
+                desc.inputs = sources;
+                desc.n_inputs = (ulong)inputs.Length;
+                desc.values = list;
+                desc.n_values = (ulong)count;
+                Errors.Check(Native.synfire_network_add_stage(Raw, &desc));
+                return this;
+            }
+        }
+
+        /// <summary>
+        /// Sets a data set of rows with an array of its own for each stage that needs one. All are taken, or none.
+        /// </summary>
+        public Network SetArrays(Data set, long rows, params StageArray[] arrays)
+        {
+            using (Call call = new Call(this))
+            {
+                synfire_network_array* list = Arrays(call, arrays);
+                Errors.Check(Native.synfire_network_set_arrays(Raw, (int)set, rows, list, (ulong)arrays.Length));
+                return this;
+            }
+        }
+
+        /// <summary>
+        /// Sets a data set from arrays of the program, one for each stage that needs one. All are copied, or none.
+        /// </summary>
+        public Network SetArrays(Data set, long rows, params StageRows[] arrays)
+        {
+            var buffers = new List<BufferBase>();
+            try
+            {
+                foreach (StageRows one in arrays) buffers.Add(HostBuffer(Errors.Given(one.Rows, "arrays")));
+                StageArray[] list = new StageArray[arrays.Length];
+                for (int i = 0; i < list.Length; ++i)
+                    list[i] = new StageArray(arrays[i].Stage, arrays[i].Role, buffers[i]);
+                return SetArrays(set, rows, list);
+            }
+            finally
+            {
+                foreach (BufferBase buffer in buffers) buffer.Dispose();
+            }
+        }
+
+        private BufferBase HostBuffer(Array rows)
+        {
+            float[] numbers = rows as float[];
+            if (numbers != null)
+            {
+                Buffer<float> made = Context.CreateBuffer<float>(MemoryKind.Host, numbers.LongLength);
+                new ReadOnlySpan<float>(numbers).CopyTo(made.Span);
+                return made;
+            }
+            Buffer<uint> labels = Context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, rows.LongLength);
+            new ReadOnlySpan<uint>((uint[])rows).CopyTo(labels.Span);
+            return labels;
+        }
+
+        /// <summary>
+        /// Computes outputs for rows of inputs, with an array for each input and for any of the outputs.
+        /// </summary>
+        public Network InferArrays(long rows, params StageArray[] arrays)
+        {
+            using (Call call = new Call(this))
+            {
+                synfire_network_array* list = Arrays(call, arrays);
+                Errors.Check(Native.synfire_network_infer_arrays(Raw, rows, list, (ulong)arrays.Length));
+                return this;
+            }
+        }
+
+        /// <summary>Trains, and returns the results of single losses.</summary>
+        /// <param name="batches">How many batches; 0: those that are left of the epoch.</param>
+        /// <param name="whole">Receives the sums over all losses of the network.</param>
+        /// <param name="losses">The names of losses.</param>
+        public StageResult[] TrainStages(long batches, out NetworkResult whole, params string[] losses)
+        {
+            return Results(batches, out whole, losses);
+        }
+
+        /// <summary>Evaluates, and returns the results of single losses.</summary>
+        /// <param name="whole">Receives the sums over all losses of the network.</param>
+        /// <param name="losses">The names of losses.</param>
+        public StageResult[] EvaluateStages(out NetworkResult whole, params string[] losses)
+        {
+            return Results(null, out whole, losses);
+        }
+
+        // The results of a training of as many batches, or of the evaluation.
+        private StageResult[] Results(long? batches, out NetworkResult whole, string[] losses)
+        {
+            using (Call call = new Call(this))
+            {
+                var list = (synfire_stage_result*)call.Memory(losses.Length, sizeof(synfire_stage_result));
+                for (int i = 0; i < losses.Length; ++i)
+                {
+                    list[i] = default(synfire_stage_result);
+                    list[i].stage = call.Text(Errors.Given(losses[i], "losses"));
+                }
+                synfire_network_result result = synfire_network_result.Init;
+                ulong count = (ulong)losses.Length;
+                Errors.Check(batches.HasValue
+                                 ? Native.synfire_network_train_stages(Raw, batches.Value, list, count, &result)
+                                 : Native.synfire_network_evaluate_stages(Raw, list, count, &result));
+                whole = new NetworkResult(result);
+                StageResult[] results = new StageResult[losses.Length];
+                for (int i = 0; i < losses.Length; ++i) results[i] = new StageResult(losses[i], list[i]);
+                return results;
+            }
+        }
+
+        private static synfire_network_array* Arrays(Call call, StageArray[] arrays)
+        {
+            var list = (synfire_network_array*)call.Memory(arrays.Length, sizeof(synfire_network_array));
+            for (int i = 0; i < arrays.Length; ++i)
+            {
+                list[i] = default(synfire_network_array);
+                list[i].stage = call.Text(arrays[i].Stage);
+                list[i].role = (int)arrays[i].Role;
+                list[i].buffer = call.Use(Errors.Given(arrays[i].Buffer, "arrays"));
+            }
+            return list;
         }
 
         /// <summary>Sets a flag of a stage.</summary>

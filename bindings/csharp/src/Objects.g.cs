@@ -378,6 +378,13 @@ namespace Synfire
         /// </summary>
         public bool TransientArrays { get; set; }
 
+        /// <summary>
+        /// One of <see cref="Synfire.OwnLoss"/>: a program may compute gradients itself. The network then needs
+        /// an optimiser, and no loss, and <see cref="TransientArrays"/> must be 0, because the two graphs pass
+        /// arrays on to each other. Default: <see cref="Synfire.OwnLoss.None"/>. Since ABI 0.3.
+        /// </summary>
+        public OwnLoss OwnLoss { get; set; }
+
         internal synfire_network_desc Desc(Call call)
         {
             synfire_network_desc desc = synfire_network_desc.Init;
@@ -388,6 +395,7 @@ namespace Synfire
             desc.drop_last = DropLast ? 1 : 0;
             desc.n_slots = Slots;
             desc.transient_arrays = TransientArrays ? 1 : 0;
+            desc.own_loss = (int)OwnLoss;
             return desc;
         }
     }
@@ -427,7 +435,7 @@ namespace Synfire
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
 
-        /// <summary>Adds the input.</summary>
+        /// <summary>Adds an input.</summary>
         public Network AddInput(string name, NetworkInput kind, long features)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
@@ -668,6 +676,18 @@ namespace Synfire
         public Network ResetState()
         {
             Errors.Check(Native.synfire_network_reset_state(Raw));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        /// <summary>
+        /// Resets the state of all neurons in some batch rows, as
+        /// <see cref="Layer.ResetRows(ResetRowsArguments, IntPtr)"/>: these rows begin anew, and the others go
+        /// on. A loop with several agents calls it for one that starts over.
+        /// </summary>
+        public Network ResetRows(long firstRow, long rows)
+        {
+            Errors.Check(Native.synfire_network_reset_rows(Raw, firstRow, rows));
             GC.KeepAlive(this);
             return this;
         }
@@ -1061,12 +1081,15 @@ namespace Synfire
         /// The loss that training minimises: the mean over all samples of the call that count, as
         /// <see cref="LossArguments"/> defines it with class weights, sample weights and label smoothing, that is
         /// the sum of their losses divided by the sum of the divisors of all batches; and <see cref="RateLoss"/>.
-        /// With one batch it is the loss whose gradient the step takes. <c>"gradient_scale"</c> and weight decay
-        /// do not count in it. In training, each batch is computed with the weights before its step.
+        /// With one batch it is the loss whose gradient the step takes. Of several losses, each is multiplied by
+        /// its value <c>"weight"</c>. <c>"gradient_scale"</c> and weight decay do not count in it. In training,
+        /// each batch is computed with the weights before its step.
         /// </summary>
         public double Loss { get; }
 
-        /// <summary>How many samples counted, as <see cref="LossArguments.Counted"/>.</summary>
+        /// <summary>
+        /// How many samples counted, as <see cref="LossArguments.Counted"/>; of several losses, the sum.
+        /// </summary>
         public ulong Counted { get; }
 
         /// <summary>How many of them had a prediction equal to their label; 0 with targets.</summary>

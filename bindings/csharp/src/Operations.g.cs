@@ -1112,6 +1112,224 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// Arguments of <see cref="Graph.Combine(CombineArguments)"/> and
+    /// <see cref="Context.Combine(CombineArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class CombineArguments
+    {
+        /// <summary>One of <see cref="Combine"/>. Default: the sum.</summary>
+        public Combine Kind { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row of <see cref="Destination"/>, at least 1: H * W * C.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>, where C_i is entry i of
+        /// <see cref="Channels"/>. The same buffer may occur several times.
+        /// </summary>
+        public IList<BufferBase> Sources { get; } = new List<BufferBase>();
+
+        /// <summary>
+        /// Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of
+        /// their sum C. Default: none.
+        /// </summary>
+        public IList<long> Channels { get; } = new List<long>();
+
+        /// <summary>
+        /// For each source that holds counts in <see cref="DType.U8"/>, the largest count, 1 to 255; elements
+        /// above it count as it. For others 0: in <see cref="DType.U8"/>, every non-zero element is then a spike.
+        /// AND and IAND take no counts. Default: no source holds counts.
+        /// </summary>
+        public IList<int> Bounds { get; } = new List<int>();
+
+        /// <summary>
+        /// Written. Must not overlap a source. Its shape is <c>[T, B, N]</c>, or that of the packed format.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal unsafe synfire_combine_desc Desc(Call call)
+        {
+            synfire_combine_desc desc = synfire_combine_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.n_sources = (ulong)Sources.Count;
+            desc.sources = call.Use(Sources, "Sources");
+            desc.n_channels = (ulong)Channels.Count;
+            desc.channels = (long*)call.Numbers(Channels);
+            desc.n_bounds = (ulong)Bounds.Count;
+            desc.bounds = (int*)call.Numbers(Bounds);
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.CombineBackward(CombineBackwardArguments)"/> and
+    /// <see cref="Context.CombineBackward(CombineBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class CombineBackwardArguments
+    {
+        /// <summary>One of <see cref="Combine"/>. Default: the sum.</summary>
+        public Combine Kind { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Neurons N of one batch row of the destination, at least 1.</summary>
+        public long Neurons { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Channels of each source, for a concatenation, which needs them. Default: none.</summary>
+        public IList<long> Channels { get; } = new List<long>();
+
+        /// <summary>Number of the source whose gradient is computed, from 0. Default: 0.</summary>
+        public int Source { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: the gradient is added to what <see cref="GradSource"/> holds. Default <c>false</c>: it
+        /// replaces that.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>
+        /// g, read: f32, f16 or bf16, or f64 with an f64 <see cref="GradSource"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Read: the other source, b for the gradient of a, in any format that
+        /// <see cref="ConvertSpikesArguments.Source"/> may have. For AND and IAND, which need it. Its shape is
+        /// <c>[T, B, N]</c>, or that of the packed format. Optional.
+        /// </summary>
+        public BufferBase Other { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source) <c>[T, B, N]</c>, or in a concatenation <c>[T, B, H * W * C_i]</c>;
+        /// f32, f16 or bf16, or f64 with an f64 <see cref="GradDestination"/>. Must not overlap another buffer of
+        /// the operation. Read and written.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal unsafe synfire_combine_backward_desc Desc(Call call)
+        {
+            synfire_combine_backward_desc desc = synfire_combine_backward_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.n_neurons = Neurons;
+            desc.batch = Batch;
+            desc.n_channels = (ulong)Channels.Count;
+            desc.channels = (long*)call.Numbers(Channels);
+            desc.source = Source;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.other = call.Use(Other);
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.GroupMean(GroupMeanArguments)"/> and
+    /// <see cref="Context.GroupMean(GroupMeanArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class GroupMeanArguments
+    {
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long Groups { get; set; }
+
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long GroupSize { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: f32, f16 or bf16, or f64 with an f64 destination. Its shape is <c>[T, B, G * M]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written: f32, f16 or bf16, not necessarily the type of <see cref="Source"/>, or f64 with an f64
+        /// source. Must not overlap <see cref="Source"/>. Its shape is <c>[T, B, G]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_group_mean_desc Desc(Call call)
+        {
+            synfire_group_mean_desc desc = synfire_group_mean_desc.Init;
+            desc.n_steps = Steps;
+            desc.n_groups = Groups;
+            desc.group_size = GroupSize;
+            desc.batch = Batch;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.GroupMeanBackward(GroupMeanBackwardArguments)"/> and
+    /// <see cref="Context.GroupMeanBackward(GroupMeanBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class GroupMeanBackwardArguments
+    {
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds. Default <c>false</c>: they
+        /// replace that.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Groups G of one batch row, at least 1.</summary>
+        public long Groups { get; set; }
+
+        /// <summary>Elements M of one group, 1 to 2^24.</summary>
+        public long GroupSize { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// Read: f32, f16 or bf16, or f64 with an f64 <see cref="GradSource"/>. Its shape is <c>[T, B, G]</c>.
+        /// </summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Written, or added to: f32, f16 or bf16, or f64 with an f64 <see cref="GradDestination"/>. Must not
+        /// overlap <see cref="GradDestination"/>. Read and written. Its shape is <c>[T, B, G * M]</c>.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_group_mean_backward_desc Desc(Call call)
+        {
+            synfire_group_mean_backward_desc desc = synfire_group_mean_backward_desc.Init;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.n_groups = Groups;
+            desc.group_size = GroupSize;
+            desc.batch = Batch;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
     /// <summary>Arguments of <see cref="Graph.UpdateParameter(Layer, UpdateParameterArguments)"/>.</summary>
     public sealed class UpdateParameterArguments
     {
@@ -1816,6 +2034,78 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Appends a combination of several arrays into one;
+        /// <see cref="Context.Combine(CombineArguments, IntPtr)"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph Combine(CombineArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_combine_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_combine(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of a combination with respect to one of its sources;
+        /// <see cref="Context.CombineBackward(CombineBackwardArguments, IntPtr)"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph CombineBackward(CombineBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_combine_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_combine_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends means over groups of neighbours; <see cref="Context.GroupMean(GroupMeanArguments, IntPtr)"/>
+        /// says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph GroupMean(GroupMeanArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_group_mean_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_group_mean(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of means over groups;
+        /// <see cref="Context.GroupMeanBackward(GroupMeanBackwardArguments, IntPtr)"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph GroupMeanBackward(GroupMeanBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_group_mean_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_group_mean_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
         /// Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
         /// </summary>
         /// <param name="layer">The layer.</param>
@@ -2211,6 +2501,70 @@ namespace Synfire
             {
                 synfire_scale_add_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_scale_add(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Combines several arrays into one now: the same operation that
+        /// <see cref="Graph.Combine(CombineArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Combine(CombineArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_combine_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_combine(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of a combination with respect to one of its sources now: the same operation that
+        /// <see cref="Graph.CombineBackward(CombineBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void CombineBackward(CombineBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_combine_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_combine_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes means over groups of neighbours now: the same operation that
+        /// <see cref="Graph.GroupMean(GroupMeanArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void GroupMean(GroupMeanArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_group_mean_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_group_mean(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of means over groups now: the same operation that
+        /// <see cref="Graph.GroupMeanBackward(GroupMeanBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void GroupMeanBackward(GroupMeanBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_group_mean_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_group_mean_backward(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

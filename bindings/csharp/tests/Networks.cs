@@ -47,6 +47,63 @@ namespace Synfire.Tests
             Check.That(false, "a call that must be refused: " + word);
         }
 
+        // Described by names, with arrays for its stages, it is the network of the other methods.
+        public static void StagesAreDescribedByNames()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network expected = Stages(context))
+            using (Network network = new Network(context, new NetworkOptions { Steps = 4, Batch = Batch }))
+            using (Buffer<float> inputs = context.CreateBuffer<float>(MemoryKind.Host, Rows * Inputs))
+            using (Buffer<uint> labels = context.CreateBuffer<uint>(MemoryKind.Host, DType.U32, 0, Rows))
+            using (Buffer<float> scores = context.CreateBuffer<float>(MemoryKind.Host, Rows * 2))
+            {
+                network.AddStage("input", "rates", new StageValues { { "kind", "rates" }, { "n_features", Inputs } })
+                    .AddStage("synapse", "first", new StageValues { { "n_outputs", 6 } })
+                    .AddStage("neurons", "hidden", new StageValues { { "model", Model.Lif }, { "detach_reset", false } }, "first")
+                    .AddStage("synapse", "second", new StageValues { { "n_outputs", 2 } }, new StageInput("hidden", "spikes"))
+                    .AddStage("neurons", "potentials", new StageValues { { "model", "li" } })
+                    .AddStage("readout", "scores", new StageValues { { "reduction", "mean" } })
+                    .AddStage("loss", "loss", new StageValues { { "kind", "cross_entropy" } })
+                    .AddStage("optimizer", "adam", new StageValues { { "kind", OptimizerKind.Adam } });
+                Check.That(network.ToDot() == expected.ToDot(), "the same stages");
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-READS",
+                        () => network.AddStage("readout", "early", new StageValues { { "reduction", "mean" } }, "early"));
+                network.Build().SetArrays(Data.Evaluation, Rows, new StageArray("loss", ArrayRole.Labels, labels),
+                                          new StageArray(null, ArrayRole.Inputs, inputs));
+                NetworkResult whole;
+                StageResult[] losses = network.EvaluateStages(out whole, "loss");
+                Check.That(losses[0].Loss == whole.Loss && losses[0].Counted == Rows, "the result of the loss");
+                network.InferArrays(Rows, new StageArray("rates", ArrayRole.Inputs, inputs),
+                                    new StageArray("scores", ArrayRole.Outputs, scores));
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-ARRAY",
+                        () => network.SetArrays(Data.Evaluation, Rows, new StageArray("scores", ArrayRole.Labels, labels)));
+            }
+        }
+
+        // A branch that cannot be is refused, and named.
+        public static void BranchesAreChecked()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Stages(context), more = Stages(context))
+            using (Network open = new Network(context, new NetworkOptions { Steps = 4, Batch = Batch }))
+            {
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-READS",
+                        () => network.AddStage("sum", "a", null, "hidden", "later"));
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-SHAPE",
+                        () => network.AddStage("sum", "a", null, "hidden", "rates"));
+                Refused(Status.ErrorInvalidArgument, "SYN-COUNT-BOUND",
+                        () => network.AddStage("input", "a", new StageValues {
+                            { "kind", "counts" }, { "n_features", 2 }, { "bound", 256 } }));
+                open.AddInput("rates", NetworkInput.Rates, Inputs).AddSynapse("first", 6);
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK-INCOMPLETE", () => open.Build());
+                // A head more than the network has.
+                more.AddStage("readout", "extra", new StageValues { { "reduction", "sum" } }, "hidden").Build();
+                network.Build();
+                byte[] file = more.SaveToMemory();
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-OTHER", () => network.LoadFromMemory(file));
+            }
+        }
+
         public static void PartsAreTheirOwn()
         {
             using (Context context = new Context(Backend.Host))

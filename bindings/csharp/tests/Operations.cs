@@ -49,6 +49,7 @@ namespace Synfire.Tests
                 context_.EncodeBernoulli(new EncodeBernoulliArguments { Steps = 2, Neurons = 3, Batch = 2, Rates = x,
                                                                         Spikes = spikes, RatesPerStep = true });
                 Same(Elements(spikes), Enumerable.Repeat(1f, 12), "rates of 1");
+                Combined(bits, spikes);
 
                 v.Upload(new float[] { 1, 2, 3, 4, 5, 6 });
                 layer.WriteRows(new WriteRowsArguments { Buffer = v });
@@ -58,6 +59,30 @@ namespace Synfire.Tests
                 Same(Elements(v), new float[] { 1, 2, 3, 0, 0, 0 }, "rows, the second of them reset");
                 other.ReadRows(new ReadRowsArguments { Buffer = v });
                 Same(Elements(v), new float[] { 0, 0, 0, 1, 2, 3 }, "rows of another layer");
+            }
+        }
+
+        // Twelve spikes in two formats.
+        private static void Combined(Buffer<uint> bits, Buffer<float> spikes)
+        {
+            using (Buffer<byte> counts = context_.CreateBuffer<byte>(new byte[12]))
+            using (Buffer<float> sum = context_.CreateBuffer<float>(new float[12]))
+            using (Buffer<float> part = context_.CreateBuffer<float>(new float[8]))
+            {
+                context_.Combine(new CombineArguments { Steps = 2, Neurons = 3, Batch = 2, Sources = { bits, spikes },
+                                                        Destination = counts });
+                context_.Combine(new CombineArguments { Steps = 2, Neurons = 3, Batch = 2, Sources = { counts, spikes },
+                                                        Bounds = { 2, 0 }, Destination = sum });
+                Same(Elements(sum), Enumerable.Repeat(3f, 12), "counts of two and a spike");
+                context_.CombineBackward(new CombineBackwardArguments {
+                    Kind = Combine.Concatenate, Steps = 2, Neurons = 3, Batch = 2, Channels = { 1, 2 }, Source = 1,
+                    GradDestination = sum, GradSource = part });
+                Same(Elements(part), Enumerable.Repeat(3f, 8), "the channels of the second source");
+                context_.GroupMean(new GroupMeanArguments { Steps = 2, Groups = 2, GroupSize = 3, Source = sum,
+                                                            Destination = part });
+                context_.GroupMeanBackward(new GroupMeanBackwardArguments {
+                    Steps = 2, Groups = 2, GroupSize = 3, GradDestination = part, GradSource = sum, Accumulate = true });
+                Same(Elements(sum), Enumerable.Repeat(4f, 12), "a mean that is spread");
             }
         }
 

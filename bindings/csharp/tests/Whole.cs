@@ -121,6 +121,19 @@ namespace Synfire.Tests
             Program.Folder = null;
         }
 
+        public static void Senses()
+        {
+            Output output = Program.Managed("Senses", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("senses"), "the numbers of the C program");
+        }
+
+        public static void Policy()
+        {
+            Output output = Program.Managed("Policy", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("policy"),
+                       "the numbers of the C program: " + output.Text);
+        }
+
         public static void Classifier()
         {
             Output output = Program.Managed("Classifier", "");

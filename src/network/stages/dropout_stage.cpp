@@ -25,8 +25,8 @@ class DropoutParts final : public StageParts {
   explicit DropoutParts(StageMaker& maker)
       : StageParts(maker.stage()),
         mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, maker.stage()->width(),
-                                          SYNFIRE_MEMORY_TRANSIENT)),
-        scale_(maker.one(maker.number(), SYNFIRE_MEMORY_TRANSIENT)) {}
+                                          maker.parts().passed_on())),
+        scale_(maker.one(maker.number(), maker.parts().passed_on())) {}
 
   DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get()}; }
 
@@ -52,7 +52,7 @@ class DropoutKind final : public StageKind {
       : StageKind({.name = "dropout",
                    .noun = "a dropout",
                    .values = dropout_values,
-                   .reads = signal::input | signal::spikes,
+                   .reads = signal::input | signal::spikes | signal::v | signal::readout | signal::combined,
                    .makes = signal::masked,
                    .draws_for = purpose::dropout}) {}
 
@@ -61,9 +61,9 @@ class DropoutKind final : public StageKind {
   Draws draws(const Stage&) const override { return Draws::in_training; }
   bool hands_on(const Stage&) const override { return true; }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
     char text[48];
-    std::snprintf(text, sizeof text, "p = %g", stage.value("probability"));
+    std::snprintf(text, sizeof text, "p = %g", view->value("probability"));
     return text;
   }
 
@@ -82,7 +82,7 @@ const StageKind& dropout_kind = the_dropout;
 
 size_t add_dropout(Design& design, const char* name, double probability, const Reads& reads) {
   const InitialValue values[] = {{"probability", probability}};
-  return design.add(dropout_kind, name, nullptr, reads, Port::output, values);
+  return design.add(dropout_kind, name, {}, reads, values);
 }
 
 }  // namespace synfire::network

@@ -1,6 +1,7 @@
 // A loss: the result of a readout, compared with labels or targets of a data set.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/data_checks.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
@@ -16,6 +17,11 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr const char* loss_kind_list[] = {"cross_entropy", "mean_squared_error"};
+constexpr ConstantNames loss_kinds{loss_kind_list};
+
+constexpr ChoiceSpec loss_choices[] = {{"kind", &loss_kinds}};
+
 constexpr ValueSpec loss_values[] = {
     {"targets", 0, 0, 1, value::whole, value::fixed},
     {"per_step", 0, 0, 1, value::whole, value::fixed},
@@ -23,6 +29,7 @@ constexpr ValueSpec loss_values[] = {
     {"ignored_label", 0, 0, 4294967295.0, value::whole, value::fixed},
     {"label_smoothing", 0, 0, 1, value::any, value::changes},
     {"gradient_scale", 1, -value::largest, value::largest, value::any, value::changes},
+    {"weight", 1, -value::largest, value::largest, value::any, value::changes, value::on_training, value::if_changed},
     {"any_number", 0, 0, 1, value::whole, value::changes, value::on_none, value::if_changed},
 };
 
@@ -46,6 +53,11 @@ RowShape row_of_loss(const StageView& view) {
           targets ? view.flow().n_features() : 1, per_step};
 }
 
+// The scale of the gradient in a graph: two values of the stage are factors of it.
+double gradient_scale_of(const Stage& stage) {
+  return stage.value("gradient_scale") * stage.value("weight");
+}
+
 class LossParts final : public StageParts {
  public:
   explicit LossParts(StageMaker& maker) : StageParts(maker.stage()) {
@@ -56,7 +68,8 @@ class LossParts final : public StageParts {
     n_counted_ = maker.one(SYNFIRE_DTYPE_U32);
     if (!view->flag("targets")) n_correct_ = maker.one(SYNFIRE_DTYPE_U32);
     const Flow scores = view.flow();
-    maker.parts().scores.push_back({loss_, divisor_, n_correct_, n_counted_, scores.batch * scores.n_steps});
+    maker.parts().scores.push_back(
+        {view.index(), loss_, divisor_, n_correct_, n_counted_, scores.batch * scores.n_steps});
     if (settings.class_weights.empty()) return;
     class_weights_ = maker.parts().make(SYNFIRE_DTYPE_F32, {static_cast<int64_t>(settings.class_weights.size())});
     class_weights_->upload(0, settings.class_weights.data(), settings.class_weights.size() * sizeof(float));
@@ -64,7 +77,7 @@ class LossParts final : public StageParts {
 
   // The sums are recorded after the gradient, if there is one.
   void forward(StageRecorder& recorder) override {
-    if (!recorder.infers() && !recorder.has_backward()) record_sums(recorder);
+    if (recorder.has_batch() && !recorder.has_backward()) record_sums(recorder);
   }
   void backward(StageRecorder& recorder) override {
     const StageRecorder::Gradient gradient = recorder.gradient();
@@ -99,8 +112,8 @@ class LossParts final : public StageParts {
   void note_values(StageRecorder& recorder, const operations::LossRequest& request) const {
     if (request.rules.kind == operations::LossKind::cross_entropy) recorder.note("label_smoothing", "label_smoothing");
     if (!request.gradient) return;
-    recorder.note("gradient_scale", "gradient_scale");
-    recorder.graph().set_value(recorder.graph().last_operation(), "gradient_scale", stage()->value("gradient_scale"));
+    for (const char* const name : {"gradient_scale", "weight"}) recorder.note(name, "gradient_scale");
+    recorder.graph().set_value(recorder.graph().last_operation(), "gradient_scale", gradient_scale_of(stage().stage()));
   }
   void record_sums(StageRecorder& recorder) const {
     operations::LossRequest request = request_of(recorder);
@@ -122,6 +135,7 @@ class LossKind final : public StageKind {
   constexpr LossKind()
       : StageKind({.name = "loss",
                    .noun = "a loss",
+                   .choices = loss_choices,
                    .values = loss_values,
                    .reads = signal::readout,
                    .makes = signal::objective,
@@ -129,6 +143,9 @@ class LossKind final : public StageKind {
                    .of_training = true,
                    .role = Role::scores}) {}
 
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
+    return std::make_unique<LossSettings>(static_cast<int32_t>(choices[0]));
+  }
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(stage.as<LossSettings>().kind, "kind", SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
                  "SYNFIRE_LOSS_CROSS_ENTROPY (0) and SYNFIRE_LOSS_MEAN_SQUARED_ERROR (1)");
@@ -143,15 +160,24 @@ class LossKind final : public StageKind {
     if (stage.flag("targets") && stage.flag("ignores_label"))
       fail_argument("SYN-NETWORK-VALUE", "\"ignores_label\" of stage \"%s\" is 1; with \"targets\" there are no labels",
                     stage.name.c_str());
+    if (!std::isfinite(gradient_scale_of(stage)))
+      fail_argument("SYN-NETWORK-VALUE",
+                    "\"gradient_scale\" and \"weight\" of stage \"%s\" are %g and %g; their product must be finite",
+                    stage.name.c_str(), stage.value("gradient_scale"), stage.value("weight"));
     const Stage& readout = view.input().stage();
-    if (stage.flag("per_step") && !readout.kind->hands_on(readout))
+    if (stage.flag("per_step") && !readout.kind->hands_on(readout) && view.flow().n_steps != view.rules().n_steps)
       fail_argument("SYN-NETWORK-VALUE",
                     "\"per_step\" of stage \"%s\" is 1; it needs a readout of every step (SYNFIRE_READOUT_STEPS)",
                     stage.name.c_str());
   }
   bool begins_gradient(const Stage&) const override { return true; }
+  double recorded_value(const Stage& stage, const char* name) const override {
+    const std::string_view wanted = name;
+    return wanted == "gradient_scale" || wanted == "weight" ? gradient_scale_of(stage) : stage.value(wanted);
+  }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     return is_cross_entropy(stage) ? "cross-entropy" : "mean squared error";
   }
 
@@ -241,7 +267,8 @@ constexpr LossKind the_loss;
 const StageKind& loss_kind = the_loss;
 
 size_t add_loss(Design& design, const char* name, int32_t kind, const Reads& reads) {
-  return design.add(loss_kind, name, std::make_unique<LossSettings>(kind), reads);
+  const int64_t choices[] = {kind};
+  return design.add(loss_kind, name, choices, reads);
 }
 
 void set_class_weights(Design& design, const char* name, const float* weights, uint64_t n_weights) {

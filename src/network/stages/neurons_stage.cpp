@@ -1,6 +1,7 @@
 // Neurons: a layer, its spikes and its V over all steps. Their rates can be drawn to a target.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -15,7 +16,9 @@
 #include <neurons/passes/forward.hpp>
 #include <neurons/state/make_layer.hpp>
 #include <neurons/state/state_rows.hpp>
+#include <operations/elementwise/scale_add.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
+#include <operations/reduce/reduce.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -28,13 +31,17 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr ChoiceSpec neurons_choices[] = {{"model", &names::models}};
+constexpr PortName neurons_ports[] = {{"spikes", Port::output}, {"v", Port::v}};
+
 constexpr ValueSpec neurons_values[] = {
-    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed},
-    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed},
-    {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training},
+    {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed, value::on_results, value::always, &names::dtypes},
+    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed, value::on_results, value::always, &names::resets},
+    {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training, value::always, &names::surrogates},
     {"detach_reset", 0, 0, 1, value::whole, value::fixed, value::on_training},
     {"undecayed_input", 0, 0, 1, value::whole, value::fixed},
-    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training},
+    {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training, value::always,
+     &names::tapes},
     {"rate_target", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_strength", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_of_layer", 0, 0, 1, value::whole, value::fixed, value::on_training},
@@ -64,8 +71,10 @@ int32_t model_of(const Stage& stage) {
   const int32_t model = settings_of(stage).model;
   return model == SYNFIRE_MODEL_DEFAULT ? SYNFIRE_MODEL_LIF : model;
 }
+// A model that does not exist is refused when the stage is checked.
 bool never_fires(const Stage& stage) {
-  return find_model(model_of(stage))->never_fires;
+  const FoundModel model = find_model(model_of(stage));
+  return model && model->never_fires;
 }
 bool has_rate(const Stage& stage) {
   return settings_of(stage).has_rate || stage.value("rate_strength") != 0;
@@ -145,8 +154,10 @@ class NeuronsParts final : public StageParts {
     each(".grad_v", grad_v_);
   }
 
-  void add_reset(OperationList& list) const override {
-    OperationList reset = operations::reset_rows(*layer_, {0, 0}, nullptr);
+  Buffer* taped_x() const noexcept override { return x_ ? x_.get() : read_x_; }
+
+  void add_reset(OperationList& list, const operations::RowRange& rows) const override {
+    OperationList reset = operations::reset_rows(*layer_, rows, nullptr);
     std::move(reset.begin(), reset.end(), std::back_inserter(list));
   }
 
@@ -159,9 +170,10 @@ class NeuronsParts final : public StageParts {
     if (input.product)
       input.product->give(request, recorder);
     else
-      request.x = input.array;
+      request.x = x_ ? &repeat(recorder, *input.array) : input.array;
+    if (request.x && recorder.has_backward()) read_x_ = request.x;
     operations::record_forward(recorder.graph(), *layer_, request);
-    if (has_rate_ && !recorder.infers() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
+    if (has_rate_ && recorder.has_batch() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
   }
 
   void backward(StageRecorder& recorder) override {
@@ -172,11 +184,16 @@ class NeuronsParts final : public StageParts {
     const std::vector<TrainedParameter>& trained = settings_of(own()).trained;
     for (size_t i = 0; i < gradients_.size(); ++i)
       request.gradients.push_back({layer_->parameters().find(trained[i].name), gradients_[i].get()});
-    if (Product* const product = recorder.read().product)
+    if (Product* const product = recorder.read().product) {
       product->give(request, recorder);
-    else
-      request.grad_x_seq = recorder.gradient().array;
+      return operations::record_backward(recorder.graph(), *layer_, request);
+    }
+    const StageRecorder::Gradient before = recorder.gradient();
+    // One operation more, where the layer's own cannot write the gradient to its place.
+    const bool is_elsewhere = before.array && (x_ || before.add);
+    request.grad_x_seq = is_elsewhere ? grad_x_.get() : before.array;
     operations::record_backward(recorder.graph(), *layer_, request);
+    if (is_elsewhere) hand_back(recorder, before);
   }
 
   void train(Trainer& trainer) override {
@@ -256,6 +273,30 @@ class NeuronsParts final : public StageParts {
   }
 
  private:
+  // One step of X is that of every step. This is what the gradient of a sum does.
+  Buffer& repeat(StageRecorder& recorder, Buffer& step) const {
+    recorder.append([&] {
+      return operations::reduce_backward({operations::Reduction::sum, operations::Axis::steps,
+                                          recorder.extents(own().width()), &step, nullptr, nullptr, nullptr, x_.get(),
+                                          false});
+    });
+    return *x_;
+  }
+  // The gradient of an X that has one step, or other readers: summed over the steps, then added to that of the others.
+  void hand_back(StageRecorder& recorder, const StageRecorder::Gradient& before) const {
+    Buffer* from = grad_x_.get();
+    if (x_) {
+      Buffer* const sum = grad_step_ && before.add ? grad_step_.get() : before.array;
+      recorder.append([&] {
+        return operations::reduce({operations::Reduction::sum, operations::Axis::steps, recorder.extents(own().width()),
+                                   from, sum, nullptr, nullptr});
+      });
+      from = sum;
+    }
+    if (from != before.array)
+      operations::record_scale_add(recorder.graph(), {from, before.array, 1, before.add ? 1.0 : 0.0});
+  }
+
   const Stage& own() const noexcept { return stage().stage(); }
   std::string parameter_name(uint32_t index) const {
     return own().name + ".parameter." + layer_->parameters().spec(index).name;
@@ -280,15 +321,16 @@ class NeuronsParts final : public StageParts {
   void make_arrays(StageMaker& maker) {
     const StageView& view = maker.stage();
     const int64_t width = view->width();
-    const std::span<const Edge> readers = view.design().readers(view.index());
-    const bool as_numbers = std::ranges::any_of(readers, [&](const Edge& edge) {
-      const Stage& reader = view.design().stages()[edge.from];
-      return edge.port == Port::output && reader.kind->reads_numbers(reader);
-    });
+    const bool as_numbers = view.design().wants_numbers(view.index(), Port::output);
     if (!never_fires(own()) && (view.is_read(Port::output) || has_rate_))
       spikes_ = maker.sequence(as_numbers ? maker.number() : SYNFIRE_DTYPE_BITS, width);
     if (view.is_read(Port::v)) v_ = maker.sequence(maker.number(), width);
+    const bool one_step = view.flow().n_steps != view.rules().n_steps;
+    const bool is_shared = view.design().has_other_readers(view.edge());
+    if (one_step) x_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().has_backward) return;
+    if (maker.gradient().passes && (one_step || is_shared)) grad_x_ = maker.sequence(maker.number(), width);
+    if (maker.gradient().passes && one_step && is_shared) grad_step_ = maker.array(maker.number(), view.flow());
     if (spikes_) grad_spikes_ = maker.sequence(maker.number(), width);
     if (v_) grad_v_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().learns) return;
@@ -319,6 +361,9 @@ class NeuronsParts final : public StageParts {
 
   const bool has_rate_;
   Ref<Layer> layer_;
+  Ref<Buffer> x_;                       // [T, B, N], of an X of one step; null: it has T
+  Ref<Buffer> grad_x_, grad_step_;      // [T, B, N], [1, B, N]; null: the gradient is where the stage before has it
+  Buffer* read_x_ = nullptr;            // that a tape belongs to
   Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
   Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
   std::vector<Ref<Buffer>> gradients_;  // of trained parameters
@@ -384,14 +429,22 @@ class NeuronsKind final : public StageKind {
   constexpr NeuronsKind()
       : StageKind({.name = "neurons",
                    .noun = "neurons",
+                   .choices = neurons_choices,
                    .values = neurons_values,
-                   .reads = signal::product,
+                   .reads = signal::product | signal::combined,
                    .makes = signal::spikes | signal::v,
+                   .ports = neurons_ports,
+                   .reads_products = true,
                    .can_end = true}) {}
 
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
+    return std::make_unique<NeuronsSettings>(static_cast<int32_t>(choices[0]));
+  }
   Flow shape(const StageView& view) const override {
     Flow flow = view.flow();
+    flow.n_steps = view.rules().n_steps;
     flow.elements = Elements::spikes;
+    flow.bound = 1;
     return flow;
   }
   void settle(Stage& stage) const override {
@@ -422,7 +475,9 @@ class NeuronsKind final : public StageKind {
     for (size_t i = 0; i < settings.trained.size(); ++i)
       check_trained(set, view.stage(), std::span(settings.trained).first(i), settings.trained[i]);
   }
-  uint32_t makes(const Stage& stage) const override { return never_fires(stage) ? signal::v : traits.makes; }
+  uint32_t makes(const StageView& view) const override { return never_fires(view.stage()) ? signal::v : traits.makes; }
+  // X is an array of numbers, also if it is made of spikes.
+  bool reads_numbers(const Stage&) const override { return true; }
   const char* why_not(const Stage&) const override { return "whose neurons never fire"; }
 
   std::vector<std::string> further_names(const StageView& view) const override {
@@ -454,13 +509,17 @@ class NeuronsKind final : public StageKind {
     }
     return wanted.reciprocal ? 1.0 / value : value;
   }
+  bool is_same_further(const StageView& view, const char* one, const char* other) const override {
+    const ParameterSet set = parameters_of(view);
+    return set.find(one).index == set.find(other).index;
+  }
   // If rates are drawn to a target now, they can be later.
   void built(Stage& stage) const noexcept override { stage.as<NeuronsSettings>().has_rate = has_rate(stage); }
   void take_changes(Stage& stage, const Stage& from) const override {
     stage.as<NeuronsSettings>().parameters = settings_of(from).parameters;
   }
 
-  bool learns(const Stage& stage) const override { return !settings_of(stage).trained.empty(); }
+  bool learns(const StageView& view) const override { return !settings_of(view.stage()).trained.empty(); }
   bool begins_gradient(const Stage& stage) const override { return has_rate(stage); }
   std::optional<StageOutput> output(const StageView& view) const override {
     const bool fires = !never_fires(view.stage());
@@ -468,7 +527,8 @@ class NeuronsKind final : public StageKind {
                        {fires ? SYNFIRE_DTYPE_BITS : view.rules().dtype, view.rules().n_steps, view->width()}};
   }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     std::string text = find_model(model_of(stage))->name;
     for (const TrainedParameter& trained : settings_of(stage).trained) text.append(", trains ").append(trained.name);
     return text;
@@ -567,7 +627,8 @@ constexpr NeuronsKind the_neurons;
 const StageKind& neurons_kind = the_neurons;
 
 size_t add_neurons(Design& design, const char* name, int32_t model, const Reads& reads) {
-  return design.add(neurons_kind, name, std::make_unique<NeuronsSettings>(model), reads);
+  const int64_t choices[] = {model};
+  return design.add(neurons_kind, name, choices, reads);
 }
 
 void train_parameter(Design& design, const char* name, TrainedParameter&& parameter) {

@@ -1,6 +1,7 @@
 // An optimizer: the step that ends each batch of training, over all that the network's stages train.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -14,6 +15,11 @@ namespace synfire::network {
 using namespace synfire::core;
 
 namespace {
+
+constexpr const char* optimizer_kind_list[] = {"sgd", "adam", "adamw"};
+constexpr ConstantNames optimizer_kinds{optimizer_kind_list};
+
+constexpr ChoiceSpec optimizer_choices[] = {{"kind", &optimizer_kinds}};
 
 constexpr ValueSpec optimizer_values[] = {
     {"learning_rate", 1e-3, 0, value::largest, value::any, value::changes},
@@ -131,27 +137,37 @@ class OptimizerKind final : public StageKind {
   constexpr OptimizerKind()
       : StageKind({.name = "optimizer",
                    .noun = "an optimizer",
+                   .choices = optimizer_choices,
                    .values = optimizer_values,
                    .reads = signal::objective,
                    .most_inputs = most_stages,
+                   .reads_all = true,
                    .can_end = true,
                    .of_training = true,
                    .role = Role::trains}) {}
 
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
+    return std::make_unique<OptimizerSettings>(static_cast<int32_t>(choices[0]));
+  }
   void begin(const NetworkRules&, Stage& stage) const override {
     check_choice(kind_of_optimizer(stage), "kind", SYNFIRE_OPTIMIZER_KIND_ADAMW,
                  "SYNFIRE_OPTIMIZER_KIND_SGD (0), _ADAM (1) and _ADAMW (2)");
     if (kind_of_optimizer(stage) == SYNFIRE_OPTIMIZER_KIND_ADAMW) stage.at(*stage.find_spec("weight_decay")) = 1e-2;
+  }
+  // With a loss of the program's own, a network may have readouts alone.
+  uint32_t reads(const NetworkRules& rules) const override {
+    return rules.own_loss == OwnLoss::none ? traits.reads : traits.reads | signal::readout;
   }
   Flow shape(const StageView&) const override { return {}; }
   void check(const StageView& view) const override {
     in_stage(view.stage(), [&] { operations::OptimizerSpec{optimizer_desc(view.stage())}; });
   }
 
-  std::string describe(const Stage& stage) const override {
-    constexpr const char* names[] = {"sgd", "adam", "adamw"};
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     char text[64];
-    std::snprintf(text, sizeof text, "%s, rate %g", names[kind_of_optimizer(stage)], stage.value("learning_rate"));
+    std::snprintf(text, sizeof text, "%s, rate %g", optimizer_kind_list[kind_of_optimizer(stage)],
+                  stage.value("learning_rate"));
     return text;
   }
 
@@ -177,8 +193,8 @@ const StageKind& optimizer_kind = the_optimizer;
 size_t add_optimizer(Design& design, const char* name, int32_t kind, double learning_rate, const Reads& reads) {
   const InitialValue values[] = {{"learning_rate", learning_rate}};
   const size_t n_values = learning_rate == 0 ? 0 : 1;
-  return design.add(optimizer_kind, name, std::make_unique<OptimizerSettings>(kind), reads, Port::output,
-                    std::span(values).first(n_values));
+  const int64_t choices[] = {kind};
+  return design.add(optimizer_kind, name, choices, reads, std::span(values).first(n_values));
 }
 
 }  // namespace synfire::network

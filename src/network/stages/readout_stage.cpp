@@ -1,11 +1,13 @@
 // A readout: spikes or V of neurons, reduced over the steps, or as they are at every step.
 #include "stage_kinds.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
 #include <operations/reduce/reduce.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace synfire::network {
@@ -13,6 +15,11 @@ namespace synfire::network {
 using namespace synfire::core;
 
 namespace {
+
+constexpr const char* reduction_list[] = {"sum", "mean", "max", "last", "steps"};
+constexpr ConstantNames reductions{reduction_list};
+
+constexpr ChoiceSpec readout_choices[] = {{"reduction", &reductions}, {"of_spikes", nullptr, false}};
 
 struct ReadoutSettings final : SettingsOf<ReadoutSettings> {
   ReadoutSettings(int32_t its_reduction, bool reads_spikes) : reduction(its_reduction), of_spikes(reads_spikes) {}
@@ -30,7 +37,7 @@ class ReadoutParts final : public StageParts {
     const StageView& view = maker.stage();
     if (is_of_steps(view.stage())) return;
     const auto scores = [&] {
-      return maker.parts().make(maker.number(), {view.rules().batch, view->width()}, SYNFIRE_MEMORY_TRANSIENT);
+      return maker.parts().make(maker.number(), {view.rules().batch, view->width()}, maker.parts().passed_on());
     };
     if (view.is_read()) readout_ = scores();
     if (maker.gradient().has_backward) grad_readout_ = scores();
@@ -43,22 +50,26 @@ class ReadoutParts final : public StageParts {
     Buffer* const destination = recorder.written();
     if (!destination) return;  // nothing reads it in this graph
     recorder.append([&] {
-      return operations::reduce({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
-                                 recorder.read().array, destination, recorder.lengths(), recorder.n_active()});
+      return operations::reduce({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
+                                 recorder.read().array, destination, lengths(recorder), recorder.n_active()});
     });
   }
   void backward(StageRecorder& recorder) override {
     if (!grad_readout_) return;  // that of what it reads is the readout's
     const StageRecorder::Gradient before = recorder.gradient();
     recorder.append([&] {
-      return operations::reduce_backward({reduction(), operations::Axis::steps, recorder.extents(stage()->width()),
+      return operations::reduce_backward({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
                                           recorder.output_gradient(),
                                           reduction() == operations::Reduction::max ? recorder.read().array : nullptr,
-                                          recorder.lengths(), recorder.n_active(), before.array, before.add});
+                                          lengths(recorder), recorder.n_active(), before.array, before.add});
     });
   }
 
  private:
+  // One step before all of the network's has no length.
+  Buffer* lengths(const StageRecorder& recorder) const noexcept {
+    return stage().flow().n_steps == recorder.rules().n_steps ? recorder.lengths() : nullptr;
+  }
   operations::Reduction reduction() const {
     return static_cast<operations::Reduction>(stage()->as<ReadoutSettings>().reduction);
   }
@@ -71,11 +82,24 @@ class ReadoutKind final : public StageKind {
   constexpr ReadoutKind()
       : StageKind({.name = "readout",
                    .noun = "a readout",
-                   .reads = signal::spikes | signal::v,
+                   .choices = readout_choices,
+                   .reads = signal::spikes | signal::v | signal::combined,
                    .makes = signal::readout,
                    .can_end = true}) {}
 
+  std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
+    return std::make_unique<ReadoutSettings>(static_cast<int32_t>(choices[0]), choices[1] != 0);
+  }
+  Port port(Choices choices, std::optional<Port> named, const Stage& from) const override {
+    check_flag(static_cast<int32_t>(std::clamp<int64_t>(choices[1], -1, INT32_MAX)), "SYN-NETWORK-FLAG", "of_spikes");
+    if (named && *named == Port::v && choices[1] != 0)
+      fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1, and the readout reads V");
+    if (choices[1] != 0 && from.makes == signal::v) fail_silent(from);
+    return named.value_or(port_of(choices[1] != 0 || (from.makes & signal::v) == 0));
+  }
   void begin(const NetworkRules&, Stage& stage) const override {
+    // A port that is named decides.
+    for (const Edge& input : stage.inputs) stage.as<ReadoutSettings>().of_spikes = input.port == Port::output;
     check_choice(stage.as<ReadoutSettings>().reduction, "reduction", SYNFIRE_READOUT_STEPS,
                  "SYNFIRE_READOUT_SUM (0), _MEAN (1), _MAX (2), _LAST (3) and _STEPS (4)");
   }
@@ -87,9 +111,7 @@ class ReadoutKind final : public StageKind {
   }
   void check(const StageView& view) const override {
     const Stage& before = view.input().stage();
-    if (view->as<ReadoutSettings>().of_spikes && (before.kind->makes(before) & signal::spikes) == 0)
-      fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1; the neurons of stage \"%s\" never fire",
-                    before.name.c_str());
+    if (view->as<ReadoutSettings>().of_spikes && before.makes == signal::v) fail_silent(before);
   }
   bool hands_on(const Stage& stage) const override { return is_of_steps(stage); }
   bool reads_numbers(const Stage& stage) const override { return is_of_steps(stage); }
@@ -97,10 +119,13 @@ class ReadoutKind final : public StageKind {
     return StageOutput{Port::output, {view.rules().dtype, view->output.n_steps, view->width()}};
   }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
     constexpr const char* names[] = {"sum", "mean", "maximum", "last", "every step"};
     const auto& settings = stage.as<ReadoutSettings>();
-    return std::string(names[settings.reduction]).append(settings.of_spikes ? " of spikes" : " of v");
+    const std::string name = names[settings.reduction];
+    if (view.input()->makes == signal::combined) return name;
+    return name + (settings.of_spikes ? " of spikes" : " of v");
   }
   std::string shape_text(const StageView& view) const override {
     if (is_of_steps(view.stage())) return StageKind::shape_text(view);
@@ -129,6 +154,10 @@ class ReadoutKind final : public StageKind {
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<ReadoutParts>(maker); }
 
+  [[noreturn]] static void fail_silent(const Stage& neurons) {
+    fail_argument("SYN-NETWORK-READOUT", "of_spikes is 1; the neurons of stage \"%s\" never fire",
+                  neurons.name.c_str());
+  }
   static Port port_of(bool of_spikes) noexcept { return of_spikes ? Port::output : Port::v; }
 };
 
@@ -139,8 +168,8 @@ constexpr ReadoutKind the_readout;
 const StageKind& readout_kind = the_readout;
 
 size_t add_readout(Design& design, const char* name, int32_t reduction, bool of_spikes, const Reads& reads) {
-  return design.add(readout_kind, name, std::make_unique<ReadoutSettings>(reduction, of_spikes), reads,
-                    ReadoutKind::port_of(of_spikes));
+  const int64_t choices[] = {reduction, of_spikes ? 1 : 0};
+  return design.add(readout_kind, name, choices, reads);
 }
 
 }  // namespace synfire::network

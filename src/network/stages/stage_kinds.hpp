@@ -7,7 +7,7 @@
 namespace synfire::network {
 
 extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind, &readout_kind, &loss_kind,
-    &optimizer_kind;
+    &optimizer_kind, &sum_kind, &and_kind, &iand_kind, &concatenate_kind, &scale_kind, &group_mean_kind, &flatten_kind;
 
 // All kinds, in the order of texts.
 std::span<const StageKind* const> all_kinds() noexcept;
@@ -16,7 +16,7 @@ const StageKind& kind_with(Role role) noexcept;
 // The text for a network without the stages that every network needs.
 extern const char* const least_network;
 
-// ---- adding stages; each returns the stage's number
+// ---- adding stages of the kinds that have a function in synfire.h; each returns the stage's number
 size_t add_input(Design& design, const char* name, int32_t kind, int64_t n_features, const Reads& reads = {});
 size_t add_dropout(Design& design, const char* name, double probability, const Reads& reads = {});
 size_t add_synapse(Design& design, const char* name, int64_t n_outputs, const Reads& reads = {});

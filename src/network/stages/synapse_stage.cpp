@@ -1,16 +1,13 @@
 // A synapse: weights between its input and the neurons that read it.
 #include "stage_kinds.hpp"
+#include "synapse_parts.hpp"
 
+#include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
-#include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
 
-#include <neurons/passes/backward.hpp>
-#include <neurons/passes/forward.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/dense/dense_spec.hpp>
-#include <synapses/passes/synapse_passes.hpp>
-#include <synapses/synapse.hpp>
 
 namespace synfire::network {
 
@@ -18,11 +15,15 @@ using namespace synfire::core;
 
 namespace {
 
+constexpr ChoiceSpec synapse_choices[] = {{"n_outputs", nullptr, true, "weights_of"},
+                                          {"weights_of", nullptr, false, nullptr, true}};
+
 constexpr ValueSpec synapse_values[] = {
     {"bias", 1, 0, 1, value::whole, value::fixed},
     {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
     {"gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
-    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none},
+    {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none, value::always,
+     &names::initializations},
     {"gain", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
     {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
@@ -32,8 +33,9 @@ constexpr ValueSpec synapse_values[] = {
 };
 
 struct SynapseSettings final : SettingsOf<SynapseSettings> {
-  explicit SynapseSettings(int64_t its_outputs) : n_outputs(its_outputs) {}
+  SynapseSettings(int64_t its_outputs, std::string owner) : n_outputs(its_outputs), weights_of(std::move(owner)) {}
   int64_t n_outputs;
+  std::string weights_of;          // the stage whose weights it uses, or empty
   std::vector<uint8_t> mask = {};  // [N, K], or empty
   bool mask_in_file = false;       // of a stage that is being read
 };
@@ -41,15 +43,18 @@ struct SynapseSettings final : SettingsOf<SynapseSettings> {
 std::string weights_name(const Stage& stage) {
   return stage.name + ".weights";
 }
-std::string array_name(const Stage& stage, const SynapseArray& array) {
-  return stage.name + "." + array.file_name;
-}
 std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
 }
 
+// Counts are numbers to a dense product.
 bool reads_values(const StageView& view) {
-  return view.flow().elements == Elements::values;
+  return view.flow().elements != Elements::spikes;
+}
+
+// The stage itself, or that whose weights it uses.
+StageView owner_of(const StageView& view) {
+  return view.design().view(view.design().owner_of_weights(view.index()));
 }
 
 synfire_synapse_desc synapse_desc(const StageView& view) {
@@ -72,134 +77,66 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   return desc;
 }
 
-// With dropout, the product is an operation of its own, which applies the mask; else it is a part of the neurons' own.
-class SynapseParts final : public StageParts, private Product {
- public:
-  explicit SynapseParts(StageMaker& maker)
-      : StageParts(maker.stage()),
-        learns_(maker.gradient().learns),
-        is_masked_(maker.parts().stages[maker.stage().edge().from]->kept().mask != nullptr) {
-    const synfire_synapse_desc desc = synapse_desc(maker.stage());
-    const operations::DenseSpec spec(desc);
-    maker.count_as(&PartBytes::synapses, [&] {
-      synapse_ = Ref<Synapse>::adopt(maker.is_planned() ? new operations::DenseSynapse(maker.context(), spec, nullptr)
-                                                        : operations::make_dense(maker.context(), spec, desc.mask));
-    });
-    if (!is_masked_) return;
-    x_ = maker.transient_sequence(maker.number(), desc.n_outputs);
-    // Rows that are not active in the layer stay as they are, and the gradients of the synapse read them.
-    if (maker.gradient().has_backward) grad_x_ = maker.sequence(maker.number(), desc.n_outputs);
-  }
-
-  Object* object() const noexcept override { return synapse_.get(); }
-  Buffer* array(Port) const noexcept override { return x_.get(); }
-  Buffer* gradient(Port) const noexcept override { return grad_x_.get(); }
-  Product* product() noexcept override { return is_masked_ ? nullptr : this; }
-
-  void forward(StageRecorder& recorder) override {
-    if (!is_masked_) return;
-    const StageRecorder::Read input = recorder.read();
-    operations::record_synapse_forward(recorder.graph(), *synapse_,
-                                       {recorder.rules().n_steps, recorder.rules().batch, input.array, x_.get(),
-                                        recorder.n_active(), input.kept.mask, input.kept.scale});
-  }
-  void backward(StageRecorder& recorder) override {
-    if (!is_masked_) return;
-    const StageRecorder::Read input = recorder.read();
-    const StageRecorder::Gradient before = recorder.gradient();
-    operations::record_synapse_backward(
-        recorder.graph(), *synapse_,
-        {recorder.rules().n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input.array : nullptr,
-         before.array, recorder.n_active(), false, before.add, input.kept.mask, input.kept.scale});
-  }
-
-  void train(Trainer& trainer) override {
-    if (!learns_) return;
-    const Stage& own = stage().stage();
-    add_trained(trainer, "weight", {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
-    if (own.flag("bias"))
-      add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
-  }
-  void wait() const override { synapse_->order().wait(); }
-  std::optional<Rounding> rounding() const override {
-    return synapse_->reads_spikes() ? synapse_->rounding(-1) : std::nullopt;
-  }
-  void list_saved(StateArrays& list) const override {
-    for (const SynapseArray& array : synapse_->arrays()) add_saved(list, array);
-  }
-
- private:
-  void give(operations::ForwardRequest& request, StageRecorder& recorder) override {
-    request.synapse = synapse_.get();
-    request.synapse_input = recorder.read_edge(stage().index(), 0).array;
-    request.n_active = recorder.n_active();
-  }
-  void give(operations::BackwardRequest& request, StageRecorder& recorder) override {
-    const StageRecorder::Gradient before = recorder.gradient_of(stage().index(), 0);
-    request.grad_synapse_input = before.array;
-    request.add_input_gradient = before.add;
-  }
-
-  void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const {
-    trainer.optimizer().add_array(*synapse_, name, factors);
-    const SynapseArray& array = *synapse_->find_array(name);
-    trainer.name_member(array_name(stage().stage(), array), [lengths = lengths_of(array)] { return lengths; });
-  }
-  void add_saved(StateArrays& list, const SynapseArray& of) const {
-    StateArray array = {array_name(stage().stage(), of), file_type_of(of.dtype), lengths_of(of),
-                        StateArray::Numbers::finite};
-    array.read = [&synapse = *synapse_, name = of.name, bytes = array.bytes()](void* values) {
-      synapse.read(name, values, bytes);
-    };
-    array.write = [&synapse = *synapse_, name = of.name, bytes = array.bytes()](const void* values) {
-      synapse.write(name, values, bytes);
-    };
-    list.arrays.push_back(std::move(array));
-  }
-  static std::vector<int64_t> lengths_of(const SynapseArray& array) {
-    const std::span<const int64_t> lengths = array.lengths();
-    return {lengths.begin(), lengths.end()};
-  }
-
-  const bool learns_, is_masked_;
-  Ref<Synapse> synapse_;
-  Ref<Buffer> x_, grad_x_;  // [T, B, N], of a product that is an operation of its own
-};
+[[noreturn]] void fail_mask(const Stage& stage) {
+  fail_argument("SYN-NETWORK-VALUE", "stage \"%s\" uses the weights of stage \"%s\", which has the mask too",
+                stage.name.c_str(), stage.as<SynapseSettings>().weights_of.c_str());
+}
 
 class SynapseStage final : public StageKind {
  public:
   constexpr SynapseStage()
-      : StageKind({.name = "synapse",
-                   .noun = "a synapse",
-                   .values = synapse_values,
-                   .reads = signal::input | signal::spikes | signal::masked,
-                   .makes = signal::product,
-                   .one_reader = true,
-                   .draws_for = purpose::weights}) {}
+      : StageKind(
+            {.name = "synapse",
+             .noun = "a synapse",
+             .choices = synapse_choices,
+             .values = synapse_values,
+             .reads = signal::input | signal::spikes | signal::v | signal::masked | signal::readout | signal::combined,
+             .makes = signal::product,
+             .draws_for = purpose::weights}) {}
 
+  // Without a number of outputs, it has that of the stage whose weights it uses.
+  std::unique_ptr<StageSettings> settings(const Design& design, Choices choices) const override {
+    if (choices[1] == 0) return std::make_unique<SynapseSettings>(choices[0], std::string());
+    const Stage& owner = design.stages()[static_cast<size_t>(choices[1] - 1)];
+    return std::make_unique<SynapseSettings>(choices[0] == 0 ? owner.width() : choices[0], owner.name);
+  }
   void begin(const NetworkRules& rules, Stage& stage) const override {
     check_size(rules, stage.as<SynapseSettings>().n_outputs, "n_outputs");
   }
   Flow shape(const StageView& view) const override {
-    Flow flow = {view.rules().n_steps, view.rules().batch};
+    Flow flow = {view.flow().n_steps, view.rules().batch};
     flow.channels = view->as<SynapseSettings>().n_outputs;
     return flow;
   }
   void check(const StageView& view) const override {
-    in_stage(view.stage(), [&] { operations::DenseSpec{synapse_desc(view)}; });
+    const auto& settings = view->as<SynapseSettings>();
+    if (!settings.weights_of.empty()) {
+      check_shared_weights(view, view.design().view(view.design().find(settings.weights_of.c_str())), view->output);
+      if (!settings.mask.empty()) fail_mask(view.stage());
+    } else {
+      in_stage(view.stage(), [&] { operations::DenseSpec{synapse_desc(view)}; });
+    }
   }
-  bool learns(const Stage& stage) const override { return !stage.flag("frozen"); }
+  bool learns(const StageView& view) const override { return !owner_of(view)->flag("frozen"); }
+  std::optional<size_t> weights_of(const StageView& view) const override {
+    return weights_of_stage(view, view->as<SynapseSettings>().weights_of);
+  }
 
-  std::string describe(const Stage& stage) const override {
+  std::string describe(const StageView& view) const override {
+    const Stage& stage = view.stage();
+    if (const std::string& owner = stage.as<SynapseSettings>().weights_of; !owner.empty()) return "weights of " + owner;
     return std::string(stage.flag("frozen") ? "frozen" : "")
         .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked");
   }
   int64_t n_learnt(const StageView& view) const override {
+    if (weights_of(view)) return 0;
     return view->width() * view.flow().n_features() + (view->flag("bias") ? view->width() : 0);
   }
 
   void write(const StageView& view, StageKeyValues& words) const override {
     write_choice(words, 0);
+    const std::string& owner = view->as<SynapseSettings>().weights_of;
+    if (!owner.empty()) return words.before_seed.add("weights_of", owner);
     // A file holds the number that a default stands for.
     words.values[static_cast<size_t>(view->find_spec("gradient_bits") - synapse_values)] =
         operations::DenseSpec(synapse_desc(view)).gradient_bits;
@@ -207,7 +144,7 @@ class SynapseStage final : public StageKind {
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     take_choice(words);
-    auto settings = std::make_unique<SynapseSettings>(stage.width());
+    auto settings = std::make_unique<SynapseSettings>(stage.width(), words.take("weights_of", ""));
     settings->mask_in_file = words.take_whole("has_mask", 1, 0) == 1;
     stage.settings = std::move(settings);
   }
@@ -220,6 +157,7 @@ class SynapseStage final : public StageKind {
   void read_tensors(Design& design, size_t index, const Stage& read,
                     const files::SafetensorsFile& file) const override {
     const StageView view = design.view(index);
+    if (weights_of(view)) return;
     const int64_t shape[] = {view->width(), view.flow().n_features()};
     // Limits a width to the weights of the file.
     file.bytes(weights_name(view.stage()), file_type_of(design.rules().dtype), shape);
@@ -239,7 +177,20 @@ class SynapseStage final : public StageKind {
       fail_argument("SYN-NETWORK-OTHER", "the mask of stage \"%s\" is not that of the file", here.name.c_str());
   }
 
-  std::unique_ptr<StageParts> make(StageMaker& maker) const override { return std::make_unique<SynapseParts>(maker); }
+  bool needs_new_format(const StageView& view) const override { return weights_of(view).has_value(); }
+  void compare_choice(const Stage& here, const Stage& there) const override {
+    const std::string &one = here.as<SynapseSettings>().weights_of, &other = there.as<SynapseSettings>().weights_of;
+    if (one != other) fail_other(here, "weights_of", one.empty() ? "none" : one, other.empty() ? "none" : other);
+  }
+
+  std::unique_ptr<StageParts> make(StageMaker& maker) const override {
+    return std::make_unique<SynapseParts>(maker, [&]() -> Ref<Synapse> {
+      const synfire_synapse_desc desc = synapse_desc(maker.stage());
+      const operations::DenseSpec spec(desc);
+      return Ref<Synapse>::adopt(maker.is_planned() ? new operations::DenseSynapse(maker.context(), spec, nullptr)
+                                                    : operations::make_dense(maker.context(), spec, desc.mask));
+    });
+  }
 };
 
 constexpr SynapseStage the_synapse;
@@ -249,12 +200,14 @@ constexpr SynapseStage the_synapse;
 const StageKind& synapse_kind = the_synapse;
 
 size_t add_synapse(Design& design, const char* name, int64_t n_outputs, const Reads& reads) {
-  return design.add(synapse_kind, name, std::make_unique<SynapseSettings>(n_outputs), reads);
+  const int64_t choices[] = {n_outputs, 0};
+  return design.add(synapse_kind, name, choices, reads);
 }
 
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length) {
   const size_t index = design.find(name, synapse_kind);
   const StageView view = design.view(index);
+  if (synapse_kind.weights_of(view)) fail_mask(view.stage());
   const int64_t n_inputs = view.flow().n_features(), n_outputs = view->width();
   if (length != static_cast<uint64_t>(n_inputs * n_outputs))
     fail_argument("SYN-SYNAPSE-MASK", "length is %llu; the mask of %lld outputs and %lld inputs has %lld bytes",

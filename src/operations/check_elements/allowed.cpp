@@ -35,6 +35,10 @@ AllowedElements allowed_spikes(int32_t dtype, bool or_not_finite) {
   return with_numbers(dtype, or_not_finite, 0, element_bits(dtype, 1));
 }
 
+AllowedElements allowed_counts(int32_t bound) {
+  return {all_ones, static_cast<uint64_t>(bound), {0, 0}, all_ones, all_ones};
+}
+
 // Numbers from 0 to 1 are in the order of their bits.
 AllowedElements allowed_rates(int32_t dtype, bool or_not_finite) {
   return with_numbers(dtype, or_not_finite, element_bits(dtype, 1), 0);

@@ -20,6 +20,8 @@ struct AllowedElements {
 AllowedElements allowed_labels(uint64_t n_classes, const uint32_t* ignored);
 // 0 and 1, in any type of numbers or in u8; a zero may be negative. or_not_finite: also numbers that are not finite.
 AllowedElements allowed_spikes(int32_t dtype, bool or_not_finite);
+// Integers from 0 to `bound`. Elements are u8.
+AllowedElements allowed_counts(int32_t bound);
 // Numbers from 0 to 1, likewise.
 AllowedElements allowed_rates(int32_t dtype, bool or_not_finite);
 AllowedElements allowed_finite(int32_t dtype);

@@ -134,13 +134,15 @@ SYNFIRE_MODEL_FN R gradient_factor(const LossArguments& a, const LossConstants<R
   const double factor = k.factor * static_cast<double>(weight);
   return static_cast<R>(a.squared ? 2 * factor : factor);
 }
+// With a factor of 0, gradients are +0 whatever the predictions are: a loss of weight 0 has no part in what it is added
+// to.
 template <class R>
 SYNFIRE_MODEL_FN R entropy_gradient(R factor, R mass, R probability, R share) {
-  return factor * model::fma(mass, probability, -share);
+  return factor == R(0) ? R(0) : factor * model::fma(mass, probability, -share);
 }
 template <class R>
 SYNFIRE_MODEL_FN R squared_gradient(R factor, R weight, R difference) {
-  return factor * (weight * difference);
+  return factor == R(0) ? R(0) : factor * (weight * difference);
 }
 
 // ---- the largest prediction -----------------------------------------------------------------------------------------

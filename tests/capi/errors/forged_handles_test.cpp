@@ -386,6 +386,19 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
       {"add_loss", [](auto bad) { return synfire_network_add_loss(bad, "a", SYNFIRE_LOSS_CROSS_ENTROPY); }},
       {"add_optimizer",
        [](auto bad) { return synfire_network_add_optimizer(bad, "a", SYNFIRE_OPTIMIZER_KIND_ADAM, 0); }},
+      {"add_stage",
+       [](auto bad) {
+         const synfire_stage_value values[] = {{"kind", "rates", 0}, {"n_features", nullptr, 1}};
+         synfire_stage_desc stage = SYNFIRE_STAGE_DESC_INIT;
+         stage.kind = "input";
+         stage.name = "a";
+         stage.values = values;
+         stage.n_values = 2;
+         return synfire_network_add_stage(bad, &stage);
+       }},
+      {"set_arrays", [](auto bad) { return synfire_network_set_arrays(bad, SYNFIRE_DATA_TRAINING, 1, nullptr, 0); }},
+      {"evaluate_stages", [&](auto bad) { return synfire_network_evaluate_stages(bad, nullptr, 0, &result); }},
+      {"infer_arrays", [](auto bad) { return synfire_network_infer_arrays(bad, 1, nullptr, 0); }},
       {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
       {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},
       {"train_parameter", [](auto bad) { return synfire_network_train_parameter(bad, "a", "tau", 0, 1, 0, 1, 2); }},
@@ -421,13 +434,16 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
   ASSERT_OK(synfire_network_add_optimizer(network, "f", SYNFIRE_OPTIMIZER_KIND_ADAM, 0));
   ASSERT_OK(synfire_network_build(network));
   const synfire_buffer forgery = forge(rig.x.get(), reinterpret_cast<uintptr_t>(network));
+  const synfire_network_array of_forgery = {nullptr, SYNFIRE_ARRAY_INPUTS, 0, forgery};
   const Buffer one = make_buffer(context, SYNFIRE_DTYPE_F32, 1), label = make_buffer(context, SYNFIRE_DTYPE_U32, 1);
   for (const synfire_status status :
        {set_data(network, forgery, label), set_data(network, one, forgery),
         synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, nullptr, forgery, nullptr, nullptr),
         synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, label, nullptr, forgery, nullptr),
         synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, one, label, nullptr, nullptr, forgery),
-        synfire_network_infer(network, forgery, 1, one), synfire_network_infer(network, one, 1, forgery)})
+        synfire_network_infer(network, forgery, 1, one), synfire_network_infer(network, one, 1, forgery),
+        synfire_network_set_arrays(network, SYNFIRE_DATA_TRAINING, 1, &of_forgery, 1),
+        synfire_network_infer_arrays(network, 1, &of_forgery, 1)})
     EXPECT_EQ(status, SYNFIRE_ERROR_INVALID_HANDLE);
   EXPECT_OK(set_data(network, one, label));
   synfire_network_destroy(network);

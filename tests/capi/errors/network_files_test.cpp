@@ -161,7 +161,10 @@ TEST_F(NetworkFileErrors, FilesOfRandomChangesAreRefusedOrWhole) {
 TEST_F(NetworkFileErrors, FilesThatAreNoNetworks) {
   expect_refused(FileParts(file).replace("synfire.network", "synfire.netwerk").whole(),
                  WORDS("SYN-NETWORK-FILE", "synfire.network"));
-  expect_refused(FileParts(file).replace("version=1", "version=2").whole(), WORDS("SYN-NETWORK-FILE", "version", "2"));
+  for (const char* const version : {"version=0", "version=3"})
+    expect_refused(FileParts(file).replace("version=1", version).whole(),
+                   WORDS("SYN-NETWORK-FILE", std::string_view(version).substr(8), "versions 1 to 2"));
+  expect_refused(FileParts(file).replace("version=1", "version=2").whole(), WORDS("SYN-NETWORK-FILE", "no \"inputs\""));
   expect_refused(FileParts(file).replace("version=1 ", "").whole(), WORDS("SYN-NETWORK-FILE", "version"));
   expect_refused(FileParts(file).replace("version=1", "version=1 version=1").whole(),
                  WORDS("SYN-NETWORK-FILE", "version", "twice"));

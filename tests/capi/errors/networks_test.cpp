@@ -104,7 +104,6 @@ const Rule of_designs[] = {
     {"SYN-NETWORK-CHAIN", order, [](World& w) { return synfire_network_add_readout(w.empty, "a", 0, 0); }},
     {"SYN-NETWORK-CHAIN", order, [](World& w) { return synfire_network_add_loss(w.empty, "a", 0); }},
     {"SYN-NETWORK-CHAIN", order, [](World& w) { return synfire_network_add_optimizer(w.empty, "a", 0, 0); }},
-    {"SYN-NETWORK-CHAIN", order, [](World& w) { return synfire_network_add_input(w.open, "a", 0, 3); }},
     // A loss without a readout.
     {"SYN-NETWORK-CHAIN", order,
      [](World& w) { return synfire_network_add_loss(w.with_neurons(SYNFIRE_MODEL_LIF), "a", 0); }},
@@ -123,7 +122,9 @@ const Rule of_designs[] = {
     {"SYN-NETWORK-NAME", argument,
      [](World& w) { return synfire_network_add_input(w.empty, std::string(65, 'a').c_str(), 0, 3); }},
     {"SYN-ARGUMENT-NULL", argument, [](World& w) { return synfire_network_add_input(w.empty, nullptr, 0, 3); }},
-    {"SYN-NETWORK-KIND", argument, [](World& w) { return synfire_network_add_input(w.empty, "a", 3, 3); }},
+    {"SYN-NETWORK-KIND", argument, [](World& w) { return synfire_network_add_input(w.empty, "a", 4, 3); }},
+    {"SYN-COUNT-BOUND", argument,
+     [](World& w) { return synfire_network_add_input(w.empty, "a", SYNFIRE_NETWORK_INPUT_COUNTS, 3); }},
     {"SYN-NETWORK-KIND", argument, [](World& w) { return synfire_network_add_input(w.empty, "a", -1, 3); }},
     {"SYN-NETWORK-KIND", argument,
      [](World& w) { return synfire_network_add_readout(w.with_neurons(SYNFIRE_MODEL_LIF), "a", 5, 0); }},
@@ -332,7 +333,7 @@ const Rule of_runs[] = {
      }},
     {"SYN-NETWORK-KIND", argument,
      [](World& w) {
-       return get_nothing<synfire_graph>([&](auto* out) { return synfire_network_get_graph(w.built, 3, out); });
+       return get_nothing<synfire_graph>([&](auto* out) { return synfire_network_get_graph(w.built, 5, out); });
      }},
     {"SYN-NETWORK-STAGE", argument,
      [](World& w) {

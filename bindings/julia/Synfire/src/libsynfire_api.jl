@@ -199,6 +199,10 @@ const SYNFIRE_AXIS_STEPS = Int32(0)
 const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
 const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
+const SYNFIRE_COMBINE_SUM = Int32(0)
+const SYNFIRE_COMBINE_AND = Int32(1)
+const SYNFIRE_COMBINE_IAND = Int32(2)
+const SYNFIRE_COMBINE_CONCATENATE = Int32(3)
 const SYNFIRE_WAIT_SPIN = Int32(0)
 const SYNFIRE_WAIT_YIELD = Int32(1)
 const SYNFIRE_WAIT_BLOCK = Int32(2)
@@ -219,6 +223,7 @@ const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
 const SYNFIRE_NETWORK_INPUT_SPIKES = Int32(0)
 const SYNFIRE_NETWORK_INPUT_VALUES = Int32(1)
 const SYNFIRE_NETWORK_INPUT_RATES = Int32(2)
+const SYNFIRE_NETWORK_INPUT_COUNTS = Int32(3)
 const SYNFIRE_READOUT_SUM = Int32(0)
 const SYNFIRE_READOUT_MEAN = Int32(1)
 const SYNFIRE_READOUT_MAX = Int32(2)
@@ -226,9 +231,20 @@ const SYNFIRE_READOUT_LAST = Int32(3)
 const SYNFIRE_READOUT_STEPS = Int32(4)
 const SYNFIRE_DATA_TRAINING = Int32(0)
 const SYNFIRE_DATA_EVALUATION = Int32(1)
+const SYNFIRE_ARRAY_INPUTS = Int32(0)
+const SYNFIRE_ARRAY_LABELS = Int32(1)
+const SYNFIRE_ARRAY_TARGETS = Int32(2)
+const SYNFIRE_ARRAY_LENGTHS = Int32(3)
+const SYNFIRE_ARRAY_SAMPLE_WEIGHTS = Int32(4)
+const SYNFIRE_ARRAY_OUTPUTS = Int32(5)
 const SYNFIRE_NETWORK_GRAPH_INFERENCE = Int32(0)
 const SYNFIRE_NETWORK_GRAPH_TRAINING = Int32(1)
 const SYNFIRE_NETWORK_GRAPH_EVALUATION = Int32(2)
+const SYNFIRE_NETWORK_GRAPH_FORWARD = Int32(3)
+const SYNFIRE_NETWORK_GRAPH_BACKWARD = Int32(4)
+const SYNFIRE_OWN_LOSS_NONE = Int32(0)
+const SYNFIRE_OWN_LOSS_CONTINUES = Int32(1)
+const SYNFIRE_OWN_LOSS_STARTS = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
@@ -245,6 +261,7 @@ const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("p
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
+const combine_names = (Symbol("sum") => SYNFIRE_COMBINE_SUM, Symbol("and") => SYNFIRE_COMBINE_AND, Symbol("iand") => SYNFIRE_COMBINE_IAND, Symbol("concatenate") => SYNFIRE_COMBINE_CONCATENATE,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
@@ -252,10 +269,12 @@ const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") 
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
-const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES,)
+const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES, Symbol("counts") => SYNFIRE_NETWORK_INPUT_COUNTS,)
 const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
 const data_names = (Symbol("training") => SYNFIRE_DATA_TRAINING, Symbol("evaluation") => SYNFIRE_DATA_EVALUATION,)
-const network_graph_names = (Symbol("inference") => SYNFIRE_NETWORK_GRAPH_INFERENCE, Symbol("training") => SYNFIRE_NETWORK_GRAPH_TRAINING, Symbol("evaluation") => SYNFIRE_NETWORK_GRAPH_EVALUATION,)
+const array_names = (Symbol("inputs") => SYNFIRE_ARRAY_INPUTS, Symbol("labels") => SYNFIRE_ARRAY_LABELS, Symbol("targets") => SYNFIRE_ARRAY_TARGETS, Symbol("lengths") => SYNFIRE_ARRAY_LENGTHS, Symbol("sample_weights") => SYNFIRE_ARRAY_SAMPLE_WEIGHTS, Symbol("outputs") => SYNFIRE_ARRAY_OUTPUTS,)
+const network_graph_names = (Symbol("inference") => SYNFIRE_NETWORK_GRAPH_INFERENCE, Symbol("training") => SYNFIRE_NETWORK_GRAPH_TRAINING, Symbol("evaluation") => SYNFIRE_NETWORK_GRAPH_EVALUATION, Symbol("forward") => SYNFIRE_NETWORK_GRAPH_FORWARD, Symbol("backward") => SYNFIRE_NETWORK_GRAPH_BACKWARD,)
+const own_loss_names = (Symbol("none") => SYNFIRE_OWN_LOSS_NONE, Symbol("continues") => SYNFIRE_OWN_LOSS_CONTINUES, Symbol("starts") => SYNFIRE_OWN_LOSS_STARTS,)
 
 # ---- Structures --------------------------------------------------------------------------------------------------------
 
@@ -742,6 +761,78 @@ synfire_loss_desc(; kind=0, n_steps=0, n_classes=0, batch=0, source=C_NULL, labe
     synfire_loss_desc(sizeof(synfire_loss_desc), kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient, divisor)
 
 """
+Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind` say what is computed.
+"""
+struct synfire_combine_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    sources::Ptr{synfire_buffer}
+    n_sources::UInt64
+    channels::Ptr{Int64}
+    n_channels::UInt64
+    bounds::Ptr{Int32}
+    n_bounds::UInt64
+    destination::synfire_buffer
+end
+synfire_combine_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, sources=C_NULL, n_sources=0, channels=C_NULL, n_channels=0, bounds=C_NULL, n_bounds=0, destination=C_NULL) =
+    synfire_combine_desc(sizeof(synfire_combine_desc), kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination)
+
+"""
+The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that synfire_combine_desc has too are those of the combination.
+"""
+struct synfire_combine_backward_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    n_neurons::Int64
+    batch::Int64
+    channels::Ptr{Int64}
+    n_channels::UInt64
+    source::Int32
+    accumulate::Int32
+    grad_destination::synfire_buffer
+    other::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_combine_backward_desc(; kind=0, n_steps=0, n_neurons=0, batch=0, channels=C_NULL, n_channels=0, source=0, accumulate=0, grad_destination=C_NULL, other=C_NULL, grad_source=C_NULL) =
+    synfire_combine_backward_desc(sizeof(synfire_combine_backward_desc), kind, n_steps, n_neurons, batch, channels, n_channels, source, accumulate, grad_destination, other, grad_source)
+
+"""
+Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j * M + M - 1, M being `group_size`.
+"""
+struct synfire_group_mean_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    n_groups::Int64
+    group_size::Int64
+    batch::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_group_mean_desc(; reserved=0, n_steps=0, n_groups=0, group_size=0, batch=0, source=C_NULL, destination=C_NULL) =
+    synfire_group_mean_desc(sizeof(synfire_group_mean_desc), reserved, n_steps, n_groups, group_size, batch, source, destination)
+
+"""
+The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64 in f64). Fields that synfire_group_mean_desc has too are those of the means.
+"""
+struct synfire_group_mean_backward_desc
+    struct_size::UInt32
+    accumulate::Int32
+    n_steps::Int64
+    n_groups::Int64
+    group_size::Int64
+    batch::Int64
+    grad_destination::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_group_mean_backward_desc(; accumulate=0, n_steps=0, n_groups=0, group_size=0, batch=0, grad_destination=C_NULL, grad_source=C_NULL) =
+    synfire_group_mean_backward_desc(sizeof(synfire_group_mean_backward_desc), accumulate, n_steps, n_groups, group_size, batch, grad_destination, grad_source)
+
+"""
 How to create a graph. Zero means the default in every field except `struct_size`.
 """
 struct synfire_graph_desc
@@ -1084,10 +1175,10 @@ struct synfire_network_desc
     drop_last::Int32
     n_slots::UInt32
     transient_arrays::Int32
-    reserved::UInt32
+    own_loss::Int32
 end
-synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0, transient_arrays=0, reserved=0) =
-    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, reserved)
+synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0, transient_arrays=0, own_loss=0) =
+    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, own_loss)
 
 """
 Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
@@ -1125,6 +1216,68 @@ struct synfire_network_result
 end
 synfire_network_result(; reserved=0, loss=0, n_counted=0, n_correct=0, n_batches=0, n_skipped=0, epoch=0, batch=0, n_replaced=0, rate_loss=0) =
     synfire_network_result(sizeof(synfire_network_result), reserved, loss, n_counted, n_correct, n_batches, n_skipped, epoch, batch, n_replaced, rate_loss)
+
+"""
+A stage that another one reads: synfire_stage_desc. Since ABI 0.3.
+"""
+struct synfire_stage_input
+    stage::Ptr{UInt8}
+    port::Ptr{UInt8}
+    delay::Int64
+end
+synfire_stage_input(; stage=C_NULL, port=C_NULL, delay=0) =
+    synfire_stage_input(stage, port, delay)
+
+"""
+A value of a stage: synfire_stage_desc. Since ABI 0.3.
+"""
+struct synfire_stage_value
+    name::Ptr{UInt8}
+    text::Ptr{UInt8}
+    number::Float64
+end
+synfire_stage_value(; name=C_NULL, text=C_NULL, number=0) =
+    synfire_stage_value(name, text, number)
+
+"""
+A stage of a network: synfire_network_add_stage(). Since ABI 0.3.
+"""
+struct synfire_stage_desc
+    struct_size::UInt32
+    reserved::UInt32
+    kind::Ptr{UInt8}
+    name::Ptr{UInt8}
+    inputs::Ptr{synfire_stage_input}
+    n_inputs::UInt64
+    values::Ptr{synfire_stage_value}
+    n_values::UInt64
+end
+synfire_stage_desc(; reserved=0, kind=C_NULL, name=C_NULL, inputs=C_NULL, n_inputs=0, values=C_NULL, n_values=0) =
+    synfire_stage_desc(sizeof(synfire_stage_desc), reserved, kind, name, inputs, n_inputs, values, n_values)
+
+"""
+Rows of an array for a stage of a network: synfire_network_set_arrays() and synfire_network_infer_arrays(). Since ABI 0.3.
+"""
+struct synfire_network_array
+    stage::Ptr{UInt8}
+    role::Int32
+    reserved::UInt32
+    buffer::synfire_buffer
+end
+synfire_network_array(; stage=C_NULL, role=0, reserved=0, buffer=C_NULL) =
+    synfire_network_array(stage, role, reserved, buffer)
+
+"""
+The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages(). Since ABI 0.3.
+"""
+struct synfire_stage_result
+    stage::Ptr{UInt8}
+    loss::Float64
+    n_counted::UInt64
+    n_correct::UInt64
+end
+synfire_stage_result(; stage=C_NULL, loss=0, n_counted=0, n_correct=0) =
+    synfire_stage_result(stage, loss, n_counted, n_correct)
 
 """
 Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
@@ -1202,6 +1355,10 @@ mutable struct FunctionTable
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
     synfire_loss::Ptr{Cvoid}
+    synfire_combine::Ptr{Cvoid}
+    synfire_combine_backward::Ptr{Cvoid}
+    synfire_group_mean::Ptr{Cvoid}
+    synfire_group_mean_backward::Ptr{Cvoid}
     synfire_scale_add::Ptr{Cvoid}
     synfire_graph_create::Ptr{Cvoid}
     synfire_graph_destroy::Ptr{Cvoid}
@@ -1221,6 +1378,10 @@ mutable struct FunctionTable
     synfire_graph_record_native::Ptr{Cvoid}
     synfire_graph_record_fill::Ptr{Cvoid}
     synfire_graph_record_scale_add::Ptr{Cvoid}
+    synfire_graph_record_combine::Ptr{Cvoid}
+    synfire_graph_record_combine_backward::Ptr{Cvoid}
+    synfire_graph_record_group_mean::Ptr{Cvoid}
+    synfire_graph_record_group_mean_backward::Ptr{Cvoid}
     synfire_graph_record_update_parameter::Ptr{Cvoid}
     synfire_graph_record_reset_rows::Ptr{Cvoid}
     synfire_graph_record_read_rows::Ptr{Cvoid}
@@ -1276,6 +1437,7 @@ mutable struct FunctionTable
     synfire_network_add_readout::Ptr{Cvoid}
     synfire_network_add_loss::Ptr{Cvoid}
     synfire_network_add_optimizer::Ptr{Cvoid}
+    synfire_network_add_stage::Ptr{Cvoid}
     synfire_network_set_value::Ptr{Cvoid}
     synfire_network_get_value::Ptr{Cvoid}
     synfire_network_train_parameter::Ptr{Cvoid}
@@ -1286,10 +1448,15 @@ mutable struct FunctionTable
     synfire_network_write_dot::Ptr{Cvoid}
     synfire_network_build::Ptr{Cvoid}
     synfire_network_set_data::Ptr{Cvoid}
+    synfire_network_set_arrays::Ptr{Cvoid}
     synfire_network_train::Ptr{Cvoid}
     synfire_network_evaluate::Ptr{Cvoid}
+    synfire_network_train_stages::Ptr{Cvoid}
+    synfire_network_evaluate_stages::Ptr{Cvoid}
     synfire_network_infer::Ptr{Cvoid}
+    synfire_network_infer_arrays::Ptr{Cvoid}
     synfire_network_reset_state::Ptr{Cvoid}
+    synfire_network_reset_rows::Ptr{Cvoid}
     synfire_network_get_synapse::Ptr{Cvoid}
     synfire_network_get_layer::Ptr{Cvoid}
     synfire_network_get_optimizer::Ptr{Cvoid}
@@ -1301,7 +1468,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1944,6 +2111,50 @@ Computes a loss now: the same operation that synfire_graph_record_loss() records
 end
 
 """
+    synfire_combine(context, desc, stream)
+
+Combines several arrays into one now: the same operation that synfire_graph_record_combine() records.
+"""
+@inline function synfire_combine(context, desc, stream)
+    address = functions.synfire_combine
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_combine_backward(context, desc, stream)
+
+Computes the gradient of a combination with respect to one of its sources now: the same operation that synfire_graph_record_combine_backward() records.
+"""
+@inline function synfire_combine_backward(context, desc, stream)
+    address = functions.synfire_combine_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_combine_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_group_mean(context, desc, stream)
+
+Computes means over groups of neighbours now: the same operation that synfire_graph_record_group_mean() records.
+"""
+@inline function synfire_group_mean(context, desc, stream)
+    address = functions.synfire_group_mean
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_group_mean_backward(context, desc, stream)
+
+Computes the gradient of means over groups now: the same operation that synfire_graph_record_group_mean_backward() records.
+"""
+@inline function synfire_group_mean_backward(context, desc, stream)
+    address = functions.synfire_group_mean_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_group_mean_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_scale_add(context, desc, stream)
 
 Computes destination = keep * destination + scale * source now: the same operation that synfire_graph_record_scale_add() records.
@@ -2150,6 +2361,50 @@ Appends a scale-and-add; synfire_scale_add() says what is computed.
     address = functions.synfire_graph_record_scale_add
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_scale_add_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_combine(graph, desc)
+
+Appends a combination of several arrays into one; synfire_combine() says what is computed.
+"""
+@inline function synfire_graph_record_combine(graph, desc)
+    address = functions.synfire_graph_record_combine
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_combine_backward(graph, desc)
+
+Appends the gradient of a combination with respect to one of its sources; synfire_combine_backward() says what is computed.
+"""
+@inline function synfire_graph_record_combine_backward(graph, desc)
+    address = functions.synfire_graph_record_combine_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_combine_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_group_mean(graph, desc)
+
+Appends means over groups of neighbours; synfire_group_mean() says what is computed.
+"""
+@inline function synfire_graph_record_group_mean(graph, desc)
+    address = functions.synfire_graph_record_group_mean
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_group_mean_backward(graph, desc)
+
+Appends the gradient of means over groups; synfire_group_mean_backward() says what is computed.
+"""
+@inline function synfire_graph_record_group_mean_backward(graph, desc)
+    address = functions.synfire_graph_record_group_mean_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_group_mean_backward_desc}), graph, desc)
 end
 
 """
@@ -2683,7 +2938,7 @@ end
 """
     synfire_network_add_input(network, name, kind, n_features)
 
-Adds the input.
+Adds an input.
 """
 @inline function synfire_network_add_input(network, name, kind, n_features)
     address = functions.synfire_network_add_input
@@ -2755,6 +3010,17 @@ Adds the optimiser. Its members are the weights and biases of all synapses that 
     address = functions.synfire_network_add_optimizer
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Cstring, Int32, Float64), network, name, kind, learning_rate)
+end
+
+"""
+    synfire_network_add_stage(network, desc)
+
+Adds a stage of any kind. synfire_network_add_input() and the other functions that add stages are short forms: the values of a stage are their parameters after the name, by the names of these, and the values that they list. `\"kind\"` and `\"n_features\"` of an input, `\"n_outputs\"` of a synapse, `\"model\"` of neurons, `\"reduction\"` of a readout and `\"kind\"` of a loss and of an optimiser are needed, and are chosen once. `\"of_spikes\"` of a readout is 0 by default.
+"""
+@inline function synfire_network_add_stage(network, desc)
+    address = functions.synfire_network_add_stage
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_stage_desc}), network, desc)
 end
 
 """
@@ -2868,6 +3134,17 @@ Sets a data set of R rows. The arrays are copied; they may be in memory of any k
 end
 
 """
+    synfire_network_set_arrays(network, set, n_rows, arrays, n_arrays)
+
+Sets a data set of R rows, as synfire_network_set_data(), with an array of its own for each stage that needs one: for each input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+"""
+@inline function synfire_network_set_arrays(network, set, n_rows, arrays, n_arrays)
+    address = functions.synfire_network_set_arrays
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int32, Int64, Ptr{synfire_network_array}, UInt64), network, set, n_rows, arrays, n_arrays)
+end
+
+"""
     synfire_network_train(network, n_batches, result)
 
 Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -2890,6 +3167,28 @@ Evaluates: computes the loss of all rows of the evaluation data, in order, witho
 end
 
 """
+    synfire_network_train_stages(network, n_batches, losses, n_losses, result)
+
+Trains, as synfire_network_train(), and returns the results of single losses too.
+"""
+@inline function synfire_network_train_stages(network, n_batches, losses, n_losses, result)
+    address = functions.synfire_network_train_stages
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int64, Ptr{synfire_stage_result}, UInt64, Ptr{synfire_network_result}), network, n_batches, losses, n_losses, result)
+end
+
+"""
+    synfire_network_evaluate_stages(network, losses, n_losses, result)
+
+Evaluates, as synfire_network_evaluate(), and returns the results of single losses too.
+"""
+@inline function synfire_network_evaluate_stages(network, losses, n_losses, result)
+    address = functions.synfire_network_evaluate_stages
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_stage_result}, UInt64, Ptr{synfire_network_result}), network, losses, n_losses, result)
+end
+
+"""
     synfire_network_infer(network, inputs, n_rows, outputs)
 
 Computes the output for rows of inputs, B at a time, with the inference graph. The state of the neurons is reset before each batch and afterwards, so that rows do not depend on each other; rates are encoded from the same random numbers in every call. A loop that continues from frame to frame launches the graph itself (synfire_network_get_graph()).
@@ -2901,6 +3200,17 @@ Computes the output for rows of inputs, B at a time, with the inference graph. T
 end
 
 """
+    synfire_network_infer_arrays(network, n_rows, arrays, n_arrays)
+
+Computes outputs for rows of inputs, as synfire_network_infer(), with an array for each input and for any of the outputs.
+"""
+@inline function synfire_network_infer_arrays(network, n_rows, arrays, n_arrays)
+    address = functions.synfire_network_infer_arrays
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int64, Ptr{synfire_network_array}, UInt64), network, n_rows, arrays, n_arrays)
+end
+
+"""
     synfire_network_reset_state(network)
 
 Resets the state of all neurons, as synfire_layer_reset_state().
@@ -2909,6 +3219,17 @@ Resets the state of all neurons, as synfire_layer_reset_state().
     address = functions.synfire_network_reset_state
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network,), network)
+end
+
+"""
+    synfire_network_reset_rows(network, first_row, n_rows)
+
+Resets the state of all neurons in some batch rows, as synfire_layer_reset_rows(): these rows begin anew, and the others go on. A loop with several agents calls it for one that starts over.
+"""
+@inline function synfire_network_reset_rows(network, first_row, n_rows)
+    address = functions.synfire_network_reset_rows
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int64, Int64), network, first_row, n_rows)
 end
 
 """

@@ -43,6 +43,77 @@ function set_value!(network::Network, stage, name::Union{Symbol,AbstractString},
 end
 
 """
+    add_stage!(network, kind, name; reads=nothing, values...)
+
+Adds a stage of any kind, with its values as keywords:
+
+    add_stage!(network, :synapse, :second; reads=:hidden, n_outputs=3, initialization=:normal)
+    add_stage!(network, :readout, :mean; reads=:hidden => :spikes, reduction=:mean)
+
+The functions that add one kind of stage say which values there are; what they take by position has the name that it has
+there, `kind`, `n_features`, `n_outputs`, `model`, `reduction` and `of_spikes`. `reads` is the name of a stage that was
+added before, or a name and a port (`:spikes` or `:v` of neurons), or a tuple of these. Default: the stage before. A value is
+a number, a `Bool`, or the name of a constant.
+"""
+function add_stage!(network::Network, kind::Union{Symbol,AbstractString}, name::Union{Symbol,AbstractString};
+                    reads=nothing, values...)
+    operands = Operands(network.context)
+    sources = reads === nothing ? () : reads isa Union{Symbol,AbstractString,Pair} ? (reads,) : reads
+    inputs = list!(operands, LibSynfire.synfire_stage_input,
+                   [LibSynfire.synfire_stage_input(
+                        stage=text!(operands, source isa Pair ? source.first : source),
+                        port=text!(operands, source isa Pair ? source.second : nothing), delay=0)
+                    for source in sources])
+    given = list!(operands, LibSynfire.synfire_stage_value,
+                  [LibSynfire.synfire_stage_value(
+                       name=text!(operands, own),
+                       text=text!(operands, value isa Union{Symbol,AbstractString} ? value : nothing),
+                       number=value isa Union{Symbol,AbstractString} ? 0.0 : Float64(value))
+                   for (own, value) in pairs(values)])
+    desc = Ref(LibSynfire.synfire_stage_desc(kind=text!(operands, kind), name=text!(operands, name),
+                                             inputs=pointer_or_null(inputs), n_inputs=length(inputs),
+                                             values=pointer_or_null(given), n_values=length(given)))
+    GC.@preserve operands check(LibSynfire.synfire_network_add_stage(network, desc))
+    return network
+end
+
+"""
+    train_stages!(network, losses, n_batches=0) -> NamedTuple
+
+Trains, as [`train!`](@ref), and returns its result with one more member, `losses`: the `stage`, `loss`, `counted` and
+`correct` of each of these losses.
+"""
+train_stages!(network::Network, losses, n_batches::Integer=0) =
+    results_of(network, losses) do list, result
+        LibSynfire.synfire_network_train_stages(network, whole_size("n_batches", n_batches), list, length(list), result)
+    end
+
+"""
+    evaluate_stages(network, losses) -> NamedTuple
+
+Evaluates, as [`evaluate`](@ref), and returns its result with one more member, `losses`: the `stage`, `loss`, `counted` and
+`correct` of each of these losses.
+"""
+evaluate_stages(network::Network, losses) =
+    results_of(network, losses) do list, result
+        LibSynfire.synfire_network_evaluate_stages(network, list, length(list), result)
+    end
+
+function results_of(call, network::Network, losses)
+    operands = Operands(network.context)
+    list = [LibSynfire.synfire_stage_result(stage=text!(operands, loss), loss=0.0, n_counted=0, n_correct=0)
+            for loss in losses]
+    result = Ref(LibSynfire.synfire_network_result())
+    GC.@preserve operands check(call(list, result))
+    of_losses = [(stage=Symbol(loss), loss=one.loss, counted=Int(one.n_counted), correct=Int(one.n_correct))
+                 for (loss, one) in zip(losses, list)]
+    whole = result[]
+    return (loss=whole.loss, counted=Int(whole.n_counted), correct=Int(whole.n_correct), batches=Int(whole.n_batches),
+            skipped=Int(whole.n_skipped), epoch=Int(whole.epoch), batch=Int(whole.batch),
+            replaced=Int(whole.n_replaced), rate_loss=whole.rate_loss, losses=of_losses)
+end
+
+"""
     Network(context, path; inference=false, replace_nonfinite=false, steps=0, batch=0, slots=0)
     Network(context, file; ...)
 

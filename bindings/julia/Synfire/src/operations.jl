@@ -6,11 +6,12 @@
 # SPDX-License-Identifier: MIT
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
-       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, update_parameter!, reset_rows!,
-       read_rows!, write_rows!, copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network,
-       one_to_one, info, array_info, rounding, add_array!, add_weights!, add_bias!, add_parameter!, add_input!,
-       add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!,
-       set_mask!, set_class_weights!, build!, set_data!, train!, evaluate, infer!, save, load!
+       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
+       group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, info, array_info, rounding,
+       add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!,
+       add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!,
+       set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,8 @@ end
 # ---- Network ---------------------------------------------------------------------------------------------------------
 
 """
-    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0, transient_arrays=false)
+    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0, transient_arrays=false,
+            own_loss=:none)
     Network(f, context; ...)
 
 Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
@@ -170,6 +172,9 @@ How to create a network. Zero means the default in every field except `struct_si
   which takes less memory, and [`Buffer`](@ref) does not give them out. Where a layer of the network has fewer active
   rows than the batch (`LibSynfire.synfire_layer_set_n_active`), what belongs to other rows is then undefined. A network
   that is made of a file has 0. Default: 0. @since ABI 0.3
+- `own_loss`: One of `:none`, `:continues`, `:starts`: a program may compute gradients itself. The network then needs an
+  optimiser, and no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to each other.
+  Default: `:none`. Since ABI 0.3.
 """
 mutable struct Network <: Handle
     handle::LibSynfire.synfire_network
@@ -196,8 +201,9 @@ destroy(::Network, handle) = LibSynfire.synfire_network_destroy(handle)
 Base.show(io::IO, network::Network) = print(io, "Network", isopen(network) ? "" : " (closed)")
 
 function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, drop_last::Bool=false, slots=0,
-                         transient_arrays::Bool=false, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots, :transient_arrays))
+                         transient_arrays::Bool=false, own_loss=:none, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots, :transient_arrays,
+                                                :own_loss))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_network_desc(
         dtype=constant("dtype", LibSynfire.dtype_names, dtype),
@@ -206,7 +212,8 @@ function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, d
         seed=seed,
         drop_last=drop_last,
         n_slots=slots,
-        transient_arrays=transient_arrays))
+        transient_arrays=transient_arrays,
+        own_loss=constant("own_loss", LibSynfire.own_loss_names, own_loss)))
 end
 
 # ---- one_to_one ------------------------------------------------------------------------------------------------------
@@ -1179,6 +1186,218 @@ Computes destination = keep * destination + scale * source now. The keywords are
 scale_add!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_scale_add, scale_add_request(context; arguments...), stream, context)
 
+# ---- combine! --------------------------------------------------------------------------------------------------------
+
+function combine_request(context::Context; sources, destination, channels=(), bounds=(), kind=:sum, steps, neurons,
+                         batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:sources, :destination, :channels, :bounds, :kind, :steps, :neurons,
+                                                :batch))
+    operands = Operands(context, neurons)
+    sources_list = buffers!(operands, sources)
+    channels_list = list!(operands, Int64, channels)
+    bounds_list = list!(operands, Int32, bounds)
+    return Request(operands, LibSynfire.synfire_combine_desc(
+        sources=pointer_or_null(sources_list),
+        n_sources=length(sources_list),
+        destination=buffer!(operands, destination),
+        channels=pointer_or_null(channels_list),
+        n_channels=length(channels_list),
+        bounds=pointer_or_null(bounds_list),
+        n_bounds=length(bounds_list),
+        kind=constant("kind", LibSynfire.combine_names, kind),
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    combine!(graph; sources, destination, channels=(), bounds=(), kind=:sum, steps, neurons, batch=1)
+
+Appends a combination of several arrays into one.
+
+Several arrays `[.., B, T]` that become one, where branches of a network meet: the type of `destination` and `kind` say
+what is computed.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `sources`: Read: `[N, B, T]`, or in a concatenation `[H * W * C_i, B, T]`, where C_i is entry i of `channels`. The
+  same buffer may occur several times.
+- `destination`: Written. Must not overlap a source.
+- `channels`: Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their
+  sum C. Default: none.
+- `bounds`: For each source that holds counts in `:u8`, the largest count, 1 to 255; elements above it count as it. For
+  others 0: in `:u8`, every non-zero element is then a spike. AND and IAND take no counts. Default: no source holds
+  counts.
+- `kind`: One of `:sum`, `:and`, `:iand`, `:concatenate`. Default: the sum.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row of `destination`, at least 1: H * W * C.
+- `batch`: Batch rows B. Default: 1.
+"""
+combine!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_combine, combine_request(graph.context; arguments...), graph)
+
+"""
+    combine!(context; stream=nothing, ...)
+
+Combines several arrays into one now. The keywords are those of `combine!(graph; ...)`; `stream` is the CUDA stream to
+run on, by default the context's own.
+"""
+combine!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_combine, combine_request(context; arguments...), stream, context)
+
+# ---- combine_backward! -----------------------------------------------------------------------------------------------
+
+function combine_backward_request(context::Context; grad_destination, grad_source, channels=(), other=nothing,
+                                  kind=:sum, steps, neurons, batch=1, source::Integer=1, accumulate::Bool=false,
+                                  unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :channels, :other, :kind, :steps,
+                                                :neurons, :batch, :source, :accumulate))
+    operands = Operands(context, neurons)
+    channels_list = list!(operands, Int64, channels)
+    return Request(operands, LibSynfire.synfire_combine_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        channels=pointer_or_null(channels_list),
+        n_channels=length(channels_list),
+        other=buffer!(operands, other),
+        kind=constant("kind", LibSynfire.combine_names, kind),
+        n_steps=whole_size("steps", steps),
+        n_neurons=whole_size("neurons", neurons),
+        batch=whole_size("batch", batch),
+        source=row_index("source", source),
+        accumulate=accumulate))
+end
+
+"""
+    combine_backward!(graph; grad_destination, grad_source, channels=(), other=nothing, kind=:sum, steps, neurons,
+                      batch=1, source=1, accumulate=false)
+
+Appends the gradient of a combination with respect to one of its sources.
+
+The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that
+[`combine!`](@ref) has too are those of the combination.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`.
+- `grad_source`: Written, or added to: dL/d(source) `[N, B, T]`, or in a concatenation `[H * W * C_i, B, T]`; f32, f16
+  or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of the operation.
+- `channels`: Channels of each source, for a concatenation, which needs them. Default: none.
+- `other`: Read: the other source, b for the gradient of a, in any format that `source` of [`convert_spikes!`](@ref) may
+  have. For AND and IAND, which need it.
+- `kind`: One of `:sum`, `:and`, `:iand`, `:concatenate`. Default: the sum.
+- `steps`: Steps T, at least 1.
+- `neurons`: Neurons N of one batch row of the destination, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `source`: Number of the source whose gradient is computed, counted from 1. Default: 1.
+- `accumulate`: `true`: the gradient is added to what `grad_source` holds. Default `false`: it replaces that.
+"""
+combine_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_combine_backward,
+            combine_backward_request(graph.context; arguments...), graph)
+
+"""
+    combine_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a combination with respect to one of its sources now. The keywords are those of
+`combine_backward!(graph; ...)`; `stream` is the CUDA stream to run on, by default the context's own.
+"""
+combine_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_combine_backward, combine_backward_request(context; arguments...), stream, context)
+
+# ---- group_mean! -----------------------------------------------------------------------------------------------------
+
+function group_mean_request(context::Context; source, destination, steps, groups, group_size, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :groups, :group_size, :batch))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_group_mean_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        n_steps=whole_size("steps", steps),
+        n_groups=whole_size("groups", groups),
+        group_size=group_size,
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    group_mean!(graph; source, destination, steps, groups, group_size, batch=1)
+
+Appends means over groups of neighbours.
+
+Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j * M +
+M - 1, M being `group_size`.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: f32, f16 or bf16, or f64 with an f64 destination.
+- `destination`: Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must not
+  overlap `source`.
+- `steps`: Steps T, at least 1.
+- `groups`: Groups G of one batch row, at least 1.
+- `group_size`: Elements M of one group, 1 to 2^24.
+- `batch`: Batch rows B. Default: 1.
+"""
+group_mean!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_group_mean, group_mean_request(graph.context; arguments...), graph)
+
+"""
+    group_mean!(context; stream=nothing, ...)
+
+Computes means over groups of neighbours now. The keywords are those of `group_mean!(graph; ...)`; `stream` is the CUDA
+stream to run on, by default the context's own.
+"""
+group_mean!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_group_mean, group_mean_request(context; arguments...), stream, context)
+
+# ---- group_mean_backward! --------------------------------------------------------------------------------------------
+
+function group_mean_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps,
+                                     groups, group_size, batch=1, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :groups,
+                                                :group_size, :batch))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_group_mean_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        n_groups=whole_size("groups", groups),
+        group_size=group_size,
+        batch=whole_size("batch", batch)))
+end
+
+"""
+    group_mean_backward!(graph; grad_destination, grad_source, accumulate=false, steps, groups, group_size, batch=1)
+
+Appends the gradient of means over groups.
+
+The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32 (f64
+in f64). Fields that [`group_mean!`](@ref) has too are those of the means.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: f32, f16 or bf16, or f64 with an f64 `grad_source`.
+- `grad_source`: Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
+  `grad_destination`.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace that.
+- `steps`: Steps T, at least 1.
+- `groups`: Groups G of one batch row, at least 1.
+- `group_size`: Elements M of one group, 1 to 2^24.
+- `batch`: Batch rows B. Default: 1.
+"""
+group_mean_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_group_mean_backward,
+            group_mean_backward_request(graph.context; arguments...), graph)
+
+"""
+    group_mean_backward!(context; stream=nothing, ...)
+
+Computes the gradient of means over groups now. The keywords are those of `group_mean_backward!(graph; ...)`; `stream`
+is the CUDA stream to run on, by default the context's own.
+"""
+group_mean_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_group_mean_backward, group_mean_backward_request(context; arguments...), stream, context)
+
 # ---- update_parameter! -----------------------------------------------------------------------------------------------
 
 function update_parameter_request(context::Context, layer::Layer; name, gradient, learning_rate, lower=nothing,
@@ -1779,9 +1998,9 @@ end
 """
     add_input!(network, name, kind, features)
 
-Adds the input.
+Adds an input.
 
-- `kind`: One of `:spikes`, `:values`, `:rates`.
+- `kind`: One of `:spikes`, `:values`, `:rates`, `:counts`.
 """
 function add_input!(network::Network, name::Union{Symbol,AbstractString}, kind, features::Integer)
     check(LibSynfire.synfire_network_add_input(network, String(name),
@@ -2020,6 +2239,32 @@ function set_data!(network::Network, set, rows::Integer, inputs::Buffer; labels:
     return network
 end
 
+# ---- network: set_arrays! --------------------------------------------------------------------------------------------
+
+"""
+    set_arrays!(network, set, rows, arrays)
+
+Sets a data set of R rows, as [`set_data!`](@ref), with an array of its own for each stage that needs one: for each
+input its inputs, and for each loss its labels or its targets. All arrays are taken, or none of them.
+
+- `set`: One of `:training`, `:evaluation`.
+- `arrays`: A collection of named tuples of `stage`, `role`, `buffer`.
+"""
+function set_arrays!(network::Network, set, rows::Integer, arrays)
+    operands = Operands(network.context)
+    arrays_list = list!(operands, LibSynfire.synfire_network_array, [
+        LibSynfire.synfire_network_array(stage=text!(operands, entry.stage),
+                                         role=constant("role", LibSynfire.array_names, entry.role),
+                                         buffer=buffer!(operands, entry.buffer))
+        for entry in arrays])
+    GC.@preserve operands check(LibSynfire.synfire_network_set_arrays(network,
+                                                                      constant("set", LibSynfire.data_names, set),
+                                                                      whole_size("rows", rows), arrays_list,
+                                                                      length(arrays_list)))
+    close_borrowed(operands)
+    return network
+end
+
 # ---- network: train! -------------------------------------------------------------------------------------------------
 
 """
@@ -2030,10 +2275,10 @@ Trains: launches the training graph once for each batch, and waits at the end. E
 
 - `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
   it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
-  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
-  step.
-- `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
+  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes. Of several
+  losses, each is multiplied by its value `:weight`. `:gradient_scale` and weight decay do not count in it. In training,
+  each batch is computed with the weights before its step.
+- `counted`: How many samples counted, as `counted` of [`loss!`](@ref); of several losses, the sum.
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.
 - `batches`: How many batches there were.
 - `skipped`: How many of them changed nothing, because a gradient was not finite or too large ([`step!`](@ref) of an
@@ -2063,10 +2308,10 @@ same random numbers in every call. Afterwards the state of the neurons is reset.
 
 - `loss`: The loss that training minimises: the mean over all samples of the call that count, as [`loss!`](@ref) defines
   it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of the
-  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes.
-  `:gradient_scale` and weight decay do not count in it. In training, each batch is computed with the weights before its
-  step.
-- `counted`: How many samples counted, as `counted` of [`loss!`](@ref).
+  divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes. Of several
+  losses, each is multiplied by its value `:weight`. `:gradient_scale` and weight decay do not count in it. In training,
+  each batch is computed with the weights before its step.
+- `counted`: How many samples counted, as `counted` of [`loss!`](@ref); of several losses, the sum.
 - `correct`: How many of them had a prediction equal to their label; 0 with targets.
 - `batches`: How many batches there were.
 - `skipped`: How many of them changed nothing, because a gradient was not finite or too large ([`step!`](@ref) of an
@@ -2102,6 +2347,28 @@ function infer!(network::Network, inputs::Buffer, rows::Integer, outputs::Buffer
     return network
 end
 
+# ---- network: infer_arrays! ------------------------------------------------------------------------------------------
+
+"""
+    infer_arrays!(network, rows, arrays)
+
+Computes outputs for rows of inputs, as [`infer!`](@ref), with an array for each input and for any of the outputs.
+
+- `arrays`: A collection of named tuples of `stage`, `role`, `buffer`.
+"""
+function infer_arrays!(network::Network, rows::Integer, arrays)
+    operands = Operands(network.context)
+    arrays_list = list!(operands, LibSynfire.synfire_network_array, [
+        LibSynfire.synfire_network_array(stage=text!(operands, entry.stage),
+                                         role=constant("role", LibSynfire.array_names, entry.role),
+                                         buffer=buffer!(operands, entry.buffer))
+        for entry in arrays])
+    GC.@preserve operands check(LibSynfire.synfire_network_infer_arrays(network, whole_size("rows", rows), arrays_list,
+                                                                        length(arrays_list)))
+    close_borrowed(operands)
+    return network
+end
+
 # ---- network: reset_state! -------------------------------------------------------------------------------------------
 
 """
@@ -2111,6 +2378,21 @@ Resets the state of all neurons, as [`reset_state!`](@ref).
 """
 function reset_state!(network::Network)
     check(LibSynfire.synfire_network_reset_state(network))
+    return network
+end
+
+# ---- network: reset_rows! --------------------------------------------------------------------------------------------
+
+"""
+    reset_rows!(network, first_row, rows)
+
+Resets the state of all neurons in some batch rows, as [`reset_rows!`](@ref): these rows begin anew, and the others go
+on. A loop with several agents calls it for one that starts over.
+
+- `first_row`: A batch row, counted from 1.
+"""
+function reset_rows!(network::Network, first_row::Integer, rows::Integer)
+    check(LibSynfire.synfire_network_reset_rows(network, row_index("first_row", first_row), whole_size("rows", rows)))
     return network
 end
 
@@ -2162,7 +2444,7 @@ end
 Returns a graph, as [`Synapse`](@ref) returns a synapse. Data of another shape ([`set_data!`](@ref)) gives the network
 another graph; this one then continues with the old data.
 
-- `kind`: One of `:inference`, `:training`, `:evaluation`.
+- `kind`: One of `:inference`, `:training`, `:evaluation`, `:forward`, `:backward`.
 """
 function Graph(network::Network, kind)
     graph = Ref(LibSynfire.synfire_graph(C_NULL))

@@ -56,6 +56,13 @@ end
     end
 end
 
+@testset "networks that branch, and a policy" begin
+    for name in ("senses", "policy")
+        output, good = example(name)
+        @test good && output == program(name)
+    end
+end
+
 @testset "classifier" begin
     output, good = example("classifier")
     @test good && output == program("classifier")

@@ -22,6 +22,54 @@ function built_network(context)
     return set_data!(network, :evaluation, rates, labels)
 end
 
+@testset "stages are described by names" begin
+    Context(backend=:host) do context
+        network = Network(context; steps=4, batch=3)
+        add_stage!(network, :input, :rates; kind=:rates, n_features=5)
+        add_stage!(network, :synapse, "first"; n_outputs=6)
+        add_stage!(network, :neurons, :hidden; reads=:first, model=:lif, detach_reset=false)
+        add_stage!(network, :synapse, :second; reads=:hidden => :spikes, n_outputs=2)
+        add_stage!(network, :neurons, :potentials; model="li")
+        add_stage!(network, :readout, :scores; reads=(:potentials => :v,), reduction=:mean)
+        add_stage!(network, :loss, :loss; kind=:cross_entropy)
+        add_stage!(network, :optimizer, :adam; kind=:adam)
+        @test dot(network) == dot(network_stages(context))
+        @test_throws SynfireError add_stage!(network, :readout, :early; reads=:early, reduction=:mean)
+        build!(network)
+        inputs, labels, scores = zeros(Float32, 5, 7), zeros(UInt32, 7), zeros(Float32, 2, 7)
+        Buffer(context, labels; memory=:host, dtype=:u32) do numbers
+            set_arrays!(network, :evaluation, 7, [(stage=:loss, role=:labels, buffer=numbers),
+                                                  (stage=nothing, role=:inputs, buffer=inputs)])
+            @test_throws SynfireError set_arrays!(network, :evaluation, 7, [(stage=:scores, role=:labels, buffer=numbers)])
+        end
+        result = evaluate_stages(network, [:loss])
+        @test result.losses[1].loss == result.loss && result.losses[1].counted == 7
+        @test evaluate(network) == Base.structdiff(result, (losses=nothing,))
+        infer_arrays!(network, 7, [(stage=:rates, role=:inputs, buffer=inputs),
+                                   (stage=:scores, role=:outputs, buffer=scores)])
+        @test all(isfinite, scores)
+    end
+end
+
+# A branch that cannot be is refused, and named.
+@testset "branches are checked" begin
+    Context(backend=:host) do context
+        network, more = network_stages(context), network_stages(context)
+        says(words, call) = occursin(words, sprint(showerror, failure(call)))
+        @test says("SYN-NETWORK-READS", () -> add_stage!(network, :sum, :a; reads=(:hidden, :later)))
+        @test says("SYN-NETWORK-SHAPE", () -> add_stage!(network, :sum, :a; reads=(:hidden, :rates)))
+        @test says("SYN-COUNT-BOUND", () -> add_stage!(network, :input, :a; kind=:counts, n_features=2, bound=256))
+        open = Network(context; steps=4, batch=3)
+        add_input!(open, :rates, :rates, 5)
+        add_synapse!(open, :first, 6)
+        @test says("SYN-NETWORK-INCOMPLETE", () -> build!(open))
+        add_stage!(more, :readout, :extra; reads=:hidden, reduction=:sum)    # a head more than the network has
+        build!(more)
+        build!(network)
+        @test says("SYN-NETWORK-OTHER", () -> load_from_memory!(network, save_to_memory(more)))
+    end
+end
+
 @testset "parts are the network's own" begin
     Context(backend=:host) do context
         network = built_network(context)

@@ -46,6 +46,28 @@ Context(backend=:host) do context
         end
     end
 
+    @testset "branches are combined" begin
+        a, b, sum = Float32[1 2; 3 4], Float32[10 20; 30 40], zeros(Float32, 2, 2)
+        combine!(context; sources=(a, b), destination=sum, steps=1, neurons=2, batch=2)
+        @test sum == a + b
+        # A spike beside counts to 4, which 9 exceeds.
+        spikes, counts, all = UInt8[0, 1, 7], UInt8[9, 2, 0], zeros(UInt8, 3)
+        combine!(context; sources=(spikes, counts), bounds=(0, 4), destination=all, steps=1, neurons=3)
+        @test all == [4, 3, 1]
+        combine!(context; kind=:iand, sources=(spikes, counts), destination=all, steps=1, neurons=3)
+        @test all == [0, 0, 1]
+        part, mean = zeros(Float32, 2), zeros(Float32, 1)
+        combine_backward!(context; kind=:concatenate, channels=(1, 2), source=2, grad_destination=Float32[10, 20, 30],
+                          grad_source=part, steps=1, neurons=3)
+        @test part == [20, 30]
+        group_mean!(context; source=part, destination=mean, steps=1, groups=1, group_size=2)
+        @test mean == [25]
+        group_mean_backward!(context; grad_destination=mean, grad_source=part, accumulate=true, steps=1, groups=1,
+                             group_size=2)
+        @test part == [32.5, 42.5]
+        @test_throws SynfireError combine!(context; sources=(a,), destination=sum, steps=1, neurons=2, batch=2)
+    end
+
     @testset "the same as the short forms" begin
         layer, twin = (Layer(context; steps=4, neurons=3, batch=2, tau=2.0) for _ in 1:2)
         values = rand(Float32, 3, 1)

@@ -66,6 +66,10 @@ pub(crate) struct Table {
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
     pub synfire_loss: unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status,
+    pub synfire_combine: unsafe extern "C" fn(synfire_context, *const synfire_combine_desc, synfire_stream) -> synfire_status,
+    pub synfire_combine_backward: unsafe extern "C" fn(synfire_context, *const synfire_combine_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_group_mean: unsafe extern "C" fn(synfire_context, *const synfire_group_mean_desc, synfire_stream) -> synfire_status,
+    pub synfire_group_mean_backward: unsafe extern "C" fn(synfire_context, *const synfire_group_mean_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_scale_add: unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_create: unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status,
     pub synfire_graph_destroy: unsafe extern "C" fn(synfire_graph),
@@ -85,6 +89,10 @@ pub(crate) struct Table {
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
     pub synfire_graph_record_fill: unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status,
     pub synfire_graph_record_scale_add: unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status,
+    pub synfire_graph_record_combine: unsafe extern "C" fn(synfire_graph, *const synfire_combine_desc) -> synfire_status,
+    pub synfire_graph_record_combine_backward: unsafe extern "C" fn(synfire_graph, *const synfire_combine_backward_desc) -> synfire_status,
+    pub synfire_graph_record_group_mean: unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_desc) -> synfire_status,
+    pub synfire_graph_record_group_mean_backward: unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_backward_desc) -> synfire_status,
     pub synfire_graph_record_update_parameter: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status,
     pub synfire_graph_record_reset_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
     pub synfire_graph_record_read_rows: unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status,
@@ -140,6 +148,7 @@ pub(crate) struct Table {
     pub synfire_network_add_readout: unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status,
     pub synfire_network_add_loss: unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status,
     pub synfire_network_add_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status,
+    pub synfire_network_add_stage: unsafe extern "C" fn(synfire_network, *const synfire_stage_desc) -> synfire_status,
     pub synfire_network_set_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status,
     pub synfire_network_get_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status,
     pub synfire_network_train_parameter: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status,
@@ -150,10 +159,15 @@ pub(crate) struct Table {
     pub synfire_network_write_dot: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_network_build: unsafe extern "C" fn(synfire_network) -> synfire_status,
     pub synfire_network_set_data: unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status,
+    pub synfire_network_set_arrays: unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_train: unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_evaluate: unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_train_stages: unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
+    pub synfire_network_evaluate_stages: unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_infer: unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status,
+    pub synfire_network_infer_arrays: unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status,
     pub synfire_network_reset_state: unsafe extern "C" fn(synfire_network) -> synfire_status,
+    pub synfire_network_reset_rows: unsafe extern "C" fn(synfire_network, i64, i64) -> synfire_status,
     pub synfire_network_get_synapse: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status,
     pub synfire_network_get_layer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status,
     pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
@@ -228,6 +242,10 @@ impl Table {
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
             synfire_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_loss_desc, synfire_stream) -> synfire_status>(find("synfire_loss\0")?),
+            synfire_combine: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_combine_desc, synfire_stream) -> synfire_status>(find("synfire_combine\0")?),
+            synfire_combine_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_combine_backward_desc, synfire_stream) -> synfire_status>(find("synfire_combine_backward\0")?),
+            synfire_group_mean: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_group_mean_desc, synfire_stream) -> synfire_status>(find("synfire_group_mean\0")?),
+            synfire_group_mean_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_group_mean_backward_desc, synfire_stream) -> synfire_status>(find("synfire_group_mean_backward\0")?),
             synfire_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_scale_add_desc, synfire_stream) -> synfire_status>(find("synfire_scale_add\0")?),
             synfire_graph_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_graph_desc, *mut synfire_graph) -> synfire_status>(find("synfire_graph_create\0")?),
             synfire_graph_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph)>(find("synfire_graph_destroy\0")?),
@@ -247,6 +265,10 @@ impl Table {
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
             synfire_graph_record_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_fill_desc) -> synfire_status>(find("synfire_graph_record_fill\0")?),
             synfire_graph_record_scale_add: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_scale_add_desc) -> synfire_status>(find("synfire_graph_record_scale_add\0")?),
+            synfire_graph_record_combine: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_combine_desc) -> synfire_status>(find("synfire_graph_record_combine\0")?),
+            synfire_graph_record_combine_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_combine_backward_desc) -> synfire_status>(find("synfire_graph_record_combine_backward\0")?),
+            synfire_graph_record_group_mean: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_desc) -> synfire_status>(find("synfire_graph_record_group_mean\0")?),
+            synfire_graph_record_group_mean_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_group_mean_backward_desc) -> synfire_status>(find("synfire_graph_record_group_mean_backward\0")?),
             synfire_graph_record_update_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_update_parameter_desc) -> synfire_status>(find("synfire_graph_record_update_parameter\0")?),
             synfire_graph_record_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_reset_rows\0")?),
             synfire_graph_record_read_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_layer, *const synfire_state_desc) -> synfire_status>(find("synfire_graph_record_read_rows\0")?),
@@ -302,6 +324,7 @@ impl Table {
             synfire_network_add_readout: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, i32) -> synfire_status>(find("synfire_network_add_readout\0")?),
             synfire_network_add_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32) -> synfire_status>(find("synfire_network_add_loss\0")?),
             synfire_network_add_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, f64) -> synfire_status>(find("synfire_network_add_optimizer\0")?),
+            synfire_network_add_stage: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const synfire_stage_desc) -> synfire_status>(find("synfire_network_add_stage\0")?),
             synfire_network_set_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status>(find("synfire_network_set_value\0")?),
             synfire_network_get_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status>(find("synfire_network_get_value\0")?),
             synfire_network_train_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status>(find("synfire_network_train_parameter\0")?),
@@ -312,10 +335,15 @@ impl Table {
             synfire_network_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_dot\0")?),
             synfire_network_build: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_build\0")?),
             synfire_network_set_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_network_set_data\0")?),
+            synfire_network_set_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_set_arrays\0")?),
             synfire_network_train: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train\0")?),
             synfire_network_evaluate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate\0")?),
+            synfire_network_train_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train_stages\0")?),
+            synfire_network_evaluate_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate_stages\0")?),
             synfire_network_infer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, synfire_buffer, i64, synfire_buffer) -> synfire_status>(find("synfire_network_infer\0")?),
+            synfire_network_infer_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_infer_arrays\0")?),
             synfire_network_reset_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_reset_state\0")?),
+            synfire_network_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, i64) -> synfire_status>(find("synfire_network_reset_rows\0")?),
             synfire_network_get_synapse: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_synapse) -> synfire_status>(find("synfire_network_get_synapse\0")?),
             synfire_network_get_layer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_layer) -> synfire_status>(find("synfire_network_get_layer\0")?),
             synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
@@ -797,6 +825,38 @@ pub unsafe fn synfire_loss(context: synfire_context, desc: *const synfire_loss_d
 
 /// # Safety
 ///
+/// As `synfire_combine` in synfire.h.
+#[inline]
+pub unsafe fn synfire_combine(context: synfire_context, desc: *const synfire_combine_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_combine)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_combine_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_combine_backward(context: synfire_context, desc: *const synfire_combine_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_combine_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_group_mean` in synfire.h.
+#[inline]
+pub unsafe fn synfire_group_mean(context: synfire_context, desc: *const synfire_group_mean_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_group_mean)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_group_mean_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_group_mean_backward(context: synfire_context, desc: *const synfire_group_mean_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_group_mean_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_scale_add` in synfire.h.
 #[inline]
 pub unsafe fn synfire_scale_add(context: synfire_context, desc: *const synfire_scale_add_desc, stream: synfire_stream) -> synfire_status {
@@ -945,6 +1005,38 @@ pub unsafe fn synfire_graph_record_fill(graph: synfire_graph, desc: *const synfi
 #[inline]
 pub unsafe fn synfire_graph_record_scale_add(graph: synfire_graph, desc: *const synfire_scale_add_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_scale_add)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_combine` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_combine(graph: synfire_graph, desc: *const synfire_combine_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_combine)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_combine_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_combine_backward(graph: synfire_graph, desc: *const synfire_combine_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_combine_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_group_mean` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_group_mean(graph: synfire_graph, desc: *const synfire_group_mean_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_group_mean)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_group_mean_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_group_mean_backward(graph: synfire_graph, desc: *const synfire_group_mean_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_group_mean_backward)(graph, desc)
 }
 
 /// # Safety
@@ -1390,6 +1482,14 @@ pub unsafe fn synfire_network_add_optimizer(network: synfire_network, name: *con
 
 /// # Safety
 ///
+/// As `synfire_network_add_stage` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_add_stage(network: synfire_network, desc: *const synfire_stage_desc) -> synfire_status {
+    (crate::load::table().synfire_network_add_stage)(network, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_network_set_value` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_set_value(network: synfire_network, stage: *const c_char, name: *const c_char, value: f64) -> synfire_status {
@@ -1472,6 +1572,14 @@ pub unsafe fn synfire_network_set_data(network: synfire_network, set: i32, n_row
 
 /// # Safety
 ///
+/// As `synfire_network_set_arrays` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_arrays(network: synfire_network, set: i32, n_rows: i64, arrays: *const synfire_network_array, n_arrays: u64) -> synfire_status {
+    (crate::load::table().synfire_network_set_arrays)(network, set, n_rows, arrays, n_arrays)
+}
+
+/// # Safety
+///
 /// As `synfire_network_train` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_train(network: synfire_network, n_batches: i64, result: *mut synfire_network_result) -> synfire_status {
@@ -1488,6 +1596,22 @@ pub unsafe fn synfire_network_evaluate(network: synfire_network, result: *mut sy
 
 /// # Safety
 ///
+/// As `synfire_network_train_stages` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_train_stages(network: synfire_network, n_batches: i64, losses: *mut synfire_stage_result, n_losses: u64, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_train_stages)(network, n_batches, losses, n_losses, result)
+}
+
+/// # Safety
+///
+/// As `synfire_network_evaluate_stages` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_evaluate_stages(network: synfire_network, losses: *mut synfire_stage_result, n_losses: u64, result: *mut synfire_network_result) -> synfire_status {
+    (crate::load::table().synfire_network_evaluate_stages)(network, losses, n_losses, result)
+}
+
+/// # Safety
+///
 /// As `synfire_network_infer` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_infer(network: synfire_network, inputs: synfire_buffer, n_rows: i64, outputs: synfire_buffer) -> synfire_status {
@@ -1496,10 +1620,26 @@ pub unsafe fn synfire_network_infer(network: synfire_network, inputs: synfire_bu
 
 /// # Safety
 ///
+/// As `synfire_network_infer_arrays` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_infer_arrays(network: synfire_network, n_rows: i64, arrays: *const synfire_network_array, n_arrays: u64) -> synfire_status {
+    (crate::load::table().synfire_network_infer_arrays)(network, n_rows, arrays, n_arrays)
+}
+
+/// # Safety
+///
 /// As `synfire_network_reset_state` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_reset_state(network: synfire_network) -> synfire_status {
     (crate::load::table().synfire_network_reset_state)(network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_reset_rows` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_reset_rows(network: synfire_network, first_row: i64, n_rows: i64) -> synfire_status {
+    (crate::load::table().synfire_network_reset_rows)(network, first_row, n_rows)
 }
 
 /// # Safety

@@ -130,7 +130,7 @@ pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use learning::SynapseMemory;
 pub use loaded::{CheckReport, LoadInfo, LoadStage, LoadedModel, LoadedSurrogate, Text};
 pub use native::{Native, NativeCall, Outcome};
-pub use network::{NetworkFile, StageValue};
+pub use network::{Arrays, NetworkFile, Rows, Stage, StageResult, StageValue, Value};
 #[allow(unused_imports)] // it may be empty
 pub use objects::*;
 pub use operations::{Backward, Forward};

@@ -1,14 +1,14 @@
 // network.rs - what networks have beside the C ABI's functions: data from slices, results as fractions, texts.
-use crate::buffer::{Buffer, Element};
+use crate::buffer::{Buffer, Core as BufferCore, Element};
 use crate::context::{born, Context};
 use crate::error::{check, Error, Name, Result, Status};
-use crate::held::Held;
-use crate::objects::{Data, Initialization, Network, NetworkCore, NetworkResult};
+use crate::held::{hold_all, Held};
+use crate::objects::{all_held, Data, Initialization, Network, NetworkCore, NetworkResult};
 use crate::shape::Steps;
 use crate::values::{DType, Memory, Reset, Surrogate, Tape};
 use std::fmt;
 use std::os::raw::c_char;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use synfire_sys as sys;
 
@@ -42,6 +42,188 @@ stage_values! {
     Surrogate: value => value.to_raw().into();
     Tape: value => value.to_raw().into();
     Initialization: value => value.to_raw().into();
+}
+
+/// A value of a stage as [`Stage::set`] takes it: what [`StageValue`] is, or the name of a constant, such as `"mean"`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number, a flag or a constant.
+    Number(f64),
+    /// A constant by its name, in lower case; a model or a surrogate by its own.
+    Text(String),
+}
+impl<T: StageValue> From<T> for Value {
+    fn from(value: T) -> Value {
+        Value::Number(value.number())
+    }
+}
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+}
+
+/// A stage of any kind, all by names: [`Network::stage`] begins it, and [`Stage::add`] adds it.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Stage<'a> {
+    network: &'a Network,
+    kind: String,
+    name: String,
+    inputs: Vec<(String, Option<String>)>,
+    values: Vec<(String, Value)>,
+}
+
+impl Stage<'_> {
+    /// Lets it read a stage that was added before. Without this, it reads the one that was added last.
+    pub fn reads(mut self, stage: &str) -> Self {
+        self.inputs.push((stage.into(), None));
+        self
+    }
+    /// The same, at a port of neurons: `"spikes"` or `"v"`.
+    pub fn reads_port(mut self, stage: &str, port: &str) -> Self {
+        self.inputs.push((stage.into(), Some(port.into())));
+        self
+    }
+    /// Sets a value: `.set("n_outputs", 53.0)`, `.set("reduction", "mean")`.
+    pub fn set(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.values.push((name.into(), value.into()));
+        self
+    }
+    /// Adds it to the network.
+    pub fn add(self) -> Result<()> {
+        let (kind, name) = (Name::new(&self.kind)?, Name::new(&self.name)?);
+        let named = |text: &Option<String>| text.as_deref().map(Name::new).transpose();
+        let mut inputs = vec![];
+        for (stage, port) in &self.inputs {
+            inputs.push((Name::new(stage)?, named(port)?));
+        }
+        let mut values = vec![];
+        for (name, value) in &self.values {
+            let (text, number) = match value {
+                Value::Number(number) => (None, *number),
+                Value::Text(text) => (Some(Name::new(text)?), 0.0),
+            };
+            values.push((Name::new(name)?, text, number));
+        }
+        let pointer = |text: &Option<Name>| text.as_ref().map_or(null(), Name::as_ptr);
+        let inputs: Vec<_> = inputs
+            .iter()
+            .map(|(stage, port)| sys::synfire_stage_input { stage: stage.as_ptr(), port: pointer(port), delay: 0 })
+            .collect();
+        let values: Vec<_> = values
+            .iter()
+            .map(|(name, text, number)| sys::synfire_stage_value {
+                name: name.as_ptr(),
+                text: pointer(text),
+                number: *number,
+            })
+            .collect();
+        let desc = sys::synfire_stage_desc {
+            struct_size: std::mem::size_of::<sys::synfire_stage_desc>() as u32,
+            reserved: 0,
+            kind: kind.as_ptr(),
+            name: name.as_ptr(),
+            inputs: inputs.as_ptr(),
+            n_inputs: inputs.len() as u64,
+            values: values.as_ptr(),
+            n_values: values.len() as u64,
+        };
+        let core = &self.network.core;
+        core.held.between_launches(|| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_add_stage(core.raw, &desc) }).map(drop)
+        })
+    }
+}
+
+/// Arrays of rows for the stages of a network, for [`Network::set_arrays`] and [`Network::infer_arrays`]. Where one stage
+/// takes an array of the kind, `None` may stand for its name.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Arrays<'a> {
+    list: Vec<(Option<String>, i32, &'a BufferCore)>,
+}
+
+impl<'a> Arrays<'a> {
+    /// No arrays.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// The rows of an input.
+    pub fn inputs<T: Element>(self, stage: Option<&str>, buffer: &'a Buffer<T>) -> Self {
+        self.with(stage, sys::SYNFIRE_ARRAY_INPUTS, &buffer.core)
+    }
+    /// The labels of a loss.
+    pub fn labels<T: Element>(self, stage: Option<&str>, buffer: &'a Buffer<T>) -> Self {
+        self.with(stage, sys::SYNFIRE_ARRAY_LABELS, &buffer.core)
+    }
+    /// The targets of a loss.
+    pub fn targets<T: Element>(self, stage: Option<&str>, buffer: &'a Buffer<T>) -> Self {
+        self.with(stage, sys::SYNFIRE_ARRAY_TARGETS, &buffer.core)
+    }
+    /// How many steps of each row count.
+    pub fn lengths<T: Element>(self, buffer: &'a Buffer<T>) -> Self {
+        self.with(None, sys::SYNFIRE_ARRAY_LENGTHS, &buffer.core)
+    }
+    /// The weight of each row in the losses.
+    pub fn sample_weights<T: Element>(self, buffer: &'a Buffer<T>) -> Self {
+        self.with(None, sys::SYNFIRE_ARRAY_SAMPLE_WEIGHTS, &buffer.core)
+    }
+    /// Where inference writes what a stage gives.
+    pub fn outputs<T: Element>(self, stage: Option<&str>, buffer: &'a Buffer<T>) -> Self {
+        self.with(stage, sys::SYNFIRE_ARRAY_OUTPUTS, &buffer.core)
+    }
+    fn with(mut self, stage: Option<&str>, role: i32, core: &'a BufferCore) -> Self {
+        self.list.push((stage.map(String::from), role, core));
+        self
+    }
+    // Calls with the list while the network and its buffers are held.
+    fn call(&self, network: &Network, call: impl FnOnce(*const sys::synfire_network_array, u64) -> i32) -> Result<()> {
+        let mut names = vec![];
+        for (stage, _, _) in &self.list {
+            names.push(stage.as_deref().map(Name::new).transpose()?);
+        }
+        let list: Vec<_> = names
+            .iter()
+            .zip(&self.list)
+            .map(|(stage, (_, role, core))| sys::synfire_network_array {
+                stage: stage.as_ref().map_or(null(), Name::as_ptr),
+                role: *role,
+                reserved: 0,
+                buffer: core.raw,
+            })
+            .collect();
+        let mut held = all_held(&*network.core);
+        held.extend(self.list.iter().map(|(_, _, core)| &core.held));
+        let _held = hold_all(held)?;
+        check(call(list.as_ptr(), list.len() as u64)).map(drop)
+    }
+}
+
+/// Rows of an array for a stage, in memory of the program: [`Network::set_rows`].
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// The inputs of an input, in f32.
+    Inputs(&'a [f32]),
+    /// The labels of a loss.
+    Labels(&'a [u32]),
+    /// The targets of a loss, in f32.
+    Targets(&'a [f32]),
+}
+
+/// The result of one loss: [`Network::train_stages`], [`Network::evaluate_stages`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StageResult {
+    /// The name of the loss.
+    pub stage: String,
+    /// As [`NetworkResult::loss`], of this loss, without its value `"weight"`.
+    pub loss: f64,
+    /// As [`NetworkResult::n_counted`].
+    pub n_counted: u64,
+    /// As [`NetworkResult::n_correct`].
+    pub n_correct: u64,
 }
 
 impl NetworkResult {
@@ -158,6 +340,86 @@ impl Network {
     /// [`Network::set_value`], for all types that values have.
     pub fn set(&self, stage: &str, name: &str, value: impl StageValue) -> Result<()> {
         self.set_value(stage, name, value.number())
+    }
+    /// Begins a stage of any kind; the functions that add one kind of stage say which values there are.
+    ///
+    /// ```no_run
+    /// # fn add(network: &synfire::Network) -> synfire::Result<()> {
+    /// network.stage("synapse", "second").reads("hidden").set("n_outputs", 3).set("initialization", "normal").add()
+    /// # }
+    /// ```
+    pub fn stage<'a>(&'a self, kind: &str, name: &str) -> Stage<'a> {
+        Stage { network: self, kind: kind.into(), name: name.into(), inputs: vec![], values: vec![] }
+    }
+    /// Sets a data set of rows with an array of its own for each stage that needs one. All are taken, or none.
+    pub fn set_arrays(&self, set: Data, n_rows: i64, arrays: &Arrays<'_>) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        arrays.call(self, |list, n| unsafe {
+            sys::synfire_network_set_arrays(self.core.raw, set.to_raw(), n_rows, list, n)
+        })
+    }
+    /// Computes outputs for rows of inputs, as [`Network::infer`], with an array for each input and for any outputs.
+    pub fn infer_arrays(&self, n_rows: i64, arrays: &Arrays<'_>) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        arrays.call(self, |list, n| unsafe { sys::synfire_network_infer_arrays(self.core.raw, n_rows, list, n) })
+    }
+    /// Sets a data set from memory of the program, with an array of its own for each stage that needs one. All are copied,
+    /// or none.
+    pub fn set_rows(&self, set: Data, n_rows: i64, arrays: &[(&str, Rows<'_>)]) -> Result<()> {
+        let (handle, on_host) = (self.core.context.clone(), self.core.on_host);
+        let context = Context { raw: handle.0, handle, on_host };
+        let numbers = |all: &[f32]| Buffer::<f32>::builder(all.len()).memory(Memory::Host).create_from(&context, all);
+        let (mut floats, mut labels) = (vec![], vec![]);
+        for (stage, rows) in arrays {
+            match rows {
+                Rows::Inputs(all) => floats.push((*stage, sys::SYNFIRE_ARRAY_INPUTS, numbers(all)?)),
+                Rows::Targets(all) => floats.push((*stage, sys::SYNFIRE_ARRAY_TARGETS, numbers(all)?)),
+                Rows::Labels(all) => {
+                    let builder = Buffer::<u32>::builder(all.len()).memory(Memory::Host).dtype(DType::U32);
+                    labels.push((*stage, builder.create_from(&context, all)?));
+                }
+            }
+        }
+        let given = floats.iter().fold(Arrays::new(), |all, (stage, role, it)| all.with(Some(stage), *role, &it.core));
+        let given = labels.iter().fold(given, |all, (stage, it)| all.labels(Some(stage), it));
+        self.set_arrays(set, n_rows, &given)
+    }
+    /// Trains as many batches, 0 standing for the rest of the epoch, and returns the sums over all losses of the network
+    /// and the results of these losses.
+    pub fn train_stages(&self, n_batches: i64, losses: &[&str]) -> Result<(NetworkResult, Vec<StageResult>)> {
+        self.results_of(losses, |list, n, result| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_train_stages(self.core.raw, n_batches, list, n, result) }
+        })
+    }
+    /// Evaluates, and returns the sums over all losses of the network and the results of these losses.
+    pub fn evaluate_stages(&self, losses: &[&str]) -> Result<(NetworkResult, Vec<StageResult>)> {
+        self.results_of(losses, |list, n, result| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_evaluate_stages(self.core.raw, list, n, result) }
+        })
+    }
+    fn results_of(
+        &self,
+        losses: &[&str],
+        call: impl FnOnce(*mut sys::synfire_stage_result, u64, *mut sys::synfire_network_result) -> i32,
+    ) -> Result<(NetworkResult, Vec<StageResult>)> {
+        let names = losses.iter().map(|loss| Name::new(loss)).collect::<Result<Vec<_>>>()?;
+        let mut list: Vec<_> = names
+            .iter()
+            .map(|name| sys::synfire_stage_result { stage: name.as_ptr(), loss: 0.0, n_counted: 0, n_correct: 0 })
+            .collect();
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut result: sys::synfire_network_result = unsafe { std::mem::zeroed() };
+        result.struct_size = std::mem::size_of_val(&result) as u32;
+        self.core.held.between_launches(|| check(call(list.as_mut_ptr(), list.len() as u64, &mut result)))?;
+        let of_stages = losses.iter().zip(&list).map(|(loss, one)| StageResult {
+            stage: loss.to_string(),
+            loss: one.loss,
+            n_counted: one.n_counted,
+            n_correct: one.n_correct,
+        });
+        Ok((NetworkResult::from_c(&result), of_stages.collect()))
     }
     /// The network of a file that [`Network::save`] has written: built, and with all that the file has.
     /// [`NetworkFile`] can change the numbers of steps, rows and slots.

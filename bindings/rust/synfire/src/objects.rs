@@ -56,6 +56,18 @@ crate::values::values! {
     }
 }
 crate::values::values! {
+    /// Values of `SYNFIRE_OWN_LOSS_*`.
+    OwnLoss {
+        /// All gradients are those of losses that the network has.
+        None = SYNFIRE_OWN_LOSS_NONE,
+        /// The network has the graphs [`NetworkGraph::Forward`] and [`NetworkGraph::Backward`]; the state of the neurons
+        /// continues from replay to replay.
+        Continues = SYNFIRE_OWN_LOSS_CONTINUES,
+        /// The same, but each forward begins with the state of new neurons.
+        Starts = SYNFIRE_OWN_LOSS_STARTS,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_SCOPE_*`.
     Scope {
         /// Nobody: each neuron has its own, H * W * C entries.
@@ -76,6 +88,9 @@ crate::values::values! {
         /// Rates `[B, K]`, by default f32, which become new spikes in every replay as by
         /// [`EncodeBernoulli::run`](crate::operations::EncodeBernoulli::run).
         Rates = SYNFIRE_NETWORK_INPUT_RATES,
+        /// Counts `[T, B, K]`: integers from 0 to the input's value `"bound"`, in u8. A larger element counts as the
+        /// bound. Since ABI 0.3.
+        Counts = SYNFIRE_NETWORK_INPUT_COUNTS,
     }
 }
 crate::values::values! {
@@ -112,6 +127,12 @@ crate::values::values! {
         Training = SYNFIRE_NETWORK_GRAPH_TRAINING,
         /// One batch of the evaluation data, in order, and what the loss makes of it.
         Evaluation = SYNFIRE_NETWORK_GRAPH_EVALUATION,
+        /// For a loss of the program's own: a forward of the input buffers, all B rows, which keeps what the backward
+        /// needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
+        Forward = SYNFIRE_NETWORK_GRAPH_FORWARD,
+        /// The backward of the last forward: from the buffers `"STAGE.gradient"`, and from the losses that the network
+        /// has, which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Since ABI 0.3.
+        Backward = SYNFIRE_NETWORK_GRAPH_BACKWARD,
     }
 }
 
@@ -752,6 +773,7 @@ pub struct NetworkBuilder {
     drop_last: bool,
     n_slots: u32,
     transient_arrays: bool,
+    own_loss: OwnLoss,
 }
 impl NetworkBuilder {
     /// Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
@@ -790,6 +812,13 @@ impl NetworkBuilder {
         self.transient_arrays = transient_arrays;
         self
     }
+    /// One of [`OwnLoss`]: a program may compute gradients itself. The network then needs an optimiser, and no loss, and
+    /// `transient_arrays` must be 0, because the two graphs pass arrays on to each other. Default: [`OwnLoss::None`].
+    /// Since ABI 0.3.
+    pub fn own_loss(mut self, own_loss: OwnLoss) -> Self {
+        self.own_loss = own_loss;
+        self
+    }
     /// Creates it.
     pub fn create(self, context: &Context) -> Result<Network> {
         let desc = self.desc();
@@ -811,7 +840,7 @@ impl NetworkBuilder {
             drop_last: self.drop_last.into(),
             n_slots: self.n_slots,
             transient_arrays: self.transient_arrays.into(),
-            reserved: 0,
+            own_loss: self.own_loss.to_raw(),
         }
     }
 }
@@ -828,6 +857,7 @@ impl Network {
             drop_last: false,
             n_slots: 0,
             transient_arrays: false,
+            own_loss: OwnLoss::None,
         }
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
@@ -836,7 +866,7 @@ impl Network {
     }
     /// Closes it now; dropping does the same.
     pub fn close(self) {}
-    /// Adds the input.
+    /// Adds an input.
     pub fn add_input(&self, name: &str, kind: NetworkInput, n_features: i64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -1086,6 +1116,14 @@ impl Network {
         // SAFETY: live handles; what is pointed to lives for the call.
         self.core.held.between_launches(|| check(unsafe { sys::synfire_network_reset_state(self.core.raw) }).map(drop))
     }
+    /// Resets the state of all neurons in some batch rows, as [`ResetRows::run`](crate::operations::ResetRows::run):
+    /// these rows begin anew, and the others go on. A loop with several agents calls it for one that starts over.
+    pub fn reset_rows(&self, first_row: i64, n_rows: i64) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe { sys::synfire_network_reset_rows(self.core.raw, first_row, n_rows) }).map(drop)
+        })
+    }
     /// Returns the synapse of a stage: a handle of its own, which keeps the synapse alive, also beyond the network,
     /// until it is destroyed.
     pub fn synapse(&self, stage: &str) -> Result<Synapse> {
@@ -1230,7 +1268,7 @@ pub struct SynapseInfo {
 }
 impl SynapseInfo {
     // The texts of `c` are null-terminated.
-    unsafe fn from_c(c: &sys::synfire_synapse_info) -> Self {
+    pub(crate) unsafe fn from_c(c: &sys::synfire_synapse_info) -> Self {
         SynapseInfo {
             input_kind: Input::from_raw(c.input_kind),
             input_height: c.input_height,
@@ -1269,7 +1307,7 @@ pub struct SynapseArrayInfo {
 }
 impl SynapseArrayInfo {
     // The texts of `c` are null-terminated.
-    unsafe fn from_c(c: &sys::synfire_synapse_array_info) -> Self {
+    pub(crate) unsafe fn from_c(c: &sys::synfire_synapse_array_info) -> Self {
         SynapseArrayInfo {
             dtype: DType::from_raw(c.dtype),
             trained: c.trained != 0,
@@ -1300,7 +1338,7 @@ pub struct SynapseRounding {
     pub output: i64,
 }
 impl SynapseRounding {
-    fn from_c(c: &sys::synfire_synapse_rounding) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_synapse_rounding) -> Self {
         SynapseRounding {
             has_grid: c.has_grid != 0,
             n_weights: c.n_weights,
@@ -1322,7 +1360,7 @@ pub struct OptimizerMemory {
     pub state_bytes: u64,
 }
 impl OptimizerMemory {
-    fn from_c(c: &sys::synfire_optimizer_memory) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_optimizer_memory) -> Self {
         OptimizerMemory { moment_bytes: c.moment_bytes, state_bytes: c.state_bytes }
     }
 }
@@ -1351,7 +1389,7 @@ pub struct NetworkMemory {
     pub data_bytes: u64,
 }
 impl NetworkMemory {
-    fn from_c(c: &sys::synfire_network_memory) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_network_memory) -> Self {
         NetworkMemory {
             synapse_bytes: c.synapse_bytes,
             layer_bytes: c.layer_bytes,
@@ -1372,10 +1410,11 @@ pub struct NetworkResult {
     /// The loss that training minimises: the mean over all samples of the call that count, as
     /// [`Loss`](crate::operations::Loss) defines it with class weights, sample weights and label smoothing, that is the
     /// sum of their losses divided by the sum of the divisors of all batches; and `rate_loss`. With one batch it is the
-    /// loss whose gradient the step takes. `"gradient_scale"` and weight decay do not count in it. In training, each
-    /// batch is computed with the weights before its step.
+    /// loss whose gradient the step takes. Of several losses, each is multiplied by its value `"weight"`.
+    /// `"gradient_scale"` and weight decay do not count in it. In training, each batch is computed with the weights
+    /// before its step.
     pub loss: f64,
-    /// How many samples counted, as [`Loss::n_counted`](crate::operations::Loss::n_counted).
+    /// How many samples counted, as [`Loss::n_counted`](crate::operations::Loss::n_counted); of several losses, the sum.
     pub n_counted: u64,
     /// How many of them had a prediction equal to their label; 0 with targets.
     pub n_correct: u64,
@@ -1395,7 +1434,7 @@ pub struct NetworkResult {
     pub rate_loss: f64,
 }
 impl NetworkResult {
-    fn from_c(c: &sys::synfire_network_result) -> Self {
+    pub(crate) fn from_c(c: &sys::synfire_network_result) -> Self {
         NetworkResult {
             loss: c.loss,
             n_counted: c.n_counted,

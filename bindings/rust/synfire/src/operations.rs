@@ -80,6 +80,19 @@ crate::values::values! {
         MeanSquaredError = SYNFIRE_LOSS_MEAN_SQUARED_ERROR,
     }
 }
+crate::values::values! {
+    /// Values of `SYNFIRE_COMBINE_*`.
+    CombineKind {
+        /// Their sum, element by element: of numbers, or of spikes and counts.
+        Sum = SYNFIRE_COMBINE_SUM,
+        /// Spikes a * b, of two arrays.
+        And = SYNFIRE_COMBINE_AND,
+        /// Spikes a * (1 - b), of two arrays: those of the first that the second does not have.
+        Iand = SYNFIRE_COMBINE_IAND,
+        /// Their channels side by side.
+        Concatenate = SYNFIRE_COMBINE_CONCATENATE,
+    }
+}
 crate::values::flags! {
     /// A sum of `SYNFIRE_BOUND_*`; combine them with `|`.
     Bounds {
@@ -1939,6 +1952,377 @@ impl<'a> ScaleAdd<'a> {
             destination: self.destination.raw,
             scale: self.scale,
             keep: self.keep,
+        }
+    }
+}
+
+/// Several arrays `[T, B, ..]` that become one, where branches of a network meet: the type of `destination` and `kind`
+/// say what is computed.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Combine<'a> {
+    kind: CombineKind,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    sources: Vec<&'a Arc<BufferCore>>,
+    channels: &'a [i64],
+    bounds: &'a [i32],
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> Combine<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `destination`: Written. Must not overlap a source. Its shape: spikes `[T, B, N]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row of `destination`, at least 1: H * W * C.
+    pub fn new<T: Element>(destination: &'a Buffer<T>, n_steps: Steps, n_neurons: Neurons) -> Self {
+        Combine {
+            kind: CombineKind::Sum,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
+            batch: 0,
+            sources: Vec::new(),
+            channels: &[],
+            bounds: &[],
+            destination: &destination.core,
+        }
+    }
+    /// One of [`CombineKind`]. Default: the sum.
+    pub fn kind(mut self, kind: CombineKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Read: `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`, where C_i is entry i of `channels`. The same
+    /// buffer may occur several times.
+    ///
+    /// Each call adds one.
+    pub fn sources<T: Element>(mut self, buffer: &'a Buffer<T>) -> Self {
+        self.sources.push(&buffer.core);
+        self
+    }
+    /// Channels of each source, each at least 1, for a concatenation, which needs them: N is a multiple of their sum C.
+    /// Default: none.
+    pub fn channels(mut self, channels: &'a [i64]) -> Self {
+        self.channels = channels;
+        self
+    }
+    /// For each source that holds counts in [`DType::U8`](crate::DType::U8), the largest count, 1 to 255; elements above
+    /// it count as it. For others 0: in [`DType::U8`](crate::DType::U8), every non-zero element is then a spike. AND and
+    /// IAND take no counts. Default: no source holds counts.
+    pub fn bounds(mut self, bounds: &'a [i32]) -> Self {
+        self.bounds = bounds;
+        self
+    }
+    /// Appends a combination of several arrays into one; [`Combine::run`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let sources: Vec<_> = self.sources.iter().map(|core| core.raw).collect();
+        let desc = self.desc(&sources);
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_combine(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Combines several arrays into one now: the same operation that [`Combine::record`] records. Returns when it is
+    /// done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let sources: Vec<_> = self.sources.iter().map(|core| core.raw).collect();
+        let desc = self.desc(&sources);
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_combine(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [self.destination].into_iter().chain(self.sources.iter().copied())
+    }
+    fn desc(&self, sources: &[sys::synfire_buffer]) -> sys::synfire_combine_desc {
+        sys::synfire_combine_desc {
+            struct_size: size_of::<sys::synfire_combine_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            sources: if sources.is_empty() { null() } else { sources.as_ptr() },
+            n_sources: sources.len() as u64,
+            channels: if self.channels.is_empty() { null() } else { self.channels.as_ptr() },
+            n_channels: self.channels.len() as u64,
+            bounds: if self.bounds.is_empty() { null() } else { self.bounds.as_ptr() },
+            n_bounds: self.bounds.len() as u64,
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The gradient of a combination with respect to one of its sources, from g = dL/d(destination). Fields that [`Combine`]
+/// has too are those of the combination.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct CombineBackward<'a> {
+    kind: CombineKind,
+    n_steps: i64,
+    n_neurons: i64,
+    batch: i64,
+    channels: &'a [i64],
+    source: i32,
+    accumulate: bool,
+    grad_destination: &'a Arc<BufferCore>,
+    other: Option<&'a Arc<BufferCore>>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> CombineBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: g, read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Its shape: `[T, B, N]`.
+    /// - `grad_source`: Written, or added to: dL/d(source) `[T, B, N]`, or in a concatenation `[T, B, H * W * C_i]`;
+    ///   f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of the operation.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_neurons`: Neurons N of one batch row of the destination, at least 1.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        n_neurons: Neurons,
+    ) -> Self {
+        CombineBackward {
+            kind: CombineKind::Sum,
+            n_steps: n_steps.0,
+            n_neurons: n_neurons.0,
+            batch: 0,
+            channels: &[],
+            source: 0,
+            accumulate: false,
+            grad_destination: &grad_destination.core,
+            other: None,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// One of [`CombineKind`]. Default: the sum.
+    pub fn kind(mut self, kind: CombineKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Channels of each source, for a concatenation, which needs them. Default: none.
+    pub fn channels(mut self, channels: &'a [i64]) -> Self {
+        self.channels = channels;
+        self
+    }
+    /// Number of the source whose gradient is computed, from 0. Default: 0.
+    pub fn source(mut self, source: i32) -> Self {
+        self.source = source;
+        self
+    }
+    /// `true`: the gradient is added to what `grad_source` holds. `false` (default): it replaces that.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Read: the other source, b for the gradient of a, in any format that `source` of [`ConvertSpikes`] may have. For
+    /// AND and IAND, which need it. Its shape: spikes `[T, B, N]`.
+    pub fn other<T: Element>(mut self, other: &'a Buffer<T>) -> Self {
+        self.other = Some(&other.core);
+        self
+    }
+    /// Appends the gradient of a combination with respect to one of its sources; [`CombineBackward::run`] says what is
+    /// computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_combine_backward(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes the gradient of a combination with respect to one of its sources now: the same operation that
+    /// [`CombineBackward::record`] records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_combine_backward(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.grad_destination), self.other, Some(self.grad_source)].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_combine_backward_desc {
+        sys::synfire_combine_backward_desc {
+            struct_size: size_of::<sys::synfire_combine_backward_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            n_neurons: self.n_neurons,
+            batch: self.batch,
+            channels: if self.channels.is_empty() { null() } else { self.channels.as_ptr() },
+            n_channels: self.channels.len() as u64,
+            source: self.source,
+            accumulate: self.accumulate.into(),
+            grad_destination: self.grad_destination.raw,
+            other: self.other.map_or(null_mut(), |core| core.raw),
+            grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// Means over groups of neighbours: several outputs vote for each class. Group j of a row has the elements j * M to j *
+/// M + M - 1, M being `group_size`.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct GroupMean<'a> {
+    n_steps: i64,
+    n_groups: i64,
+    group_size: i64,
+    batch: i64,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> GroupMean<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: f32, f16 or bf16, or f64 with an f64 destination. Its shape: `[T, B, G * M]`.
+    /// - `destination`: Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must
+    ///   not overlap `source`. Its shape: `[T, B, G]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_groups`: Groups G of one batch row, at least 1.
+    /// - `group_size`: Elements M of one group, 1 to 2^24.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        n_groups: i64,
+        group_size: i64,
+    ) -> Self {
+        GroupMean {
+            n_steps: n_steps.0,
+            n_groups,
+            group_size,
+            batch: 0,
+            source: &source.core,
+            destination: &destination.core,
+        }
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Appends means over groups of neighbours; [`GroupMean::run`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_group_mean(graph.as_raw(), &desc) })?;
+        graph.keep(self.source);
+        graph.keep(self.destination);
+        graph.appended()
+    }
+    /// Computes means over groups of neighbours now: the same operation that [`GroupMean::record`] records. Returns when
+    /// it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.source.held, &self.destination.held], || unsafe {
+            sys::synfire_group_mean(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_group_mean_desc {
+        sys::synfire_group_mean_desc {
+            struct_size: size_of::<sys::synfire_group_mean_desc>() as u32,
+            reserved: 0,
+            n_steps: self.n_steps,
+            n_groups: self.n_groups,
+            group_size: self.group_size,
+            batch: self.batch,
+            source: self.source.raw,
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The gradient of means over groups: each element of a group receives the gradient of its mean, divided by M, in f32
+/// (f64 in f64). Fields that [`GroupMean`] has too are those of the means.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct GroupMeanBackward<'a> {
+    accumulate: bool,
+    n_steps: i64,
+    n_groups: i64,
+    group_size: i64,
+    batch: i64,
+    grad_destination: &'a Arc<BufferCore>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> GroupMeanBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: f32, f16 or bf16, or f64 with an f64 `grad_source`. Its shape: `[T, B, G]`.
+    /// - `grad_source`: Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
+    ///   `grad_destination`. Its shape: `[T, B, G * M]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `n_groups`: Groups G of one batch row, at least 1.
+    /// - `group_size`: Elements M of one group, 1 to 2^24.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        n_groups: i64,
+        group_size: i64,
+    ) -> Self {
+        GroupMeanBackward {
+            accumulate: false,
+            n_steps: n_steps.0,
+            n_groups,
+            group_size,
+            batch: 0,
+            grad_destination: &grad_destination.core,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// `true`: gradients are added to what `grad_source` holds. `false` (default): they replace that.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Appends the gradient of means over groups; [`GroupMeanBackward::run`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_group_mean_backward(graph.as_raw(), &desc) })?;
+        graph.keep(self.grad_destination);
+        graph.keep(self.grad_source);
+        graph.appended()
+    }
+    /// Computes the gradient of means over groups now: the same operation that [`GroupMeanBackward::record`] records.
+    /// Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.grad_destination.held, &self.grad_source.held], || unsafe {
+            sys::synfire_group_mean_backward(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_group_mean_backward_desc {
+        sys::synfire_group_mean_backward_desc {
+            struct_size: size_of::<sys::synfire_group_mean_backward_desc>() as u32,
+            accumulate: self.accumulate.into(),
+            n_steps: self.n_steps,
+            n_groups: self.n_groups,
+            group_size: self.group_size,
+            batch: self.batch,
+            grad_destination: self.grad_destination.raw,
+            grad_source: self.grad_source.raw,
         }
     }
 }

@@ -39,6 +39,66 @@ fn refused<T: std::fmt::Debug>(result: Result<T>, status: Status, words: &[&str]
     words.iter().for_each(|word| assert!(text.contains(word), "{text} has no {word}"));
 }
 
+/// A branch that cannot be is refused, and named.
+#[test]
+fn branches_are_checked() -> Result<()> {
+    let context = context();
+    let network = stages(&context)?;
+    let wrong = Status::InvalidArgument;
+    let later = network.stage("sum", "a").reads("hidden").reads("later").add();
+    refused(later, wrong, &["SYN-NETWORK-READS", "later"]);
+    let shapes = network.stage("sum", "a").reads("hidden").reads("rates").add();
+    refused(shapes, wrong, &["SYN-NETWORK-SHAPE", "[4, 3, 6]", "[4, 3, 5]"]);
+    let bound = network.stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256).add();
+    refused(bound, wrong, &["SYN-COUNT-BOUND", "256"]);
+    let open = Network::builder(Steps(4)).batch(3).create(&context)?;
+    open.add_input("rates", NetworkInput::Rates, INPUTS as i64)?;
+    open.add_synapse("first", 6)?;
+    refused(open.build(), Status::WrongOrder, &["SYN-NETWORK-INCOMPLETE"]);
+    // A head more than the network has.
+    let more = stages(&context)?;
+    more.stage("readout", "extra").reads("hidden").set("reduction", "sum").add()?;
+    more.build()?;
+    network.build()?;
+    refused(network.load_from_memory(&more.save_to_memory()?), wrong, &["SYN-NETWORK-OTHER", "extra"]);
+    Ok(())
+}
+
+/// Described by names, with arrays for its stages, it is the network of the other functions.
+#[test]
+fn stages_are_described_by_names() -> Result<()> {
+    let context = context();
+    let expected = stages(&context)?;
+    let network = Network::builder(Steps(4)).batch(3).create(&context)?;
+    network.stage("input", "rates").set("kind", "rates").set("n_features", INPUTS as f64).add()?;
+    network.stage("synapse", "first").set("n_outputs", 6).add()?;
+    network.stage("neurons", "hidden").reads("first").set("model", "lif").set("surrogate", Surrogate::Sigmoid).add()?;
+    network.stage("synapse", "second").reads_port("hidden", "spikes").set("n_outputs", 2).add()?;
+    network.stage("neurons", "potentials").set("model", "li").add()?;
+    network.stage("readout", "scores").set("reduction", "mean").add()?;
+    network.stage("loss", "loss").set("kind", "cross_entropy").add()?;
+    network.stage("optimizer", "adam").set("kind", "adam").set("learning_rate", 0.01).add()?;
+    assert_eq!(network.to_dot()?, expected.to_dot()?);
+    let early = network.stage("readout", "early").reads("early").set("reduction", "mean").add();
+    refused(early, Status::InvalidArgument, &["SYN-NETWORK-READS", "itself"]);
+    network.build()?;
+    let inputs = Buffer::<f32>::zeros(&context, Memory::Host, ROWS * INPUTS)?;
+    let labels = Buffer::<u32>::builder(ROWS).memory(Memory::Host).dtype(DType::U32).create(&context)?;
+    let scores = Buffer::<f32>::zeros(&context, Memory::Host, ROWS * 2)?;
+    network.set_arrays(
+        Data::Evaluation,
+        ROWS as i64,
+        &Arrays::new().labels(Some("loss"), &labels).inputs(None, &inputs),
+    )?;
+    let (whole, losses) = network.evaluate_stages(&["loss"])?;
+    assert_eq!((losses[0].loss, losses[0].n_counted), (whole.loss, ROWS as u64));
+    network
+        .infer_arrays(ROWS as i64, &Arrays::new().inputs(Some("rates"), &inputs).outputs(Some("scores"), &scores))?;
+    let wrong = network.set_arrays(Data::Evaluation, ROWS as i64, &Arrays::new().labels(Some("scores"), &labels));
+    refused(wrong, Status::InvalidArgument, &["SYN-NETWORK-ARRAY", "scores"]);
+    Ok(())
+}
+
 #[test]
 fn parts_are_the_networks_own() -> Result<()> {
     let context = context();

@@ -38,6 +38,44 @@ fn recorded_and_run_are_the_same() {
 }
 
 #[test]
+fn branches_are_combined() {
+    let context = context();
+    let a = Buffer::from_array(&context, Memory::Pinned, &[[1.0f32, 2.0, 3.0]]).unwrap();
+    let b = Buffer::from_array(&context, Memory::Pinned, &[[10.0f32, 20.0, 30.0]]).unwrap();
+    let sum = Buffer::<f32>::zeros(&context, Memory::Pinned, 3).unwrap();
+    Combine::new(&sum, Steps(1), Neurons(3)).sources(&a).sources(&b).run(&context).unwrap();
+    assert_eq!(sum.to_vec().unwrap(), [11.0, 22.0, 33.0]);
+    // A spike beside counts to 4, which 9 exceeds.
+    let spikes = Buffer::from_array(&context, Memory::Pinned, &[[0u8, 1, 7]]).unwrap();
+    let counts = Buffer::from_array(&context, Memory::Pinned, &[[9u8, 2, 0]]).unwrap();
+    let all = Buffer::<u8>::zeros(&context, Memory::Pinned, 3).unwrap();
+    let mut graph = Graph::record(&context, |graph| {
+        Combine::new(&all, Steps(1), Neurons(3)).sources(&spikes).sources(&counts).bounds(&[0, 4]).record(graph)?;
+        Combine::new(&sum, Steps(1), Neurons(3)).kind(CombineKind::Iand).sources(&spikes).sources(&counts).record(graph)
+    })
+    .unwrap();
+    replay(&mut graph);
+    assert_eq!(all.to_vec().unwrap(), [4, 3, 1]);
+    assert_eq!(sum.to_vec().unwrap(), [0.0, 0.0, 1.0]);
+    // The channels of the second source in a gradient, and a mean over a group of three.
+    let part = Buffer::<f32>::zeros(&context, Memory::Pinned, 2).unwrap();
+    CombineBackward::new(&b, &part, Steps(1), Neurons(3))
+        .kind(CombineKind::Concatenate)
+        .channels(&[1, 2])
+        .source(1)
+        .run(&context)
+        .unwrap();
+    assert_eq!(part.to_vec().unwrap(), [20.0, 30.0]);
+    let mean = Buffer::<f32>::zeros(&context, Memory::Pinned, 1).unwrap();
+    GroupMean::new(&b, &mean, Steps(1), 1, 3).run(&context).unwrap();
+    assert_eq!(mean.to_vec().unwrap(), [20.0]);
+    GroupMeanBackward::new(&mean, &sum, Steps(1), 1, 3).accumulate(true).run(&context).unwrap();
+    assert_eq!(sum.to_vec().unwrap(), [20.0f32 / 3.0, 20.0 / 3.0, 1.0 + 20.0 / 3.0]);
+    let error = Combine::new(&all, Steps(1), Neurons(3)).sources(&spikes).run(&context).unwrap_err();
+    assert_eq!(error.status, Status::InvalidArgument);
+}
+
+#[test]
 fn a_graph_keeps_what_it_records() {
     let context = context();
     let (destination, mut graph) = {

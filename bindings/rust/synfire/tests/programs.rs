@@ -75,6 +75,20 @@ fn network() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn senses() {
+    assert_eq!(example("senses", &[]), c("senses", &[]));
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn policy() {
+    let text = example("policy", &[]);
+    assert_eq!(text, c("policy", &[]));
+    println!("policy:\n{text}");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn classifier() {
     let text = example("classifier", &[]);
     assert_eq!(text, c("classifier", &[]));

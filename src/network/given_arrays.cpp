@@ -1,0 +1,95 @@
+#include "given_arrays.hpp"
+
+#include <base/error.hpp>
+
+#include <algorithm>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+// "inputs", "labels or targets", "nothing": what the places of a stage take.
+std::string roles_of(std::span<const ArrayPlace> places, size_t stage) {
+  std::string text;
+  for (const ArrayPlace& place : places)
+    if (place.stage == stage) text.append(text.empty() ? "" : " or ").append(name_of(place.role));
+  return text.empty() ? "nothing" : text;
+}
+
+// The stages that take arrays of a role: "\"a\" and \"b\"".
+std::string stages_of(const Design& design, std::span<const ArrayPlace> places, DataRole role) {
+  std::string text;
+  for (const ArrayPlace& place : places)
+    if (place.stage && place.role == role)
+      text.append(text.empty() ? "\"" : ", \"").append(design.stages()[*place.stage].name).append("\"");
+  return text;
+}
+
+size_t place_of(const Design& design, std::span<const GivenArray> given, size_t i, std::span<const ArrayPlace> places) {
+  const GivenArray& one = given[i];
+  const char* const role = name_of(one.role);
+  if (one.stage) {
+    const size_t stage = design.find(one.stage);
+    const auto at = std::ranges::find_if(
+        places, [&](const ArrayPlace& place) { return place.stage == stage && place.role == one.role; });
+    if (at == places.end())
+      fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s of stage \"%s\" of kind %s, which takes %s", i, role,
+                    one.stage, design.stages()[stage].kind->traits.name, roles_of(places, stage).c_str());
+    return static_cast<size_t>(at - places.begin());
+  }
+  const auto has_role = [&](const ArrayPlace& place) { return place.role == one.role; };
+  const auto at = std::ranges::find_if(places, has_role);
+  if (at == places.end()) fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s, which nothing here takes", i, role);
+  if (std::ranges::count_if(places, has_role) > 1)
+    fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s without a stage; those that take them are %s", i, role,
+                  stages_of(design, places, one.role).c_str());
+  return static_cast<size_t>(at - places.begin());
+}
+
+}  // namespace
+
+std::vector<Buffer*> arrays_of(const Design& design, std::span<const GivenArray> given,
+                               std::span<const ArrayPlace> places) {
+  std::vector<Buffer*> arrays(places.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    const size_t place = place_of(design, given, i, places);
+    if (arrays[place])
+      fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s%s, which an array before it has", i,
+                    name_of(given[i].role),
+                    places[place].stage
+                        ? std::string(" of stage \"").append(design.stages()[*places[place].stage].name + "\"").c_str()
+                        : "");
+    arrays[place] = given[i].buffer;
+  }
+  return arrays;
+}
+
+void fail_missing(const Design& design, const ArrayPlace& place) {
+  fail_argument("SYN-NETWORK-ARRAY", "arrays has no %s of stage \"%s\", which needs them", name_of(place.role),
+                design.stages()[*place.stage].name.c_str());
+}
+
+NeededArrays needed_arrays(const Design& design, std::span<const GivenArray> given) {
+  std::vector<ArrayPlace> places;
+  for (const DataNeed& need : design.data_needs()) places.push_back({need.stage, need.role});
+  const size_t n_needs = places.size();
+  places.push_back({std::nullopt, DataRole::lengths});
+  places.push_back({std::nullopt, DataRole::sample_weights});
+  std::vector<Buffer*> arrays = arrays_of(design, given, places);
+  for (size_t i = 0; i < n_needs; ++i)
+    if (!arrays[i]) fail_missing(design, places[i]);
+  Buffer *const lengths = arrays[n_needs], *const sample_weights = arrays[n_needs + 1];
+  arrays.resize(n_needs);
+  return {std::move(arrays), lengths, sample_weights};
+}
+
+NeededArrays needed_arrays(const Design& design, const DataArrays& given) {
+  for (size_t i = 0; i < design.stages().size(); ++i) design.stages()[i].kind->check_given(design.view(i), given);
+  NeededArrays needed = {{}, given.lengths, given.sample_weights};
+  for (const DataNeed& need : design.data_needs()) needed.arrays.push_back(given.of(need.role));
+  return needed;
+}
+
+}  // namespace synfire::network

@@ -1,0 +1,168 @@
+// The kinds of stages that make one array of several: sums, AND and IAND of spikes, concatenations.
+#include "combined.hpp"
+#include "stage_kinds.hpp"
+
+#include <network/stage_key_values.hpp>
+#include <network/stage_recorder.hpp>
+
+#include <operations/combine/combine.hpp>
+
+#include <algorithm>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+using operations::CombineKind;
+
+class CombineParts final : public CombinedParts {
+ public:
+  CombineParts(StageMaker& maker, CombineKind kind) : CombinedParts(maker, dtype_of(maker)), kind_(kind) {
+    if (kind_ != CombineKind::concatenate) return;
+    for (size_t i = 0; i < stage()->inputs.size(); ++i) channels_.push_back(stage().flow(i).channels);
+  }
+
+  void forward(StageRecorder& recorder) override {
+    std::vector<Buffer*> sources;
+    for (size_t i = 0; i < stage()->inputs.size(); ++i) sources.push_back(recorder.read(i).array);
+    recorder.append([&] {
+      return operations::combine(
+          {kind_, StageRecorder::extents(stage()->output), sources, channels_, {}, recorder.written()});
+    });
+  }
+
+  // From the last input to the first, as stages are.
+  void backward(StageRecorder& recorder) override {
+    const bool has_other = kind_ == CombineKind::both || kind_ == CombineKind::first_alone;
+    for (size_t i = stage()->inputs.size(); i-- > 0;) {
+      const StageRecorder::Gradient before = recorder.gradient(i);
+      if (!before.array) continue;
+      Buffer* const other = has_other ? recorder.read(1 - i).array : nullptr;
+      recorder.append([&] {
+        return operations::combine_backward({kind_, StageRecorder::extents(stage()->output), channels_,
+                                             static_cast<int32_t>(i), before.add, recorder.output_gradient(), other,
+                                             before.array});
+      });
+    }
+  }
+
+ private:
+  // Spikes stay packed if all readers take them so; counts and values are numbers.
+  static int32_t dtype_of(const StageMaker& maker) {
+    const StageView& view = maker.stage();
+    const bool packed =
+        view->output.elements == Elements::spikes && !view.design().wants_numbers(view.index(), Port::output);
+    return packed ? SYNFIRE_DTYPE_BITS : maker.number();
+  }
+
+  const CombineKind kind_;
+  std::vector<int64_t> channels_;
+};
+
+class CombineStage : public StageKind {
+ public:
+  uint32_t makes(const StageView& view) const override { return combined_of(view); }
+  void check(const StageView&) const override {}
+  std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
+  std::string describe(const StageView& view) const override {
+    if (view->output.elements == Elements::spikes) return "spikes";
+    return view->output.elements == Elements::values ? "values" : "counts to " + std::to_string(view->output.bound);
+  }
+
+  void write(const StageView&, StageKeyValues&) const override {}
+  void read(Stage&, KeyValueReader&, const Context&) const override {}
+
+  std::unique_ptr<StageParts> make(StageMaker& maker) const override {
+    return std::make_unique<CombineParts>(maker, combine_);
+  }
+
+ protected:
+  constexpr CombineStage(const char* name, const char* noun, CombineKind combine, uint32_t most_inputs)
+      : StageKind({.name = name,
+                   .noun = noun,
+                   .reads = combinable,
+                   .makes = signal::combined | signal::readout,
+                   .least_inputs = 2,
+                   .most_inputs = most_inputs,
+                   .is_new = true}),
+        combine_(combine) {}
+  ~CombineStage() = default;
+
+ private:
+  const CombineKind combine_;
+};
+
+class SumKind final : public CombineStage {
+ public:
+  constexpr SumKind() : CombineStage("sum", "a sum", CombineKind::sum, operations::most_combined) {}
+
+  // Spikes and counts are added to counts; with values, all are numbers.
+  Flow shape(const StageView& view) const override {
+    Flow flow = view.flow();
+    int64_t bound = 0;
+    bool has_values = false;
+    for (size_t i = 0; i < view->inputs.size(); ++i) {
+      check_same_shape(view, 0, i, true);
+      has_values = has_values || view.flow(i).elements == Elements::values;
+      bound += view.flow(i).elements == Elements::counts ? view.flow(i).bound : 1;
+    }
+    if (!has_values && bound > 255)
+      fail_argument(
+          "SYN-COUNT-BOUND",
+          "the sum of stage \"%s\" may reach %lld, counting 1 for spikes and their bounds for counts; counts are "
+          "at most 255",
+          view->name.c_str(), static_cast<long long>(bound));
+    flow.elements = has_values ? Elements::values : Elements::counts;
+    flow.bound = has_values ? 1 : static_cast<int32_t>(bound);
+    return flow;
+  }
+};
+
+// It reads two stages with spikes.
+class SpikesKind final : public CombineStage {
+ public:
+  constexpr SpikesKind(const char* name, const char* noun, CombineKind combine)
+      : CombineStage(name, noun, combine, 2) {}
+
+  Flow shape(const StageView& view) const override {
+    for (const size_t i : {0, 1}) check_spikes(view, i);
+    check_same_shape(view, 0, 1, true);
+    return view.flow();
+  }
+};
+
+class ConcatenateKind final : public CombineStage {
+ public:
+  constexpr ConcatenateKind()
+      : CombineStage("concatenate", "a concatenation", CombineKind::concatenate, operations::most_combined) {}
+
+  // Spikes beside counts become counts.
+  Flow shape(const StageView& view) const override {
+    Flow flow = view.flow();
+    flow.channels = 0;
+    for (size_t i = 0; i < view->inputs.size(); ++i) {
+      check_same_shape(view, 0, i, false);
+      const Flow one = view.flow(i);
+      if (__builtin_add_overflow(flow.channels, one.channels, &flow.channels)) flow.channels = INT64_MAX;
+      flow.elements = std::max(flow.elements, one.elements);  // values are above counts, and these above spikes
+      flow.bound = std::max(flow.bound, one.bound);
+    }
+    int64_t n_features = 0;
+    if (__builtin_mul_overflow(flow.height * flow.width, flow.channels, &n_features)) n_features = INT64_MAX;
+    check_size(view.rules(), n_features, "the number of features");
+    if (flow.elements != Elements::counts) flow.bound = 1;
+    return flow;
+  }
+};
+
+constexpr SumKind the_sum;
+constexpr SpikesKind the_and("and", "an AND", CombineKind::both), the_iand("iand", "an IAND", CombineKind::first_alone);
+constexpr ConcatenateKind the_concatenation;
+
+}  // namespace
+
+const StageKind &sum_kind = the_sum, &and_kind = the_and, &iand_kind = the_iand, &concatenate_kind = the_concatenation;
+
+}  // namespace synfire::network

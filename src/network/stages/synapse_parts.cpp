@@ -1,0 +1,161 @@
+#include "synapse_parts.hpp"
+
+#include <network/state_arrays.hpp>
+
+#include <base/error.hpp>
+#include <neurons/passes/backward.hpp>
+#include <neurons/passes/forward.hpp>
+#include <synapses/passes/synapse_passes.hpp>
+
+namespace synfire::network {
+
+using namespace synfire::core;
+
+namespace {
+
+bool is_read_by_neurons(const StageView& view) {
+  const std::span<const Edge> readers = view.design().readers(view.index());
+  return readers.size() == 1 && view.design().stages()[readers.front().from].kind->traits.reads_products &&
+         view->output.n_steps == view.rules().n_steps;
+}
+
+bool is_masked(const StageMaker& maker) {
+  return maker.parts().stages[maker.stage().edge().from]->kept().mask != nullptr;
+}
+
+std::string array_name(const Stage& stage, const SynapseArray& array) {
+  return stage.name + "." + array.file_name;
+}
+
+std::vector<int64_t> lengths_of(const SynapseArray& array) {
+  const std::span<const int64_t> lengths = array.lengths();
+  return {lengths.begin(), lengths.end()};
+}
+
+void add_saved(StateArrays& list, const Stage& stage, Synapse& synapse, const SynapseArray& of) {
+  StateArray array = {array_name(stage, of), file_type_of(of.dtype), lengths_of(of), StateArray::Numbers::finite};
+  array.read = [&synapse, name = of.name, bytes = array.bytes()](void* values) { synapse.read(name, values, bytes); };
+  array.write = [&synapse, name = of.name, bytes = array.bytes()](const void* values) {
+    synapse.write(name, values, bytes);
+  };
+  list.arrays.push_back(std::move(array));
+}
+
+}  // namespace
+
+SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make)
+    : StageParts(maker.stage()),
+      is_owner_(maker.parts().design.owner_of_weights(maker.stage().index()) == maker.stage().index()),
+      learns_(maker.gradient().learns),
+      trains_(maker.gradient().trains),
+      is_fused_(!is_masked(maker) && is_read_by_neurons(maker.stage())) {
+  if (is_owner_) {
+    maker.count_as(&PartBytes::synapses, [&] { synapse_ = make(); });
+  } else {
+    const size_t owner = maker.parts().design.owner_of_weights(maker.stage().index());
+    synapse_ = Ref<Synapse>(static_cast<Synapse*>(maker.parts().stages[owner]->object()));
+  }
+  if (is_fused_) return;
+  x_ = is_read_by_neurons(maker.stage()) ? maker.passed_on_array(maker.number(), stage()->output)
+                                         : maker.array(maker.number(), stage()->output);
+  // Rows that are not active in the layer stay as they are, and the gradients of the synapse read them.
+  if (maker.gradient().has_backward) grad_x_ = maker.array(maker.number(), stage()->output);
+}
+
+// ---- recording ------------------------------------------------------------------------------------------------------
+
+void SynapseParts::forward(StageRecorder& recorder) {
+  if (is_fused_) return;
+  const StageRecorder::Read input = recorder.read();
+  operations::record_synapse_forward(recorder.graph(), *synapse_,
+                                     {stage()->output.n_steps, recorder.rules().batch, input.array, recorder.written(),
+                                      recorder.n_active(), input.kept.mask, input.kept.scale});
+}
+
+void SynapseParts::backward(StageRecorder& recorder) {
+  if (is_fused_) return;
+  const StageRecorder::Read input = recorder.read();
+  const StageRecorder::Gradient before = recorder.gradient();
+  const bool adds = learns_ && recorder.adds_to_weights(stage().index());
+  operations::record_synapse_backward(
+      recorder.graph(), *synapse_,
+      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input.array : nullptr,
+       before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale});
+}
+
+void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
+  request.synapse = synapse_.get();
+  request.synapse_input = recorder.read_edge(stage().index(), 0).array;
+  request.n_active = recorder.n_active();
+}
+
+void SynapseParts::give(operations::BackwardRequest& request, StageRecorder& recorder) {
+  const StageRecorder::Gradient before = recorder.gradient_of(stage().index(), 0);
+  request.grad_synapse_input = before.array;
+  request.add_input_gradient = before.add;
+  request.add_synapse_gradients = learns_ && recorder.adds_to_weights(stage().index());
+}
+
+// ---- between replays ------------------------------------------------------------------------------------------------
+
+void SynapseParts::train(Trainer& trainer) {
+  if (!is_owner_ || !trains_) return;
+  const Stage& own = stage().stage();
+  add_trained(trainer, "weight", {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
+  if (own.flag("bias"))
+    add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
+}
+
+void SynapseParts::add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const {
+  trainer.optimizer().add_array(*synapse_, name, factors);
+  const SynapseArray& array = *synapse_->find_array(name);
+  trainer.name_member(array_name(stage().stage(), array), [lengths = lengths_of(array)] { return lengths; });
+}
+
+std::optional<Rounding> SynapseParts::rounding() const {
+  return is_owner_ && synapse_->reads_spikes() ? synapse_->rounding(-1) : std::nullopt;
+}
+
+void SynapseParts::list_saved(StateArrays& list) const {
+  if (!is_owner_) return;
+  for (const SynapseArray& array : synapse_->arrays()) add_saved(list, stage().stage(), *synapse_, array);
+}
+
+// ---- shared weights -------------------------------------------------------------------------------------------------
+
+std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name) {
+  return name.empty() ? std::nullopt : view.design().find_if(name);
+}
+
+void check_shared_weights(const StageView& view, const StageView& owner, const Flow& own_output) {
+  const Stage& stage = view.stage();
+  if (owner->kind != stage.kind)
+    fail_argument("SYN-NETWORK-VALUE",
+                  "\"weights_of\" of stage \"%s\" is \"%s\", which is of kind %s; a stage of kind %s is needed",
+                  stage.name.c_str(), owner->name.c_str(), owner->kind->traits.name, stage.kind->traits.name);
+  if (owner->kind->weights_of(owner))
+    fail_argument("SYN-NETWORK-VALUE",
+                  "\"weights_of\" of stage \"%s\" is \"%s\", which has no weights of its own; name the stage that has",
+                  stage.name.c_str(), owner->name.c_str());
+  const Flow mine = view.flow(), others = owner.flow();
+  if (mine.n_features() != others.n_features() || own_output.n_features() != owner->output.n_features())
+    fail_argument(
+        "SYN-NETWORK-SHAPE",
+        "stage \"%s\" with %lld inputs and %lld outputs uses the weights of stage \"%s\", which has %lld inputs "
+        "and %lld outputs; both must be the same",
+        stage.name.c_str(), static_cast<long long>(mine.n_features()), static_cast<long long>(own_output.n_features()),
+        owner->name.c_str(), static_cast<long long>(others.n_features()),
+        static_cast<long long>(owner->output.n_features()));
+  if ((mine.elements == Elements::spikes) != (others.elements == Elements::spikes))
+    fail_argument("SYN-NETWORK-SHAPE",
+                  "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads %s; both must be the same",
+                  stage.name.c_str(), mine.elements == Elements::spikes ? "spikes" : "numbers", owner->name.c_str(),
+                  others.elements == Elements::spikes ? "spikes" : "numbers");
+  for (const ValueSpec& spec : stage.kind->traits.values)
+    if (stage.at(spec) != spec.initial)
+      fail_argument("SYN-NETWORK-VALUE",
+                    "\"%s\" of stage \"%s\" is %g; the stage uses the weights of stage \"%s\", whose values count",
+                    spec.name, stage.name.c_str(), stage.at(spec), owner->name.c_str());
+}
+
+}  // namespace synfire::network

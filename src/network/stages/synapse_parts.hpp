@@ -1,0 +1,53 @@
+// The parts of stages that have a synapse, of whatever kind it is: its product, its gradients, and what is trained and
+// saved of it. Two stages may use one synapse, which the earlier one owns.
+#ifndef SYNFIRE_NETWORK_STAGES_SYNAPSE_PARTS_HPP
+#define SYNFIRE_NETWORK_STAGES_SYNAPSE_PARTS_HPP
+
+#include <network/parts.hpp>
+#include <network/stage_parts.hpp>
+#include <network/stage_recorder.hpp>
+
+#include <synapses/synapse.hpp>
+
+namespace synfire::network {
+
+// The product is an operation of its own, unless one stage of neurons reads it, at every step and without a mask: then
+// it is a part of the neurons' own operation.
+class SynapseParts final : public StageParts, private Product {
+ public:
+  // The function makes the synapse, unless the stage uses that of another one.
+  SynapseParts(StageMaker& maker, core::FunctionRef<Ref<core::Synapse>()> make);
+
+  core::Object* object() const noexcept override { return synapse_.get(); }
+  Buffer* array(Port) const noexcept override { return x_.get(); }
+  Buffer* gradient(Port) const noexcept override { return grad_x_.get(); }
+  Product* product() noexcept override { return is_fused_ ? this : nullptr; }
+
+  void forward(StageRecorder& recorder) override;
+  void backward(StageRecorder& recorder) override;
+
+  void train(Trainer& trainer) override;
+  void wait() const override { synapse_->order().wait(); }
+  std::optional<core::Rounding> rounding() const override;
+  void list_saved(StateArrays& list) const override;
+
+ private:
+  void give(operations::ForwardRequest& request, StageRecorder& recorder) override;
+  void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
+  void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const;
+
+  const bool is_owner_, learns_, trains_, is_fused_;
+  Ref<core::Synapse> synapse_;
+  Ref<Buffer> x_, grad_x_;  // [T, B, N], of a product that is an operation of its own
+};
+
+// ---- what the kinds of such stages share ----------------------------------------------------------------------------
+
+// The stage whose weights a stage uses, by its name; none if the name is empty.
+std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
+// Throws INVALID_ARGUMENT if a stage that uses the weights of another one has values of its own, or another shape.
+void check_shared_weights(const StageView& view, const StageView& owner, const core::Flow& own_output);
+
+}  // namespace synfire::network
+
+#endif

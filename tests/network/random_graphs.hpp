@@ -1,0 +1,472 @@
+// Networks drawn at random as graphs of stages: what they have, and how they are described with synfire.h. The shapes
+// are tracked here, not asked of the library.
+#ifndef SYNFIRE_TESTS_NETWORK_RANDOM_GRAPHS_HPP
+#define SYNFIRE_TESTS_NETWORK_RANDOM_GRAPHS_HPP
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "described_stages.hpp"
+#include "network_by_hand.hpp"
+
+namespace synfire_test {
+
+enum class Carries { spikes, counts, values };
+
+// The array of an edge, and by whom it can be read.
+struct Drawn {
+  int64_t n_steps = 1, height = 1, width = 1, channels = 1;
+  Carries carries = Carries::values;
+  int64_t bound = 1;
+  bool is_product = false, is_readout = false, is_neurons = false, is_input = false;
+
+  int64_t n_features() const { return height * width * channels; }
+  bool has_shape_of(const Drawn& other) const {
+    return n_steps == other.n_steps && height == other.height && width == other.width && channels == other.channels;
+  }
+  // True of sums, concatenations and the like.
+  bool is_combined() const { return !is_product && !is_readout && !is_neurons && !is_input; }
+};
+
+struct DrawnEdge {
+  size_t from;
+  bool v = false;
+};
+
+struct DrawnStage {
+  std::string kind, name;
+  std::vector<DrawnEdge> inputs;
+  StageValues values;  // texts are constants of the program
+  Drawn made;
+  int64_t number = 0;  // n_outputs, group_size
+  std::string word;    // kind of input, model, reduction, kind of loss, weights_of
+  double weight = 1;   // of a loss
+};
+
+struct DrawnGraph {
+  int64_t n_steps = 1, batch = 1, n_rows = 1;
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  uint64_t seed = 0;
+  std::vector<DrawnStage> stages;
+
+  std::vector<size_t> of_kind(std::string_view kind) const {
+    std::vector<size_t> list;
+    for (size_t i = 0; i < stages.size(); ++i)
+      if (stages[i].kind == kind) list.push_back(i);
+    return list;
+  }
+  Drawn at(const DrawnEdge& edge) const {
+    Drawn drawn = stages[edge.from].made;
+    if (edge.v) drawn.carries = Carries::values;
+    return drawn;
+  }
+};
+
+// Draws a graph in which every stage is read or can end, with at least one loss and an optimizer.
+class GraphDrawing {
+ public:
+  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth) : random_(seed), smooth_(smooth) {
+    graph_.seed = seed;
+    graph_.dtype = dtype;
+    graph_.n_steps = random_.whole(1, 5);
+    graph_.batch = random_.whole(1, 4);
+    graph_.n_rows = graph_.batch;
+  }
+
+  DrawnGraph draw() {
+    const int64_t n_inputs = random_.whole(1, 3), n_body = random_.whole(3, 14);
+    for (int64_t i = 0; i < n_inputs; ++i) add_input();
+    for (int64_t i = 0; i < n_body; ++i) add_body();
+    close();
+    add_losses();
+    add("optimizer", {}, {text("kind", "sgd"), synfire_test::number("learning_rate", 0.25)}, {});
+    return std::move(graph_);
+  }
+
+ private:
+  bool chance(int64_t one_in) { return random_.whole(1, one_in) == 1; }
+  template <class T>
+  const T& pick(const std::vector<T>& list) {
+    return list[static_cast<size_t>(random_.whole(0, static_cast<int64_t>(list.size()) - 1))];
+  }
+
+  size_t add(const char* kind, std::vector<DrawnEdge> inputs, StageValues values, const Drawn& made) {
+    DrawnStage stage;
+    stage.kind = kind;
+    stage.name = std::string(kind) + std::to_string(graph_.stages.size());
+    stage.inputs = std::move(inputs);
+    stage.values = std::move(values);
+    stage.made = made;
+    graph_.stages.push_back(std::move(stage));
+    return graph_.stages.size() - 1;
+  }
+  DrawnStage& last() { return graph_.stages.back(); }
+
+  void add_input() {
+    static const char* const kinds[] = {"spikes", "values", "counts", "rates"};
+    const int64_t kind = smooth_ ? 1 : random_.whole(0, 3);
+    Drawn made;
+    made.is_input = true;
+    made.n_steps = kind != 3 && chance(4) ? 1 : graph_.n_steps;
+    made.carries = kind == 1 ? Carries::values : kind == 2 ? Carries::counts : Carries::spikes;
+    StageValues values = {text("kind", kinds[kind])};
+    if (chance(3)) {
+      made.height = random_.whole(1, 3);
+      made.width = random_.whole(1, 3);
+      made.channels = random_.whole(1, 5);
+      values.push_back(number("height", static_cast<double>(made.height)));
+      values.push_back(number("width", static_cast<double>(made.width)));
+      values.push_back(number("channels", static_cast<double>(made.channels)));
+    } else {
+      made.channels = random_.whole(1, 40);
+      values.push_back(number("n_features", static_cast<double>(made.channels)));
+    }
+    if (made.n_steps != graph_.n_steps) values.push_back(number("n_steps", 1));
+    if (kind == 2) {
+      made.bound = random_.whole(1, 9);
+      values.push_back(number("bound", static_cast<double>(made.bound)));
+    }
+    add("input", {}, std::move(values), made);
+    last().word = kinds[kind];
+  }
+
+  // The edges that a stage may read for which the condition holds.
+  template <class Allows>
+  std::vector<DrawnEdge> edges(Allows allows) const {
+    std::vector<DrawnEdge> list;
+    for (size_t i = 0; i < graph_.stages.size(); ++i) {
+      const DrawnStage& stage = graph_.stages[i];
+      if (stage.kind == "dropout" || stage.kind == "loss") continue;
+      const bool fires = !stage.made.is_neurons || stage.word != "li";
+      if (fires && allows(stage.made, false)) list.push_back({i, false});
+      if (stage.made.is_neurons && allows(graph_.at({i, true}), true)) list.push_back({i, true});
+    }
+    return list;
+  }
+  // Stages make a readout of readouts alone.
+  Drawn combined(const std::vector<DrawnEdge>& inputs) const {
+    Drawn made = graph_.at(inputs.front());
+    made.is_product = made.is_neurons = made.is_input = false;
+    made.is_readout = std::ranges::all_of(inputs, [&](const DrawnEdge& edge) { return graph_.at(edge).is_readout; });
+    return made;
+  }
+
+  void add_body() {
+    const int64_t kind = random_.whole(0, 13);
+    if (kind <= 3) return add_layer();
+    if (kind == 4) return add_sum();
+    if (kind == 5 || kind >= 12) return add_spikes();
+    if (kind == 6) return add_concatenation();
+    if (kind == 7) return add_scale();
+    if (kind == 8) return add_group_mean();
+    if (kind == 9) return add_flatten();
+    if (kind == 10) return add_readout();
+    add_neurons_of_combined();
+  }
+
+  void add_neurons(const DrawnEdge& x) {
+    static const std::vector<const char*> models = {"lif", "if", "li"};
+    const char* const model = smooth_ ? "li" : pick(models);
+    Drawn made = graph_.at(x);
+    made.is_product = made.is_readout = made.is_input = false;
+    made.is_neurons = true;
+    made.n_steps = graph_.n_steps;
+    made.carries = Carries::spikes;
+    made.bound = 1;
+    add("neurons", {x}, {text("model", model)}, made);
+    last().word = model;
+  }
+  void add_layer() {
+    const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return !drawn.is_product; });
+    const DrawnEdge from = pick(all);
+    add_synapse(from);
+    if (!chance(5)) add_neurons({graph_.stages.size() - 1});
+  }
+  void add_synapse(const DrawnEdge& from) {
+    const Drawn read = graph_.at(from);
+    Drawn made;
+    made.is_product = true;
+    made.n_steps = read.n_steps;
+    // A synapse that was added before, with inputs like these.
+    for (const size_t i : graph_.of_kind("synapse")) {
+      const Drawn others = graph_.at(graph_.stages[i].inputs.front());
+      const bool fits = graph_.stages[i].word.empty() && others.n_features() == read.n_features() &&
+                        (others.carries == Carries::spikes) == (read.carries == Carries::spikes);
+      if (!fits || !chance(2)) continue;
+      made.channels = graph_.stages[i].made.channels;
+      add("synapse", {from}, {}, made);
+      last().word = graph_.stages[i].name;
+      return;
+    }
+    made.channels = random_.whole(1, 24);
+    add("synapse", {from},
+        {number("n_outputs", static_cast<double>(made.channels)), number("gain", read.n_features() < 4 ? 4 : 3),
+         number("bias", static_cast<double>(random_.whole(0, 1)))},
+        made);
+    last().number = made.channels;
+  }
+
+  void add_sum() {
+    const std::vector<DrawnEdge> all = edges([](const Drawn&, bool) { return true; });
+    const DrawnEdge first = pick(all);
+    std::vector<DrawnEdge> inputs = {first};
+    for (const DrawnEdge& edge : all)
+      if ((edge.from != first.from || edge.v != first.v) && graph_.at(edge).has_shape_of(graph_.at(first)) &&
+          inputs.size() < 4 && chance(2))
+        inputs.push_back(edge);
+    if (inputs.size() < 2) return add_layer();
+    Drawn made = combined(inputs);
+    made.bound = 0;
+    made.carries = Carries::counts;
+    for (const DrawnEdge& edge : inputs) {
+      const Drawn one = graph_.at(edge);
+      if (one.carries == Carries::values) made.carries = Carries::values;
+      made.bound += one.carries == Carries::counts ? one.bound : 1;
+    }
+    if (made.carries == Carries::counts && made.bound > 255) return add_layer();
+    if (made.carries == Carries::values) made.bound = 1;
+    add("sum", inputs, {}, made);
+  }
+  void add_spikes() {
+    const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return drawn.carries == Carries::spikes; });
+    for (const DrawnEdge& one : all)
+      for (const DrawnEdge& other : all)
+        if (one.from != other.from && graph_.at(one).has_shape_of(graph_.at(other)) && chance(2)) {
+          add(chance(2) ? "and" : "iand", {one, other}, {}, combined({one, other}));
+          return;
+        }
+    add_layer();
+  }
+  void add_concatenation() {
+    const std::vector<DrawnEdge> all = edges([](const Drawn&, bool) { return true; });
+    const Drawn first = graph_.at(pick(all));
+    std::vector<DrawnEdge> inputs;
+    for (const DrawnEdge& edge : all) {
+      const Drawn one = graph_.at(edge);
+      if (one.n_steps == first.n_steps && one.height == first.height && one.width == first.width && inputs.size() < 4 &&
+          chance(2))
+        inputs.push_back(edge);
+    }
+    if (inputs.size() < 2) return add_layer();
+    Drawn made = combined(inputs);
+    made.channels = 0;
+    for (const DrawnEdge& edge : inputs) {
+      const Drawn one = graph_.at(edge);
+      made.channels += one.channels;
+      made.carries = std::max(made.carries, one.carries);
+      made.bound = std::max(made.bound, one.bound);
+    }
+    if (made.carries != Carries::counts) made.bound = 1;
+    add("concatenate", inputs, {}, made);
+  }
+  void add_scale() {
+    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    static const std::vector<const char*> scopes = {"neuron", "channel", "layer"};
+    const char* const scope = pick(scopes);
+    Drawn made = combined({from});
+    made.carries = Carries::values;
+    made.bound = 1;
+    add("scale", {from}, {text("scope", scope), number("initial_weight", 0.75), number("bias", chance(2) ? 1 : 0)},
+        made);
+  }
+  void add_group_mean() {
+    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const int64_t n_features = graph_.at(from).n_features();
+    int64_t size = random_.whole(1, 5);
+    while (n_features % size != 0) --size;
+    Drawn made = combined({from});
+    made.height = made.width = 1;
+    made.channels = n_features / size;
+    made.carries = Carries::values;
+    made.bound = 1;
+    add("group_mean", {from}, {number("group_size", static_cast<double>(size))}, made);
+    last().number = size;
+  }
+  void add_flatten() {
+    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    Drawn made = combined({from});
+    made.channels = made.n_features();
+    made.height = made.width = 1;
+    add("flatten", {from}, {}, made);
+  }
+  void add_neurons_of_combined() {
+    const std::vector<DrawnEdge> all =
+        edges([](const Drawn& drawn, bool) { return drawn.is_product || drawn.is_combined(); });
+    if (all.empty()) return add_layer();
+    add_neurons(pick(all));
+  }
+  void add_readout() {
+    const std::vector<DrawnEdge> all =
+        edges([](const Drawn& drawn, bool) { return drawn.is_neurons || drawn.is_combined(); });
+    if (all.empty()) return add_layer();
+    add_readout_of(pick(all));
+  }
+  void add_readout_of(const DrawnEdge& from) {
+    static const std::vector<const char*> reductions = {"sum", "mean", "last", "steps", "max"};
+    const Drawn read = graph_.at(from);
+    const char* reduction = pick(reductions);
+    // Where maxima are equal, the first one has the gradient: only of values, which are not.
+    if (read.carries != Carries::values && std::string_view(reduction) == "max") reduction = "mean";
+    Drawn made = read;
+    made.is_neurons = made.is_product = made.is_input = false;
+    made.is_readout = true;
+    made.carries = Carries::values;
+    made.bound = 1;
+    if (std::string_view(reduction) != "steps") made.n_steps = 1;
+    StageValues values = {text("reduction", reduction)};
+    if (graph_.stages[from.from].made.is_neurons && !from.v) values.push_back(number("of_spikes", 1));
+    add("readout", {from}, std::move(values), made);
+    last().word = reduction;
+  }
+
+  bool is_read(size_t index) const {
+    return std::ranges::any_of(graph_.stages, [&](const DrawnStage& stage) {
+      return std::ranges::any_of(stage.inputs, [&](const DrawnEdge& edge) { return edge.from == index; });
+    });
+  }
+  void close() {
+    for (size_t i = 0; i < graph_.stages.size(); ++i) {
+      const Drawn made = graph_.stages[i].made;
+      if (is_read(i) || made.is_readout) continue;
+      if (made.is_input) add_synapse({i});
+      if (made.is_product || made.is_combined()) add_neurons({i});
+      if (made.is_neurons && !chance(4)) add_readout_of({i, graph_.stages[i].word == "li" || chance(2)});
+    }
+    const bool has_readout =
+        std::ranges::any_of(graph_.stages, [](const DrawnStage& stage) { return stage.made.is_readout; });
+    if (!has_readout) add_readout_of({graph_.of_kind("neurons").back(), true});
+  }
+  void add_losses() {
+    std::vector<size_t> readouts;
+    for (size_t i = 0; i < graph_.stages.size(); ++i)
+      if (graph_.stages[i].made.is_readout) readouts.push_back(i);
+    size_t n_losses = 0;
+    for (const size_t readout : readouts) {
+      if (n_losses > 0 && readout != readouts.back() && chance(3)) continue;
+      ++n_losses;
+      const bool labels = chance(2);
+      const double weight = chance(3) ? random_.uniform(0.1, 2) : 1;
+      StageValues values = {text("kind", labels ? "cross_entropy" : "mean_squared_error"), number("weight", weight)};
+      const bool per_step = graph_.stages[readout].made.n_steps == graph_.n_steps && graph_.n_steps > 1 && chance(2);
+      if (per_step) values.push_back(number("per_step", 1));
+      add("loss", {{readout}}, std::move(values), graph_.stages[readout].made);
+      last().word = labels ? "labels" : "targets";
+      last().weight = weight;
+      last().number = per_step ? 1 : 0;
+    }
+  }
+
+  Random random_;
+  const bool smooth_;
+  DrawnGraph graph_;
+};
+
+inline Network make_drawn(synfire_context context, const DrawnGraph& graph, int32_t own_loss = 0) {
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.dtype = graph.dtype;
+  desc.n_steps = graph.n_steps;
+  desc.batch = graph.batch;
+  desc.seed = graph.seed;
+  desc.own_loss = own_loss;
+  synfire_network made = nullptr;
+  require_ok(synfire_network_create(context, &desc, &made));
+  Network network(made);
+  for (const DrawnStage& stage : graph.stages) {
+    StageInputs inputs;
+    for (const DrawnEdge& edge : stage.inputs)
+      inputs.push_back(reads(graph.stages[edge.from].name.c_str(), edge.v ? "v" : nullptr));
+    StageValues values = stage.values;
+    if (stage.kind == "synapse" && !stage.word.empty()) values.push_back(text("weights_of", stage.word.c_str()));
+    require_ok(add_stage(network, stage.kind.c_str(), stage.name.c_str(), values, inputs));
+  }
+  return network;
+}
+
+inline std::string text_of(const DrawnGraph& graph) {
+  std::string all = std::to_string(graph.n_steps) + " steps of " + std::to_string(graph.batch) + " rows\n";
+  for (const DrawnStage& stage : graph.stages) {
+    all.append(stage.name).append(" (").append(stage.word).append("):");
+    for (const DrawnEdge& edge : stage.inputs)
+      all.append(" ").append(graph.stages[edge.from].name).append(edge.v ? ".v" : "");
+    all.append("\n");
+  }
+  return all;
+}
+
+// ---- data -----------------------------------------------------------------------------------------------------------
+
+// The data of a stage, as numbers and as the library takes them.
+struct DrawnArray {
+  size_t stage;
+  int32_t role;
+  std::vector<double> numbers;  // inputs [R, T, K], labels [R, T], targets [R, T, C]
+  Buffer buffer;
+};
+
+inline Buffer buffer_of(synfire_context context, int32_t dtype, const std::vector<double>& numbers) {
+  const auto of = [&]<class Element>(Element) {
+    const std::vector<Element> elements(numbers.begin(), numbers.end());
+    return buffer_of_bytes(context, dtype, elements.size(), elements.data(), elements.size() * sizeof(Element));
+  };
+  if (dtype == SYNFIRE_DTYPE_U32) return of(uint32_t{});
+  if (dtype == SYNFIRE_DTYPE_U8) return of(uint8_t{});
+  if (dtype == SYNFIRE_DTYPE_F64) return of(double{});
+  return of(float{});
+}
+
+// Rows of bits, of which each begins with a word.
+inline Buffer bits_of(synfire_context context, const std::vector<double>& numbers, int64_t width) {
+  const auto n_words = static_cast<size_t>((width + 31) / 32), n = static_cast<size_t>(width);
+  std::vector<uint32_t> words(numbers.size() / n * n_words);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != 0) words[i / n * n_words + i % n / 32] |= 1U << (i % n % 32);
+  return buffer_of_bytes(context, SYNFIRE_DTYPE_BITS, words.size(), words.data(), words.size() * sizeof(uint32_t));
+}
+
+inline std::vector<DrawnArray> draw_data(synfire_context context, const DrawnGraph& graph, uint64_t seed) {
+  Random random(seed);
+  std::vector<DrawnArray> arrays;
+  for (size_t i = 0; i < graph.stages.size(); ++i) {
+    const DrawnStage& stage = graph.stages[i];
+    const Drawn& made = stage.made;
+    if (stage.kind != "input" && stage.kind != "loss") continue;
+    const bool is_input = stage.kind == "input";
+    const int64_t steps = is_input ? (stage.word == "rates" ? 1 : made.n_steps) : stage.number != 0 ? graph.n_steps : 1;
+    const int64_t width = stage.word == "labels" ? 1 : made.n_features();
+    DrawnArray array = {i,
+                        is_input                 ? SYNFIRE_ARRAY_INPUTS
+                        : stage.word == "labels" ? SYNFIRE_ARRAY_LABELS
+                                                 : SYNFIRE_ARRAY_TARGETS,
+                        {},
+                        {}};
+    for (int64_t e = 0; e < graph.n_rows * steps * width; ++e)
+      array.numbers.push_back(stage.word == "labels"   ? static_cast<double>(random.whole(0, made.n_features() - 1))
+                              : stage.word == "spikes" ? static_cast<double>(random.whole(0, 1))
+                              : stage.word == "counts" ? static_cast<double>(random.whole(0, made.bound))
+                              : stage.word == "rates"  ? static_cast<double>(static_cast<float>(random.uniform(0, 1)))
+                                                      : static_cast<double>(static_cast<float>(random.uniform(-1, 1))));
+    if (stage.word == "spikes")
+      array.buffer = bits_of(context, array.numbers, width);
+    else
+      array.buffer = buffer_of(context,
+                               stage.word == "labels"   ? SYNFIRE_DTYPE_U32
+                               : stage.word == "counts" ? SYNFIRE_DTYPE_U8
+                               : stage.word == "rates"  ? SYNFIRE_DTYPE_F32
+                                                        : graph.dtype,
+                               array.numbers);
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+inline StageArrays given_arrays(const DrawnGraph& graph, const std::vector<DrawnArray>& arrays) {
+  StageArrays list;
+  for (const DrawnArray& one : arrays)
+    list.push_back(array_of(graph.stages[one.stage].name.c_str(), one.role, one.buffer));
+  return list;
+}
+
+}  // namespace synfire_test
+
+#endif
