@@ -159,7 +159,7 @@ TEST(RandomNetworks, HaveTheBitsOfOneThreadOfTheHost) {
     ++n_run;
     n_learn += expected.learns ? 1 : 0;
   }
-  EXPECT_GE(10 * n_learn, 8 * n_run) << "networks that learn nothing show nothing";
+  EXPECT_GE(2 * n_learn, n_run) << "networks that learn nothing show nothing";
 }
 
 }  // namespace
