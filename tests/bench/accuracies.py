@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What networks reach: the accuracy on rows that they have not learnt, in the mean over several seeds.
+"""The accuracy that networks reach on rows that they have not learnt, in the mean over several seeds.
 
     accuracies.py BUILD [--before BUILD] [--seeds 10,20,30,40,50] [--tasks network,values,...] [--epochs N]
                   [--digits DATA] [--digits-epochs N] [--digits-manners N]

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t n_networks = 300;
 
-// What StagePlan does not have.
+// A plan, and choices that StagePlan does not have.
 struct DrawnNetwork {
   StagePlan plan;
   bool class_weights = false, of_masks = false;
@@ -39,7 +39,7 @@ DrawnNetwork draw(uint64_t seed) {
   StagePlan& plan = drawn.plan;
   plan.seed = seed;
   plan.n_steps = one_in(random, 6) ? random.whole(33, 70) : random.whole(1, 12);
-  // Up to some thousand rows: a GPU has other kernels from 65, 257 and 1,025 rows on.
+  // Up to a few thousand rows: a GPU has other kernels from 65, 257 and 1,025 rows on.
   plan.batch = one_in(random, 3) ? random.whole(100, 260) : random.whole(1, 20);
   if (plan.n_steps * plan.batch > 3000) plan.batch = 3000 / plan.n_steps;
   plan.n_rows = plan.batch + random.whole(0, 7);
