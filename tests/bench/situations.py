@@ -381,6 +381,12 @@ def network_svg():
                                 r"inference: .*training: .*>synapse 1, weight gradient: .*</svg>\n\Z")
 
 
+@situation("once")
+def network_values():
+    output, _ = run(f"network {ONCE} --network 37-5 --values --taus")
+    expect(output, "given +37-5 +16 +1 inference +all .* given +37-5 +16 +1 +training +all ")
+
+
 # ---- latency ---------------------------------------------------------------------------------------------------------
 
 

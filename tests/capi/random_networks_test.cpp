@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t n_networks = 300;
 
-// A plan of stages, and the values that StagePlan does not have.
+// A plan, and choices that StagePlan does not have.
 struct DrawnNetwork {
   StagePlan plan;
   bool class_weights = false, of_masks = false;

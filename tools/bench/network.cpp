@@ -47,15 +47,16 @@ synfire_buffer Network::new_buffer(std::int32_t dtype, std::uint64_t elements) {
   return buffer;
 }
 
-Network::Network(const Machine& machine, const NetworkShape& shape, bool training, double input_rate)
-    : machine_(machine), shape_(shape), training_(training) {
+Network::Network(const Machine& machine, const NetworkShape& shape, bool training, const Input& input, bool taus)
+    : machine_(machine), shape_(shape), training_(training), taus_(taus), kind_(input) {
   double bytes = 0;
   for (std::size_t i = 1; i < shape.sizes.size(); ++i) {
     const auto neurons = static_cast<double>(shape.sizes[i]);
     bytes += neurons * (static_cast<double>(shape.rows()) * 12 + static_cast<double>(shape.sizes[i - 1]) * 30);
   }
+  if (input.values) bytes += static_cast<double>(shape.rows()) * static_cast<double>(shape.sizes[0]) * 4;
   machine.require_memory(bytes);
-  make_input(input_rate);
+  make_input();
   for (std::uint64_t i = 0; i + 1 < shape.sizes.size(); ++i) make_stage(i);
   for (std::size_t i = 0; i < stages_.size(); ++i) add_forward(i);
   add_readout();
@@ -63,11 +64,18 @@ Network::Network(const Machine& machine, const NetworkShape& shape, bool trainin
   if (training) add_optimizer();
 }
 
-void Network::make_input(double rate) {
+void Network::make_input() {
   const std::uint64_t inputs = shape_.sizes[0];
+  if (kind_.values) {
+    input_ = new_buffer(SYNFIRE_DTYPE_F32, shape_.rows() * inputs);
+    const std::vector<float> numbers = random_numbers(shape_.rows() * inputs, -1, 1, seed_of_spikes);
+    check(synfire_buffer_upload(input_, 0, numbers.data(), numbers.size() * sizeof numbers[0]),
+          "synfire_buffer_upload");
+    return;
+  }
   input_ = new_buffer(SYNFIRE_DTYPE_BITS, shape_.rows() * words(inputs));
   const synfire_buffer rates = new_buffer(SYNFIRE_DTYPE_F32, shape_.batch * inputs);
-  check(synfire_buffer_fill(rates, rate), "synfire_buffer_fill");
+  check(synfire_buffer_fill(rates, kind_.rate), "synfire_buffer_fill");
   auto encode = with_shape<synfire_encode_bernoulli_desc>(SYNFIRE_ENCODE_BERNOULLI_DESC_INIT, shape_);
   encode.n_neurons = count(inputs);
   encode.rates = rates;
@@ -86,6 +94,7 @@ void Network::make_stage(std::uint64_t index) {
   synapse_desc.bias = 1;
   synapse_desc.seed = seed_of_weights + index;
   synapse_desc.gain = 6;  // so that neurons fire with 5 % of the inputs spiking
+  if (index == 0 && kind_.values) synapse_desc.input_kind = SYNFIRE_INPUT_VALUES;
   synfire_synapse synapse = nullptr;
   check(synfire_synapse_create(machine_.context(), &synapse_desc, &synapse), "synfire_synapse_create");
   stage.synapse.reset(synapse);
@@ -98,6 +107,7 @@ void Network::make_stage(std::uint64_t index) {
   if (!training_) return;
   stage.grad_x = new_buffer(SYNFIRE_DTYPE_F32, elements);
   stage.grad_spikes = new_buffer(SYNFIRE_DTYPE_F32, elements);
+  if (taus_) stage.grad_tau = new_buffer(SYNFIRE_DTYPE_F32, stage.neurons);
 }
 
 void Network::add(std::string name, std::vector<Product> products, bool backward,
@@ -165,9 +175,14 @@ void Network::add_backward(std::size_t index) {
   synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
   backward.grad_spike_seq = stage.grad_spikes;
   backward.grad_x_seq = stage.grad_x;
-  add("layer " + number + ", gradient", {}, true, [layer = stage.layer.get(), backward](synfire_graph graph) {
-    check(synfire_graph_record_backward(graph, layer, &backward), "synfire_graph_record_backward");
-  });
+  add("layer " + number + ", gradient", {}, true,
+      [layer = stage.layer.get(), backward, grad_tau = stage.grad_tau](synfire_graph graph) {
+        const synfire_parameter_gradient tau = {"tau", grad_tau};
+        synfire_backward_desc desc = backward;
+        desc.parameter_gradients = grad_tau != nullptr ? &tau : nullptr;
+        desc.n_parameter_gradients = grad_tau != nullptr ? 1 : 0;
+        check(synfire_graph_record_backward(graph, layer, &desc), "synfire_graph_record_backward");
+      });
   const auto add_product = [&](const std::string& name, const Product& product, synfire_buffer input,
                                synfire_buffer grad_input) {
     auto desc = with_shape<synfire_synapse_backward_desc>(SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT, shape_);

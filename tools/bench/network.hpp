@@ -34,8 +34,11 @@ struct Product {
 /// with tapes, the cross-entropy of the mean rates, all gradients.
 class Network {
  public:
-  /// `input_rate` is the share of inputs that spike.
-  Network(const Machine& machine, const NetworkShape& shape, bool training, double input_rate);
+  struct Input {
+    double rate;          ///< the share of inputs that spike
+    bool values = false;  ///< f32 numbers in place of spikes
+  };
+  Network(const Machine& machine, const NetworkShape& shape, bool training, const Input& input, bool taus);
 
   /// One call of the library's recording functions.
   struct Operation {
@@ -59,10 +62,10 @@ class Network {
     std::uint64_t inputs, neurons;
     Owned<synfire_synapse> synapse;
     Owned<synfire_layer> layer;
-    synfire_buffer x, spikes, grad_x, grad_spikes;
+    synfire_buffer x, spikes, grad_x, grad_spikes, grad_tau;
   };
   synfire_buffer new_buffer(std::int32_t dtype, std::uint64_t elements);
-  void make_input(double rate);
+  void make_input();
   void make_stage(std::uint64_t index);
   void add(std::string name, std::vector<Product> products, bool backward, std::function<void(synfire_graph)> record);
   void add_forward(std::size_t index);
@@ -72,7 +75,8 @@ class Network {
 
   const Machine& machine_;
   const NetworkShape shape_;
-  const bool training_;
+  const bool training_, taus_;
+  const Input kind_;
   std::vector<Owned<synfire_buffer>> buffers_;
   std::vector<Stage> stages_;
   Owned<synfire_optimizer> optimizer_;

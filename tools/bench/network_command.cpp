@@ -136,7 +136,8 @@ class NetworkReport {
   }
 
   void measure(const NamedNetwork& named, bool training) {
-    const Network network(machine_, named.shape, training, options_.network.input_percent / 100);
+    const NetworkChoice& choice = options_.network;
+    const Network network(machine_, named.shape, training, {choice.input_percent / 100, choice.values}, choice.taus);
     {
       const Owned<synfire_graph> graph = network.whole(1);
       const Rotation rotation = {{graph.get()}, graph.get(), 1, nullptr};

@@ -42,7 +42,7 @@ struct NetworkChoice {
   std::uint64_t steps = 16, batch = 1;
   const NetworkMode* mode = &network_modes[0];
   double input_percent = 5;
-  bool profile = false;
+  bool values = false, taus = false, profile = false;
 };
 
 /// The shapes that `shapes` measures; null or 0 means not chosen.

@@ -139,6 +139,8 @@ SYNFIRE_MODEL_FN s64 low_part(s64 sum) {
 SYNFIRE_MODEL_FN double double_of_parts(s64 high, s64 low) {
   high += low >> 32;
   low &= 0xFFFFFFFFll;
+  if (high >> 31 == high >> 63)
+    return static_cast<double>(static_cast<s64>(static_cast<u64>(high) << 32 | static_cast<u64>(low)));
   const bool negative = high < 0;
   u64 h = static_cast<u64>(high), l = static_cast<u64>(low);
   if (negative) {

@@ -323,7 +323,7 @@ class ValueGradient : IntegerGradient {
   void add_tile(int64_t first_output, int64_t first_input, ValueSums& sums) {
     const int n_outputs = static_cast<int>(std::min<int64_t>(gradient_outputs, spec_.n_outputs - first_output)),
               width = static_cast<int>(std::min<int64_t>(product_tile, input_pitch() - first_input));
-    for (int i = 0; i < n_outputs; ++i) {
+    for (int i = 0; n_rows() == 0 && i < n_outputs; ++i) {
       std::fill_n(high(first_output + i) + first_input, width, 0);
       std::fill_n(low(first_output + i) + first_input, width, 0);
     }
@@ -350,17 +350,19 @@ class ValueGradient : IntegerGradient {
       }
       for (int i = 0; i < n_outputs; ++i)
         keep(first_output + i, first_input, width, sums.high[i / chain_rows][i % chain_rows],
-             sums.low[i / chain_rows][i % chain_rows]);
+             sums.low[i / chain_rows][i % chain_rows], begin > 0);
     }
   }
 
-  // Adds high * 2^16 + low to the two parts of the totals.
-  void keep(int64_t n, int64_t first, int width, const double* of_high, const double* of_low) {
+  // Writes high * 2^16 + low to the two parts of the totals, or adds it.
+  void keep(int64_t n, int64_t first, int width, const double* of_high, const double* of_low, bool add) {
+    int64_t* const to_high = high(n) + first;
+    int64_t* const to_low = low(n) + first;
     for (int i = 0; i < width; ++i) {
       const auto h = static_cast<int64_t>(of_high[i]), l = static_cast<int64_t>(of_low[i]);
       const int64_t below = (h & 0xFFFF) * 0x10000 + l;
-      high(n)[first + i] += (h >> 16) + model::high_part(below);
-      low(n)[first + i] += model::low_part(below);
+      to_high[i] = (add ? to_high[i] : 0) + (h >> 16) + model::high_part(below);
+      to_low[i] = (add ? to_low[i] : 0) + model::low_part(below);
     }
   }
 
@@ -376,20 +378,25 @@ class ValueGradient : IntegerGradient {
 
   void write() {
     const auto factor = static_cast<double>(kept_.scale());
+    for (int64_t k = 0; k < spec_.n_inputs; ++k) input_grid()[k] = grid_of_input(k);
     share(spec_.n_outputs, [&](int64_t n) {
       const int32_t grid = model::grid_of_sum(largest()[n], most_);
       constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+      const bool finite = is_finite(n);
+      const int64_t* const of_high = high(n);
+      const int64_t* const of_low = low(n);
+      const int32_t* const of_inputs = input_grid();
+      const uint32_t* const largest_of = largest_inputs();
       for (int64_t k = 0; k < spec_.n_inputs; ++k) {
         float gradient = 0;
         if (is_connected(op_.mask, spec_, n, k))
-          gradient = is_finite(n) && model::is_finite_magnitude(largest_inputs()[k])
-                         ? model::from_parts(high(n)[k], low(n)[k], grid + grid_of_input(k), factor)
+          gradient = finite && model::is_finite_magnitude(largest_of[k])
+                         ? model::from_parts(of_high[k], of_low[k], grid + of_inputs[k], factor)
                          : nan;
         write_gradient(op_.weight_gradient, n * spec_.n_inputs + k, gradient, op_.add);
       }
       if (op_.bias_gradient)
-        write_gradient(op_.bias_gradient, n, is_finite(n) ? model::from_wide_grid(bias_totals()[n], grid) : nan,
-                       op_.add);
+        write_gradient(op_.bias_gradient, n, finite ? model::from_wide_grid(bias_totals()[n], grid) : nan, op_.add);
     });
   }
 
