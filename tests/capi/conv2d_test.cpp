@@ -129,7 +129,7 @@ class Reference {
     return y;
   }
 
-  // Of spikes and counts; `scale` is the value of a count.
+  // For spikes and counts; `scale` is the value of a count.
   Gradients<float> exact_gradients(const std::vector<float>& grad, double scale = 1) const {
     Gradients<float> got;
     for (size_t o = 0; o < outputs_; ++o) {
@@ -329,7 +329,7 @@ Synapse make_conv2d(synfire_context context, const synfire_conv2d_desc& desc) {
   return Synapse(synapse);
 }
 
-// What a case is computed with.
+// A case is computed with these.
 struct Given {
   int32_t kind = SYNFIRE_INPUT_SPIKES, dtype = SYNFIRE_DTYPE_F32, input_dtype = SYNFIRE_DTYPE_BITS;
   bool with_bias = true;

@@ -359,8 +359,9 @@ class ByHand {
       input_ = make_buffer(context_, plan_.input_dtype, static_cast<uint64_t>(steps * plan_.batch * width));
   }
 
+  // Steps beyond the length of a row are 0, if its length is given.
   void gather(synfire_graph graph, synfire_buffer source, synfire_buffer destination, int64_t n_rows, int64_t n_steps,
-              int64_t width) const {
+              int64_t width, synfire_buffer of_rows = nullptr) const {
     if (!source) return;
     synfire_gather_rows_desc desc = SYNFIRE_GATHER_ROWS_DESC_INIT;
     desc.n_rows = n_rows;
@@ -371,6 +372,7 @@ class ByHand {
     desc.indices = indices_;
     desc.n_active = n_active_;
     desc.destination = destination;
+    desc.lengths = of_rows;
     require_ok(synfire_graph_record_gather_rows(graph, &desc));
   }
   void note_counted(synfire_graph graph, bool training) {
@@ -391,10 +393,11 @@ class ByHand {
     require_ok(synfire_graph_record_shuffle(graph, &shuffle));
     note_counted(graph, training);
     const bool rates = plan_.input == SYNFIRE_NETWORK_INPUT_RATES;
-    gather(graph, data.inputs, rates ? rates_.get() : input_.get(), n_rows, rates ? 1 : plan_.n_steps, plan_.sizes[0]);
+    gather(graph, data.lengths, lengths_, n_rows, 1, 1);
+    gather(graph, data.inputs, rates ? rates_.get() : input_.get(), n_rows, rates ? 1 : plan_.n_steps, plan_.sizes[0],
+           rates ? nullptr : lengths());
     gather(graph, data.labels, labels_, n_rows, 1, 1);
     gather(graph, data.targets, targets_, n_rows, 1, plan_.sizes.back());
-    gather(graph, data.lengths, lengths_, n_rows, 1, 1);
     gather(graph, data.sample_weights, weights_, n_rows, 1, 1);
     if (rates) {
       synfire_encode_bernoulli_desc encode = shaped<synfire_encode_bernoulli_desc>(SYNFIRE_ENCODE_BERNOULLI_DESC_INIT);

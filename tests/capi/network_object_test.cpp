@@ -87,7 +87,6 @@ TEST_F(NetworkObject, HaveTheBitsByHandForEveryInput) {
   StagePlan plan;
   plan.input = SYNFIRE_NETWORK_INPUT_VALUES;
   compare(plan, 2);
-  // By hand, the steps beyond a row's length are gathered as they are: with finite numbers it makes no difference.
   plan.lengths = true;
   compare(plan, 2);
 }

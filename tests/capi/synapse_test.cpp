@@ -692,7 +692,7 @@ TEST_F(SynapseErrors, Info) {
   EXPECT_EQ(info.frozen, 0);
   EXPECT_EQ(info.takes_mask, 1);
   EXPECT_EQ(info.takes_dropout, 1);
-  EXPECT_EQ(info.reserved, 0u);
+  EXPECT_EQ(info.gradient_bits, 24);
   const std::vector<int64_t> shapes[] = {{10, 40, 0, 0}, {10, 0, 0, 0}};
   for (const uint32_t i : {0u, 1u}) {
     synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;

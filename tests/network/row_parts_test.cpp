@@ -12,6 +12,7 @@
 #include <graph/eager_calls.hpp>
 #include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/loss/loss.hpp>
+#include <operations/loss/loss_arguments.hpp>
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
@@ -569,9 +570,9 @@ class LossParts : public RowParts {
       std::vector<Sums> share_sums, sums;
       std::vector<Array<float>> losses;
       for (const Part& part : parts) {
-        share_maxima.emplace_back(context_, SYNFIRE_DTYPE_U32, 1);
+        share_maxima.emplace_back(context_, SYNFIRE_DTYPE_U32, inside::loss_slots);
         maxima.emplace_back(context_, SYNFIRE_DTYPE_U32, 1);
-        share_sums.emplace_back(context_, SYNFIRE_DTYPE_U64, 2);
+        share_sums.emplace_back(context_, SYNFIRE_DTYPE_U64, 2 * inside::loss_slots);
         sums.emplace_back(context_, SYNFIRE_DTYPE_U64, 2);
         losses.emplace_back(context_, SYNFIRE_DTYPE_F32, static_cast<size_t>(c.n_steps * part.count));
       }

@@ -93,6 +93,42 @@ double ordered(int64_t length, auto product) {
   return total;
 }
 
+void find_largest(const LargestLaunch& launch) {
+  for_each_row(launch.rows, [&](RowIndex at, int64_t) {
+    for (int64_t n = 0; n < launch.gradients.length; ++n)
+      launch.largest[n] =
+          std::max(launch.largest[n], model::bits_of(launch.gradients.row(at)[n]) & uint32_t{0x7FFFFFFF});
+  });
+}
+
+void write_gradient_planes(const GradientPlanesLaunch& launch, int n_planes) {
+  std::fill_n(launch.planes, launch.n_words * 32 * launch.column_groups * 8 * n_planes, uint8_t{0});
+  for_each_row(launch.rows, [&](RowIndex at, int64_t m) {
+    for (int64_t n = 0; n < launch.gradients.length; ++n) {
+      if (!counts(launch.largest[n])) continue;
+      const int32_t value =
+          model::on_grid(launch.gradients.row(at)[n], gradient_grid(launch.largest[n], n_planes == 4));
+      for (int plane = 0; plane < n_planes; ++plane)
+        launch.planes[right_at(m, n, plane, n_planes, launch.n_words)] =
+            static_cast<uint8_t>(operations::byte_of(value, plane));
+      if (launch.bias_total) launch.bias_total[n] += value;
+    }
+  });
+}
+
+void write_input_planes(const GradientPlanesLaunch& launch) {
+  std::fill_n(launch.planes, launch.n_words * 32 * launch.column_groups * 8 * 3, uint8_t{0});
+  for_each_row(launch.rows, [&](RowIndex at, int64_t m) {
+    for (int64_t k = 0; k < launch.gradients.length; ++k) {
+      if (!counts(launch.largest[k])) continue;
+      const int32_t value = model::on_grid(launch.gradients.row(at)[k], gradient_grid(launch.largest[k], false));
+      for (int plane = 0; plane < 3; ++plane)
+        launch.planes[left_at(m, k, plane, 3, launch.column_groups / 2)] =
+            static_cast<uint8_t>(operations::byte_of(value, plane));
+    }
+  });
+}
+
 }  // namespace
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------
@@ -171,44 +207,24 @@ const void* spike_product_kernel(SpikeProduct product, bool kept) {
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
 const void* largest_kernel(int width) {
-  return twin<LargestLaunch>({width}, [](const LargestLaunch& launch) {
-    for_each_row(launch.rows, [&](RowIndex at, int64_t) {
-      for (int64_t n = 0; n < launch.gradients.length; ++n)
-        launch.largest[n] =
-            std::max(launch.largest[n], model::bits_of(launch.gradients.row(at)[n]) & uint32_t{0x7FFFFFFF});
-    });
+  return twin<LargestLaunch>({width}, find_largest);
+}
+
+const void* largest_of_values_kernel() {
+  return twin<LargestOfValuesLaunch>({}, [](const LargestOfValuesLaunch& launch) {
+    for (const LargestLaunch& array : launch.arrays) find_largest(array);
   });
 }
 
 const void* gradient_planes_kernel(int n_planes) {
-  return twin<GradientPlanesLaunch>({n_planes}, [=](const GradientPlanesLaunch& launch) {
-    std::fill_n(launch.planes, launch.n_words * 32 * launch.column_groups * 8 * n_planes, uint8_t{0});
-    for_each_row(launch.rows, [&](RowIndex at, int64_t m) {
-      for (int64_t n = 0; n < launch.gradients.length; ++n) {
-        if (!counts(launch.largest[n])) continue;
-        const int32_t value =
-            model::on_grid(launch.gradients.row(at)[n], gradient_grid(launch.largest[n], n_planes == 4));
-        for (int plane = 0; plane < n_planes; ++plane)
-          launch.planes[right_at(m, n, plane, n_planes, launch.n_words)] =
-              static_cast<uint8_t>(operations::byte_of(value, plane));
-        if (launch.bias_total) launch.bias_total[n] += value;
-      }
-    });
-  });
+  return twin<GradientPlanesLaunch>(
+      {n_planes}, [=](const GradientPlanesLaunch& launch) { write_gradient_planes(launch, n_planes); });
 }
 
-const void* value_planes_kernel() {
-  return twin<GradientPlanesLaunch>({}, [](const GradientPlanesLaunch& launch) {
-    std::fill_n(launch.planes, launch.n_words * 32 * launch.column_groups * 8 * 3, uint8_t{0});
-    for_each_row(launch.rows, [&](RowIndex at, int64_t m) {
-      for (int64_t k = 0; k < launch.gradients.length; ++k) {
-        if (!counts(launch.largest[k])) continue;
-        const int32_t value = model::on_grid(launch.gradients.row(at)[k], gradient_grid(launch.largest[k], false));
-        for (int plane = 0; plane < 3; ++plane)
-          launch.planes[left_at(m, k, plane, 3, launch.column_groups / 2)] =
-              static_cast<uint8_t>(operations::byte_of(value, plane));
-      }
-    });
+const void* value_planes_kernel(int n_planes) {
+  return twin<ValuePlanesLaunch>({n_planes}, [=](const ValuePlanesLaunch& launch) {
+    write_gradient_planes(launch.gradients, n_planes);
+    write_input_planes(launch.inputs);
   });
 }
 

@@ -125,18 +125,21 @@ void samples_in_f64(const LossArguments& a, const double* weights, const double*
   write_results(a, model::lane_sum(sums.data(), n_chunks), divisor, n_correct, static_cast<uint64_t>(count));
 }
 
-// ---- the entries in f32: they add to what they find, as the kernels do ----------------------------------------------
+// ---- the entries in f32: they write slots and add to the rest, as the kernels do
+// -------------------------------------
 
 void find_largest_share(const LossArguments& a) {
-  *a.sums.largest_share = std::max(*a.sums.largest_share, largest_share(a, 0, a.n_samples));
+  write_largest_share(a.sums, is_weighted(a) ? largest_share(a, 0, a.n_samples) : 0);
 }
-void add_shares(const LossArguments& a) {
-  const SummedShares found = sum_shares(a, *a.sums.largest_share, 0, a.n_samples);
-  a.sums.shares[0] += found.shares;
-  a.sums.shares[1] += found.count;
+void add_shares(const LossArguments& a, bool clears) {
+  const LossShares found = sum_shares(a, largest_of_slots(a, a.sums), 0, a.n_samples);
+  write_shares(a.sums, found.sum, found.count);
+  if (!clears) return;
+  *a.sums.largest = 0;
+  a.sums.losses[0] = a.sums.losses[1] = 0;
 }
 void compute_samples(const LossArguments& a, int32_t dtype) {
-  const double divisor = divisor_of(a, a.sums, all_class_weights(a));
+  const double divisor = divisor_of(a, shares_of_slots(a, a.sums), all_class_weights(a));
   a.sums.losses[1] += static_cast<int64_t>(samples(a, dtype, divisor, a.sums.of_samples));
   *a.sums.largest = std::max(*a.sums.largest, largest_loss(a.sums.of_samples, 0, a.n_samples));
 }
@@ -144,8 +147,9 @@ void add_losses(const LossArguments& a) {
   a.sums.losses[0] += sum_losses(a.sums.of_samples, *a.sums.largest, 0, a.n_samples);
 }
 void finish(const LossArguments& a) {
-  write_results(a, loss_of_terms(a.sums.losses[0], *a.sums.largest), divisor_of(a, a.sums, all_class_weights(a)),
-                static_cast<uint64_t>(a.sums.losses[1]), static_cast<uint64_t>(a.sums.shares[1]));
+  const LossShares shares = shares_of_slots(a, a.sums);
+  write_results(a, loss_of_terms(a.sums.losses[0], *a.sums.largest), divisor_of(a, shares, all_class_weights(a)),
+                static_cast<uint64_t>(a.sums.losses[1]), static_cast<uint64_t>(shares.count));
 }
 
 enum Key : int64_t { key_share_maxima, key_share_sums, key_samples, key_sums, key_divisor, key_block };
@@ -157,7 +161,7 @@ const void* loss_share_maxima_kernel() {
 }
 
 const void* loss_share_sums_kernel() {
-  return twin<LossLaunch>({key_share_sums}, [](const LossLaunch& launch) { add_shares(launch.loss); });
+  return twin<LossLaunch>({key_share_sums}, [](const LossLaunch& launch) { add_shares(launch.loss, launch.clears); });
 }
 
 const void* loss_samples_kernel(int32_t dtype) {
@@ -166,6 +170,9 @@ const void* loss_samples_kernel(int32_t dtype) {
       samples_in_f64(launch.loss, launch.loss.scratch.weights, launch.loss.scratch.counts);
     else
       compute_samples(launch.loss, dtype);
+    if (dtype == SYNFIRE_DTYPE_F64 || !launch.finishes) return;
+    add_losses(launch.loss);
+    finish(launch.loss);
   });
 }
 
@@ -194,9 +201,9 @@ const void* loss_block_kernel(int32_t dtype) {
     }
     LossArguments a = launch.loss;
     std::vector<int64_t> memory(loss_sums_bytes(a.n_samples) / sizeof(int64_t) + 1);
-    a.sums = loss_sums(memory.data());
+    a.sums = loss_sums(memory.data(), loss_slots);
     find_largest_share(a);
-    add_shares(a);
+    add_shares(a, true);
     compute_samples(a, dtype);
     add_losses(a);
     finish(a);

@@ -66,29 +66,37 @@ enum Key : int64_t { key_maxima, key_sums, key_whole, key_finish };
 }  // namespace
 
 const void* row_maxima_kernel(bool wide) {
-  return twin<RowSumLaunch>({key_maxima, wide}, [wide](const RowSumLaunch& launch) { find_maxima(launch.sums, wide); });
+  return twin<RowSumLaunch>({key_maxima, wide}, [wide](const RowSumLaunch& launch) {
+    for (int i = 0; i < launch.n_sums; ++i) find_maxima(launch.sums[i], wide);
+  });
 }
 
 const void* row_sums_kernel(bool wide) {
   return twin<RowSumLaunch>({key_sums, wide}, [wide](const RowSumLaunch& launch) {
-    add(launch.sums, wide);
-    if (launch.finishes) finish(launch.sums);
+    for (int i = 0; i < launch.n_sums; ++i) {
+      add(launch.sums[i], wide);
+      if (launch.finishes) finish(launch.sums[i]);
+    }
   });
 }
 
 const void* row_whole_kernel(bool wide) {
   return twin<RowSumLaunch>({key_whole, wide}, [wide](const RowSumLaunch& launch) {
-    RowSums sums = launch.sums;
-    std::vector<int64_t> memory(static_cast<size_t>(operations::row_sum_bytes(sums.shape) / sizeof(int64_t)));
-    operations::place_row_sums(sums, memory.data());
-    find_maxima(sums, wide);
-    add(sums, wide);
-    finish(sums);
+    for (int i = 0; i < launch.n_sums; ++i) {
+      RowSums sums = launch.sums[i];
+      std::vector<int64_t> memory(static_cast<size_t>(operations::row_sum_bytes(sums.shape) / sizeof(int64_t)));
+      operations::place_row_sums(sums, memory.data());
+      find_maxima(sums, wide);
+      add(sums, wide);
+      finish(sums);
+    }
   });
 }
 
 const void* row_finish_kernel() {
-  return twin<RowSumLaunch>({key_finish}, [](const RowSumLaunch& launch) { finish(launch.sums); });
+  return twin<RowSumLaunch>({key_finish}, [](const RowSumLaunch& launch) {
+    for (int i = 0; i < launch.n_sums; ++i) finish(launch.sums[i]);
+  });
 }
 
 }  // namespace synfire::cuda

@@ -16,7 +16,10 @@ Hints hints(const SumGradient&, const GpuShape&) {
 }
 
 void enqueue(const SumGradient& op, Launcher& launcher) {
-  if (op.sum == SumKind::rows) return enqueue_row_sums(row_sums_of(op), op.entry, launcher);
+  if (op.sum == SumKind::rows) {
+    const RowSums sums = row_sums_of(op);
+    return enqueue_row_sums({&sums, 1}, op.entry, launcher);
+  }
   const ReduceLaunch launch = {static_cast<const double*>(op.input.data),
                                static_cast<double*>(op.output.data),
                                op.batch,

@@ -16,7 +16,7 @@ inline int32_t threads_of_a_sample(int64_t n_classes) {
 }
 
 inline cuda::LossLaunch loss_launch_of(const Loss& op) {
-  return {arguments_of(op), threads_of_a_sample(op.extents.n_neurons), model::reduction_chunk, true, true};
+  return {arguments_of(op), threads_of_a_sample(op.extents.n_neurons), model::reduction_chunk, true, true, true};
 }
 
 }  // namespace synfire::operations

@@ -37,8 +37,8 @@ enum class LossEntry : int32_t {
 };
 // The arrays between the entries (LossSums); absent with LossEntry::all.
 struct LossParts {
-  View largest_share;  // u32 [1]
-  View shares;         // i64 [2]
+  View largest_share;  // u32 [loss_slots]
+  View shares;         // i64 [2, loss_slots]
   View largest;        // u32 [1]
   View losses;         // i64 [2]
   View of_samples;     // f32 [T, B]

@@ -9,15 +9,18 @@
 
 namespace synfire::operations {
 
-// Rows leave these for each other in f32: maxima, as bits, and sums of integers (model/grid.hpp).
+// Rows leave these for each other in f32: maxima, as bits, and sums of integers (model/grid.hpp). What is found of the
+// divisor of the mean has slots, so that blocks of a GPU need no memory that was cleared.
 struct LossSums {
-  uint32_t* largest_share;  // [1]: of the divisor of the mean
-  int64_t* shares;          // [2]: the sum of the shares on their grid, and how many samples count
+  int32_t n_slots;          // 1 or loss_slots
+  uint32_t* largest_share;  // [n_slots]: of the divisor
+  int64_t* shares;          // [2, n_slots]: the sum of the shares on their grid, and how many samples count
   uint32_t* largest;        // [1]: of the losses
   int64_t* losses;          // [2]: the sum of the losses on their grid, and how many predictions are correct
   float* of_samples;        // [n_samples]: the losses
   uint32_t* n_arrived;      // [1]: blocks
 };
+inline constexpr int32_t loss_slots = 64;
 
 // In f64, whose sums have an order.
 struct LossTotals {
@@ -91,15 +94,18 @@ inline LossScratch loss_scratch(void* memory, int64_t n_samples, uint64_t elemen
 }
 
 // The memory of LossSums if one operation does everything: integers, then the losses.
-inline constexpr uint64_t loss_integers_bytes = 64;
-inline uint64_t loss_sums_bytes(int64_t n_samples) {
-  return loss_integers_bytes + static_cast<uint64_t>(n_samples) * sizeof(float);
+constexpr uint64_t loss_integers_bytes(int32_t n_slots) {
+  const auto slots = static_cast<uint64_t>(n_slots);
+  return (2 * slots + 2) * sizeof(int64_t) + (slots + 3) / 2 * 2 * sizeof(uint32_t);
 }
-inline LossSums loss_sums(void* memory) {
+inline uint64_t loss_sums_bytes(int64_t n_samples) {
+  return loss_integers_bytes(loss_slots) + static_cast<uint64_t>(n_samples) * sizeof(float);
+}
+inline LossSums loss_sums(void* memory, int32_t n_slots) {
   auto* const wide = static_cast<int64_t*>(memory);
-  auto* const narrow = reinterpret_cast<uint32_t*>(wide + 4);
-  static_assert(loss_integers_bytes == 4 * sizeof(int64_t) + 8 * sizeof(uint32_t));
-  return {narrow, wide, narrow + 1, wide + 2, reinterpret_cast<float*>(narrow + 8), narrow + 2};
+  auto* const narrow = reinterpret_cast<uint32_t*>(wide + 2 * n_slots + 2);
+  auto* const losses = reinterpret_cast<float*>(static_cast<char*>(memory) + loss_integers_bytes(n_slots));
+  return {n_slots, narrow, wide, narrow + n_slots, wide + 2 * n_slots, losses, narrow + n_slots + 1};
 }
 
 // Small losses need no scratch memory: on a GPU one block computes them.

@@ -51,8 +51,9 @@ inline LossArguments arguments_of(const Loss& op) {
   a.label_smoothing_value = op.label_smoothing_value;
   a.gradient_scale_value = op.gradient_scale_value;
   if (op.scratch && is_f64(op)) a.scratch = loss_scratch(op.scratch.data, a.n_samples, sizeof(double));
-  if (op.scratch && !is_f64(op)) a.sums = loss_sums(op.scratch.data);
+  if (op.scratch && !is_f64(op)) a.sums = loss_sums(op.scratch.data, loss_slots);
   if (op.entry == LossEntry::all) return a;
+  a.sums.n_slots = loss_slots;
   a.sums.largest_share = static_cast<uint32_t*>(op.parts.largest_share.data);
   a.sums.shares = static_cast<int64_t*>(op.parts.shares.data);
   a.sums.largest = static_cast<uint32_t*>(op.parts.largest.data);

@@ -194,9 +194,14 @@ SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, double weight, double
   return a.squared ? samples * all_classes : samples;
 }
 
-SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, const LossSums& sums, double all_classes) {
-  const double weight = is_weighted(a) ? model::from_sum(sums.shares[0], *sums.largest_share) : 0;
-  return divisor_of(a, weight, static_cast<double>(sums.shares[1]), all_classes);
+// The samples give these to the divisor in f32.
+struct LossShares {
+  uint32_t largest;
+  int64_t sum, count;
+};
+SYNFIRE_MODEL_FN double divisor_of(const LossArguments& a, const LossShares& shares, double all_classes) {
+  const double weight = is_weighted(a) ? model::from_sum(shares.sum, shares.largest) : 0;
+  return divisor_of(a, weight, static_cast<double>(shares.count), all_classes);
 }
 
 SYNFIRE_MODEL_FN double factor_of(const LossArguments& a, double divisor) {

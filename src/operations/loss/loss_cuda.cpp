@@ -24,44 +24,34 @@ bool does(const Loss& op, LossEntry entry) {
   return op.entry == LossEntry::all || op.entry == entry;
 }
 
-// Integers at the beginning of the scratch memory, or those that an entry writes.
-void clear(const Loss& op, Launcher& launcher) {
-  switch (op.entry) {
-    case LossEntry::all: {
-      View integers = op.scratch;
-      integers.dtype = SYNFIRE_DTYPE_U64;
-      integers.bytes = loss_integers_bytes;
-      return enqueue(Fill{integers, 0}, launcher);
-    }
-    case LossEntry::share_maxima:
-      return enqueue(Fill{op.parts.largest_share, 0}, launcher);
-    case LossEntry::share_sums:
-      return enqueue(Fill{op.parts.shares, 0}, launcher);
-    case LossEntry::samples:
-      enqueue(Fill{op.parts.largest, 0}, launcher);
-      return enqueue(Fill{op.parts.losses, 0}, launcher);
-    default:
-      return;
-  }
-}
+// Up to this many samples, the block that arrives last sums the losses in less time than a launch takes.
+constexpr int64_t most_samples_of_a_block = 8192;
 
 void enqueue_f32(const Loss& op, LossLaunch launch, Launcher& launcher) {
   const int64_t n_samples = launch.loss.n_samples;
+  const bool alone = op.entry == LossEntry::all;
   const bool weighted =
       op.sample_weights || (op.class_weights && op.labels && op.rules.kind == LossKind::cross_entropy);
   const auto threads = static_cast<uint32_t>(threads_per_block);
   const Grid over_samples = launcher.over_elements((n_samples + 3) / 4);
-  clear(op, launcher);
-  if (does(op, LossEntry::share_maxima) && weighted) launcher.launch(loss_share_maxima_kernel(), over_samples, launch);
-  if (does(op, LossEntry::share_sums)) launcher.launch(loss_share_sums_kernel(), over_samples, launch);
-  if (does(op, LossEntry::samples))
+  if (does(op, LossEntry::share_maxima) && (weighted || !alone))
+    launcher.launch(loss_share_maxima_kernel(), {loss_slots, threads}, launch);
+  launch.clears = alone;
+  if (does(op, LossEntry::share_sums)) launcher.launch(loss_share_sums_kernel(), {loss_slots, threads}, launch);
+  if (does(op, LossEntry::samples)) {
+    if (!alone) {
+      enqueue(Fill{op.parts.largest, 0}, launcher);
+      enqueue(Fill{op.parts.losses, 0}, launcher);
+    }
+    launch.finishes = alone && n_samples <= most_samples_of_a_block;
     launcher.launch(loss_samples_kernel(op.source.dtype),
                     launcher.over_pieces((n_samples + launch.tile - 1) / launch.tile, threads), launch);
-  if (op.entry == LossEntry::all) return launcher.launch(loss_sums_kernel(), over_samples, launch);
-  launch.adds = op.entry == LossEntry::sums;
-  launch.finishes = op.entry == LossEntry::finish;
+    if (launch.finishes) return;
+  }
+  launch.adds = does(op, LossEntry::sums);
+  launch.finishes = does(op, LossEntry::finish);
   if (launch.adds) launcher.launch(loss_sums_kernel(), over_samples, launch);
-  if (launch.finishes) launcher.launch(loss_sums_kernel(), {1}, launch);
+  if (launch.finishes && !launch.adds) launcher.launch(loss_sums_kernel(), {1}, launch);
 }
 
 }  // namespace

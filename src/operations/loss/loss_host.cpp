@@ -49,20 +49,20 @@ void run_f32(const Loss& op, const LossArguments& a, const LossSums& sums, host:
     Joined joined;
     if (is_weighted(a))
       for_each_range([&](int64_t begin, int64_t end) { joined.include(largest_share(a, begin, end)); });
-    *sums.largest_share = joined.largest();
+    write_largest_share(sums, joined.largest());
   }
   if (does(op, LossEntry::share_sums)) {
     Joined joined;
+    const uint32_t largest = largest_of_slots(a, sums);
     for_each_range([&](int64_t begin, int64_t end) {
-      const SummedShares found = sum_shares(a, *sums.largest_share, begin, end);
-      joined.add(found.shares, found.count);
+      const LossShares found = sum_shares(a, largest, begin, end);
+      joined.add(found.sum, found.count);
     });
-    sums.shares[0] = joined.sum();
-    sums.shares[1] = joined.count();
+    write_shares(sums, joined.sum(), joined.count());
   }
   if (does(op, LossEntry::samples)) {
     const host::LossKernels& kernels = SYNFIRE_SELECT_LEVEL(loss_kernels);
-    const double factor = factor_of(a, divisor_of(a, sums, all_class_weights(a)));
+    const double factor = factor_of(a, divisor_of(a, shares_of_slots(a, sums), all_class_weights(a)));
     Joined joined;
     for_each_range([&](int64_t begin, int64_t end) {
       joined.add(static_cast<int64_t>(kernels.samples(a, {op.source.dtype, factor, begin, end, sums.of_samples})));
@@ -77,16 +77,18 @@ void run_f32(const Loss& op, const LossArguments& a, const LossSums& sums, host:
         [&](int64_t begin, int64_t end) { joined.add(sum_losses(sums.of_samples, *sums.largest, begin, end)); });
     sums.losses[0] = joined.sum();
   }
-  if (does(op, LossEntry::finish))
-    write_results(a, loss_of_terms(sums.losses[0], *sums.largest), divisor_of(a, sums, all_class_weights(a)),
-                  static_cast<uint64_t>(sums.losses[1]), static_cast<uint64_t>(sums.shares[1]));
+  if (does(op, LossEntry::finish)) {
+    const LossShares shares = shares_of_slots(a, sums);
+    write_results(a, loss_of_terms(sums.losses[0], *sums.largest), divisor_of(a, shares, all_class_weights(a)),
+                  static_cast<uint64_t>(sums.losses[1]), static_cast<uint64_t>(shares.count));
+  }
 }
 
 void run_f32(const Loss& op, host::Launcher& launcher) {
   const LossArguments a = arguments_of(op);
   if (op.entry != LossEntry::all || op.scratch) return run_f32(op, a, a.sums, launcher);
-  alignas(int64_t) char memory[loss_integers_bytes + model::reduction_chunk * sizeof(float)];
-  run_f32(op, a, loss_sums(memory), launcher);
+  alignas(int64_t) char memory[loss_integers_bytes(1) + model::reduction_chunk * sizeof(float)];
+  run_f32(op, a, loss_sums(memory, 1), launcher);
 }
 
 // ---- f64 ------------------------------------------------------------------------------------------------------------

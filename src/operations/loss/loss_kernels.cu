@@ -11,13 +11,26 @@ namespace {
 
 __global__ void __launch_bounds__(threads_per_block) share_maxima(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();
-  find_largest_share(launch.loss, first_element(), stride(), launch.loss.sums.largest_share);
+  __shared__ uint32_t largest;
+  if (threadIdx.x == 0) largest = 0;
+  __syncthreads();
+  if (is_weighted(launch.loss)) find_largest_share(launch.loss, first_element(), stride(), &largest);
+  __syncthreads();
+  if (threadIdx.x == 0) launch.loss.sums.largest_share[blockIdx.x] = largest;
 }
 
 __global__ void __launch_bounds__(threads_per_block) share_sums(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();
+  __shared__ int64_t shares[2];
   const LossSums& sums = launch.loss.sums;
-  add_shares(launch.loss, first_element(), stride(), is_weighted(launch.loss) ? *sums.largest_share : 0, sums.shares);
+  if (threadIdx.x < 2) shares[threadIdx.x] = 0;
+  const uint32_t largest = largest_of_slots(launch.loss, sums);  // synchronises the block
+  add_shares(launch.loss, first_element(), stride(), largest, shares);
+  __syncthreads();
+  if (threadIdx.x < 2) sums.shares[static_cast<int>(threadIdx.x) * sums.n_slots + blockIdx.x] = shares[threadIdx.x];
+  if (!launch.clears || blockIdx.x != 0 || threadIdx.x != 0) return;
+  *sums.largest = *sums.n_arrived = 0;
+  sums.losses[0] = sums.losses[1] = 0;
 }
 
 // True if this block is the last of `expected` to arrive, which then sees everything that the others wrote before.
@@ -35,14 +48,30 @@ __device__ __forceinline__ bool arrives_last(uint32_t* n_arrived, uint32_t expec
   return is_last;
 }
 
+__device__ __forceinline__ int64_t loaded(const int64_t* from) {
+  return __ldcg(reinterpret_cast<const long long*>(from));
+}
+// The loss of a sample, which another block may have written.
+__device__ __forceinline__ auto loss_of(const LossSums& sums) {
+  return [from = sums.of_samples](int64_t i) { return __ldcg(from + i); };
+}
+__device__ __forceinline__ void write_loss(const LossArguments& a, int64_t sum, const LossShares& shares,
+                                           double divisor) {
+  write_results(a, loss_of_terms(sum, __ldcg(a.sums.largest)), divisor,
+                static_cast<uint64_t>(loaded(a.sums.losses + 1)), static_cast<uint64_t>(shares.count));
+}
+
 template <class E>
 __global__ void __launch_bounds__(threads_per_block) samples(const __grid_constant__ LossLaunch launch) {
   wait_for_previous();
   __shared__ double lanes[reduction_lanes];
+  __shared__ int64_t total;
   const LossArguments& a = launch.loss;
   const LossSums& sums = a.sums;
   const int64_t n_tiles = (a.n_samples + launch.tile - 1) / launch.tile;
-  const LossConstants<float> k = constants_of<float>(a, factor_of(a, divisor_of(a, sums, all_class_weights(a, lanes))));
+  const LossShares shares = shares_of_slots(a, sums);
+  const double divisor = divisor_of(a, shares, all_class_weights(a, lanes));
+  const LossConstants<float> k = constants_of<float>(a, factor_of(a, divisor));
   const Group group = group_of(launch.group);
   uint32_t largest = 0;
   int64_t n_correct = 0;
@@ -54,6 +83,12 @@ __global__ void __launch_bounds__(threads_per_block) samples(const __grid_consta
   __syncwarp();
   warp_max_to(sums.largest, largest);
   warp_sum_to(sums.losses + 1, n_correct);
+  if (threadIdx.x == 0) total = 0;
+  if (!launch.finishes || !arrives_last(sums.n_arrived, gridDim.x)) return;
+  add_losses(a, static_cast<int64_t>(threadIdx.x), static_cast<int64_t>(blockDim.x), __ldcg(sums.largest),
+             loss_of(sums), &total);
+  __syncthreads();
+  if (threadIdx.x == 0) write_loss(a, total, shares, divisor);
 }
 
 __global__ void __launch_bounds__(threads_per_block) loss_sums(const __grid_constant__ LossLaunch launch) {
@@ -61,13 +96,11 @@ __global__ void __launch_bounds__(threads_per_block) loss_sums(const __grid_cons
   __shared__ double lanes[reduction_lanes];
   const LossArguments& a = launch.loss;
   const LossSums& sums = a.sums;
-  if (launch.adds) add_losses(a, first_element(), stride(), *sums.largest, sums.of_samples, sums.losses);
+  if (launch.adds) add_losses(a, first_element(), stride(), *sums.largest, loss_of(sums), sums.losses);
   if (!launch.finishes || (launch.adds && !arrives_last(sums.n_arrived, gridDim.x))) return;
-  const double divisor = divisor_of(a, sums, all_class_weights(a, lanes));
-  if (threadIdx.x != 0) return;
-  const int64_t sum = __ldcg(reinterpret_cast<const long long*>(sums.losses));
-  write_results(a, loss_of_terms(sum, *sums.largest), divisor, static_cast<uint64_t>(sums.losses[1]),
-                static_cast<uint64_t>(sums.shares[1]));
+  const LossShares shares = shares_of_slots(a, sums);
+  const double divisor = divisor_of(a, shares, all_class_weights(a, lanes));
+  if (threadIdx.x == 0) write_loss(a, loaded(sums.losses), shares, divisor);
 }
 
 // ---- f64 ------------------------------------------------------------------------------------------------------------

@@ -300,19 +300,48 @@ __device__ __forceinline__ void add_shares(const LossArguments& a, int64_t first
   if (is_weighted(a)) warp_sum_to(sums, shares);
   warp_sum_to(sums + 1, count);
 }
+template <class F>
 __device__ __forceinline__ void add_losses(const LossArguments& a, int64_t first, int64_t stride, uint32_t largest,
-                                           const float* losses, int64_t* sum) {
+                                           F loss_of, int64_t* sum) {
   int64_t total = 0;
-  for_each_sample(a, first, stride, [&](int64_t i) { total += loss_term(losses[i], largest); });
+  for_each_sample(a, first, stride, [&](int64_t i) { total += loss_term(loss_of(i), largest); });
   warp_sum_to(sum, total);
 }
 
-// ---- all of a loss, by one block ------------------------------------------------------------------------------------
-
-__device__ __forceinline__ void finish_loss(const LossArguments& a, const LossSums& sums, double divisor) {
-  write_results(a, loss_of_terms(sums.losses[0], *sums.largest), divisor, static_cast<uint64_t>(sums.losses[1]),
-                static_cast<uint64_t>(sums.shares[1]));
+// All slots together, in all threads of a block, which must all call these.
+__device__ __forceinline__ uint32_t largest_of_slots(const LossArguments& a, const LossSums& sums) {
+  __shared__ uint32_t largest;
+  if (threadIdx.x == 0) largest = 0;
+  __syncthreads();
+  if (is_weighted(a)) {
+    uint32_t most = 0;
+    for (auto i = static_cast<int>(threadIdx.x); i < sums.n_slots; i += static_cast<int>(blockDim.x)) {
+      const uint32_t found = sums.largest_share[i];
+      most = found > most ? found : most;
+    }
+    __syncwarp();
+    warp_max_to(&largest, most);
+  }
+  __syncthreads();
+  return largest;
 }
+__device__ __forceinline__ LossShares shares_of_slots(const LossArguments& a, const LossSums& sums) {
+  __shared__ int64_t totals[2];
+  if (threadIdx.x < 2) totals[threadIdx.x] = 0;
+  const uint32_t largest = largest_of_slots(a, sums);
+  int64_t sum = 0, count = 0;
+  for (auto i = static_cast<int>(threadIdx.x); i < sums.n_slots; i += static_cast<int>(blockDim.x)) {
+    sum += sums.shares[i];
+    count += sums.shares[sums.n_slots + i];
+  }
+  __syncwarp();
+  warp_sum_to(totals, sum);
+  warp_sum_to(totals + 1, count);
+  __syncthreads();
+  return {largest, totals[0], totals[1]};
+}
+
+// ---- all of a loss, by one block ------------------------------------------------------------------------------------
 
 template <class E>
 __device__ __forceinline__ void whole_loss_in_f32(const LossLaunch& launch) {
@@ -321,7 +350,7 @@ __device__ __forceinline__ void whole_loss_in_f32(const LossLaunch& launch) {
   __shared__ int64_t shares[2], totals[2];
   __shared__ uint32_t largest[2];
   const LossArguments& a = launch.loss;
-  const LossSums sums = {&largest[0], shares, &largest[1], totals, losses, nullptr};
+  const LossSums sums = {1, &largest[0], shares, &largest[1], totals, losses, nullptr};
   const auto thread = static_cast<int64_t>(threadIdx.x), stride = static_cast<int64_t>(blockDim.x);
   if (thread < 2) {
     largest[thread] = 0;
@@ -334,7 +363,7 @@ __device__ __forceinline__ void whole_loss_in_f32(const LossLaunch& launch) {
   }
   add_shares(a, thread, stride, *sums.largest_share, sums.shares);
   __syncthreads();
-  const double divisor = divisor_of(a, sums, all_class_weights(a, lanes));
+  const double divisor = divisor_of(a, {largest[0], shares[0], shares[1]}, all_class_weights(a, lanes));
   const LossConstants<float> k = constants_of<float>(a, factor_of(a, divisor));
   uint32_t most = 0;
   const unsigned correct = samples_of<E, float>(a, k, 0, a.n_samples, group_of(launch.group), losses, most);
@@ -342,9 +371,12 @@ __device__ __forceinline__ void whole_loss_in_f32(const LossLaunch& launch) {
   warp_max_to(sums.largest, most);
   warp_sum_to(sums.losses + 1, correct);
   __syncthreads();
-  add_losses(a, thread, stride, *sums.largest, losses, sums.losses);
+  add_losses(
+      a, thread, stride, *sums.largest, [&](int64_t i) { return losses[i]; }, sums.losses);
   __syncthreads();
-  if (thread == 0) finish_loss(a, sums, divisor);
+  if (thread == 0)
+    write_results(a, loss_of_terms(totals[0], largest[1]), divisor, static_cast<uint64_t>(totals[1]),
+                  static_cast<uint64_t>(shares[1]));
 }
 
 [[maybe_unused]] __device__ __forceinline__ void whole_loss_in_f64(const LossLaunch& launch) {

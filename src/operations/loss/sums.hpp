@@ -20,17 +20,35 @@ inline uint32_t largest_share(const LossArguments& a, int64_t first, int64_t end
     largest = std::max<uint32_t>(largest, model::magnitude_bits(share_of_sample(a, sample_at(a, i))));
   return largest;
 }
-struct SummedShares {
-  int64_t shares, count;
-};
-inline SummedShares sum_shares(const LossArguments& a, uint32_t largest, int64_t first, int64_t end) {
-  SummedShares sums = {0, 0};
+inline LossShares sum_shares(const LossArguments& a, uint32_t largest, int64_t first, int64_t end) {
+  LossShares shares = {largest, 0, 0};
   for (int64_t i = first; i < end; ++i) {
     const LossSample s = sample_at(a, i);
-    if (is_weighted(a)) sums.shares += share_term(share_of_sample(a, s), largest);
-    sums.count += s.counts ? 1 : 0;
+    if (is_weighted(a)) shares.sum += share_term(share_of_sample(a, s), largest);
+    shares.count += s.counts ? 1 : 0;
   }
-  return sums;
+  return shares;
+}
+// One slot is enough without blocks; the others are 0.
+inline void write_largest_share(const LossSums& sums, uint32_t largest) {
+  std::fill_n(sums.largest_share, sums.n_slots, 0u);
+  *sums.largest_share = largest;
+}
+inline void write_shares(const LossSums& sums, int64_t sum, int64_t count) {
+  std::fill_n(sums.shares, 2 * sums.n_slots, 0);
+  sums.shares[0] = sum;
+  sums.shares[sums.n_slots] = count;
+}
+inline uint32_t largest_of_slots(const LossArguments& a, const LossSums& sums) {
+  return is_weighted(a) ? *std::max_element(sums.largest_share, sums.largest_share + sums.n_slots) : 0;
+}
+inline LossShares shares_of_slots(const LossArguments& a, const LossSums& sums) {
+  LossShares shares = {largest_of_slots(a, sums), 0, 0};
+  for (int64_t slot = 0; slot < sums.n_slots; ++slot) {
+    shares.sum += sums.shares[slot];
+    shares.count += sums.shares[sums.n_slots + slot];
+  }
+  return shares;
 }
 inline uint32_t largest_loss(const float* losses, int64_t first, int64_t end) {
   uint32_t largest = 0;

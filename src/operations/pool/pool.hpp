@@ -59,7 +59,7 @@ SYNFIRE_POOL_FUNCTIONS(Pool);
 SYNFIRE_POOL_FUNCTIONS(PoolBackward);
 #undef SYNFIRE_POOL_FUNCTIONS
 
-// What both descriptors have.
+// The fields that both descriptors have.
 struct PoolWindows {
   int32_t kind;
   int64_t n_steps, batch, channels, height, width;

@@ -166,7 +166,7 @@ void spread(const PoolBackward& op, int64_t t, int64_t b, R* sums) {
     R given[tile];
     std::copy_n(gradients + place * shape.channels + c, count, given);
     if (op.kind == PoolKind::max) {
-      // Of what is compared in the source's own type.
+      // f64 holds the numbers of every source.
       double most[tile];
       int64_t places[tile];
       find_maxima<double>(shape, place, count, most, places, [&](int64_t at, double* to) {

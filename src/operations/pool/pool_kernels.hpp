@@ -8,7 +8,7 @@ namespace synfire::cuda {
 
 using operations::PoolShape;
 
-// What the elements of a map are.
+// The elements of a map.
 enum class PoolElements : int32_t { bits, counts, f32, f64 };
 enum class PoolResult : int32_t { max, sum, mean };
 

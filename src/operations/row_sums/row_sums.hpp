@@ -9,6 +9,7 @@
 #include <synfire/model/platform.hpp>
 
 #include <algorithm>
+#include <span>
 
 namespace synfire::operations {
 
@@ -60,7 +61,9 @@ inline void place_row_sums(RowSums& sums, void* memory) {
 }
 
 void run_row_sums(const RowSums& sums, SumEntry entry, bool share, host::Launcher& launcher);
-void enqueue_row_sums(const RowSums& sums, SumEntry entry, cuda::Launcher& launcher);
+// Up to most_row_sums of one shape, which share their launches.
+inline constexpr int most_row_sums = 2;
+void enqueue_row_sums(std::span<const RowSums> sums, SumEntry entry, cuda::Launcher& launcher);
 
 }  // namespace synfire::operations
 

@@ -89,11 +89,11 @@ __device__ __forceinline__ void write_sum(const RowSums& sums, int64_t entry, in
 template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_maxima(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const RowSums& sums = launch.sums;
-  const int64_t n_entries = sums.shape.n_entries, n_slots = sums.shape.n_slots(),
-                n_pieces = sums.shape.n_tiles() * n_slots;
-  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    const int64_t tile = piece / n_slots, slot = piece % n_slots;
+  const operations::RowSumShape& shape = launch.sums[0].shape;
+  const int64_t n_entries = shape.n_entries, n_slots = shape.n_slots(), n_pieces = shape.n_tiles() * n_slots;
+  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_pieces; piece += gridDim.x) {
+    const RowSums& sums = launch.sums[piece / n_pieces];
+    const int64_t tile = piece % n_pieces / n_slots, slot = piece % n_slots;
     const RowShare<E> share(sums, tile, slot, n_slots);
     const uint32_t largest = largest_of(share, n_entries);
     if (static_cast<int>(threadIdx.x) < share.n_entries) sums.largest[slot * n_entries + share.entry] = largest;
@@ -117,11 +117,11 @@ template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_sums(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
   __shared__ bool is_last;
-  const RowSums& sums = launch.sums;
-  const int64_t n_entries = sums.shape.n_entries, n_slots = sums.shape.n_slots(),
-                n_pieces = sums.shape.n_tiles() * n_slots;
-  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    const int64_t tile = piece / n_slots, slot = piece % n_slots;
+  const operations::RowSumShape& shape = launch.sums[0].shape;
+  const int64_t n_entries = shape.n_entries, n_slots = shape.n_slots(), n_pieces = shape.n_tiles() * n_slots;
+  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_pieces; piece += gridDim.x) {
+    const RowSums& sums = launch.sums[piece / n_pieces];
+    const int64_t tile = piece % n_pieces / n_slots, slot = piece % n_slots;
     const RowShare<E> share(sums, tile, slot, n_slots);
     const bool writes = static_cast<int>(threadIdx.x) < share.n_entries;
     const uint32_t largest = largest_of_slots(sums, share.exists, share.entry);
@@ -148,10 +148,10 @@ __global__ void __launch_bounds__(row_sum_threads) row_sums(const __grid_constan
 template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_whole(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const RowSums& sums = launch.sums;
-  const int64_t n_entries = sums.shape.n_entries, n_tiles = sums.shape.n_tiles();
-  for (int64_t tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-    const RowShare<E> share(sums, tile, 0, 1);
+  const int64_t n_entries = launch.sums[0].shape.n_entries, n_tiles = launch.sums[0].shape.n_tiles();
+  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_tiles; piece += gridDim.x) {
+    const RowSums& sums = launch.sums[piece / n_tiles];
+    const RowShare<E> share(sums, piece % n_tiles, 0, 1);
     const uint32_t largest = largest_of(share, n_entries);
     const int64_t total = sum_of(share, largest, n_entries);
     if (static_cast<int>(threadIdx.x) < share.n_entries) write_sum(sums, share.entry, total, largest);
@@ -160,9 +160,10 @@ __global__ void __launch_bounds__(row_sum_threads) row_whole(const __grid_consta
 
 __global__ void __launch_bounds__(threads_per_block) row_finish(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const RowSums& sums = launch.sums;
-  const int64_t n_entries = sums.shape.n_entries, n_slots = sums.shape.n_slots();
-  for (int64_t entry = first_element(); entry < n_entries; entry += stride()) {
+  const int64_t n_entries = launch.sums[0].shape.n_entries, n_slots = launch.sums[0].shape.n_slots();
+  for (int64_t i = first_element(); i < launch.n_sums * n_entries; i += stride()) {
+    const RowSums& sums = launch.sums[i / n_entries];
+    const int64_t entry = i % n_entries;
     uint32_t largest = 0;
     int64_t total = 0;
     for (int64_t slot = 0; slot < n_slots; ++slot) {

@@ -9,15 +9,16 @@ namespace synfire::cuda {
 // A block has 32 elements of the period and a share of the rows; a warp has every eighth of those.
 inline constexpr int row_sum_threads = 256;
 struct RowSumLaunch {
-  operations::RowSums sums;
+  operations::RowSums sums[operations::most_row_sums];  // of one shape
+  int32_t n_sums;
   bool finishes;  // with the sums: the last block of a tile to arrive finishes; the maxima make n_arrived ready
 };
-// A block for each tile and slot.
+// A block for each sum, tile and slot.
 const void* row_maxima_kernel(bool wide);
 const void* row_sums_kernel(bool wide);
-// A block for each tile: everything, without the arrays.
+// A block for each sum and tile: everything, without the arrays.
 const void* row_whole_kernel(bool wide);
-// A thread for each entry.
+// A thread for each sum and entry.
 const void* row_finish_kernel();
 
 }  // namespace synfire::cuda

@@ -1,5 +1,5 @@
-// What one result of a convolution is made of, for host code, kernels and their twins: spikes of a row of words, the
-// places that the taps of a kernel meet, and single results in the order of the contract.
+// The parts of one result of a convolution, for host code, kernels and their twins: the places that the taps of a
+// kernel meet, and sums in the fixed order.
 #ifndef SYNFIRE_SYNAPSES_CONV2D_CONV2D_ELEMENTS_HPP
 #define SYNFIRE_SYNAPSES_CONV2D_CONV2D_ELEMENTS_HPP
 

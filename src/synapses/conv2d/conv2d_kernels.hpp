@@ -12,7 +12,7 @@ namespace synfire::cuda {
 
 using operations::Conv2dShape;
 
-// What the inputs of a kernel are: spikes as words, counts as bytes, or numbers of type R from inputs of any kind.
+// The inputs of a kernel: spikes as words, counts as bytes, or numbers of type R from inputs of any kind.
 enum class Conv2dInput : int32_t { bits, counts, numbers };
 
 struct Conv2dInputs {

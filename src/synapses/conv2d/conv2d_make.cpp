@@ -71,7 +71,7 @@ int64_t steps_for(int64_t n_steps, int64_t bytes_of_step) {
   return std::clamp<int64_t>(most_patch_bytes / std::max<int64_t>(bytes_of_step, 1), 1, n_steps);
 }
 
-// Whether places are rows in this pass, and the memory for how many of them count.
+// Returns true if places are rows in this pass, and then asks for the memory of how many of them count.
 template <class Op>
 bool has_rows(Op& op) {
   const Conv2dSpec& spec = op.synapse->conv();

@@ -212,19 +212,18 @@ FinishWeightsLaunch finish_of(const DenseWeightGradient& op, const SumArrays& su
 }
 
 // Gradients on their grid as byte planes, and the sums for the bias.
-void enqueue_gradient_planes(const DenseWeightGradient& op, const SumArrays& sums, int64_t n_words,
-                             Launcher& launcher) {
+GradientPlanesLaunch gradient_planes_of(const DenseWeightGradient& op, const SumArrays& sums, int64_t n_words) {
   const DenseSpec& spec = op.synapse->spec();
-  launch_gradient_planes(
-      {rows_of(op), rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest,
-       data_of<uint8_t>(op.grad_on_grid), n_words, DenseSpec::padded_columns(spec.n_outputs) / 8, sums.bias_total},
-      spec.gradient_bits / 8, launcher);
+  return {rows_of(op),    rows_of<const float>(op.grad_output, spec.n_outputs),
+          sums.largest,   data_of<uint8_t>(op.grad_on_grid),
+          n_words,        DenseSpec::padded_columns(spec.n_outputs) / 8,
+          sums.bias_total};
 }
 
 void enqueue_spike_sums(const DenseWeightGradient& op, const SumArrays& sums, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
   const int64_t n_words = DenseSpec::even_words(rows_of(op).count());
-  enqueue_gradient_planes(op, sums, n_words, launcher);
+  launch_gradient_planes(gradient_planes_of(op, sums, n_words), spec.gradient_bits / 8, launcher);
   pack_rows(op, sums.pitch, launcher);
   launch_weight_product({spec.n_outputs, spec.n_inputs, data_of<const uint8_t>(op.grad_on_grid), n_words,
                          data_of<const uint32_t>(op.packed), sums.pitch, 0, sums.total},
@@ -253,10 +252,12 @@ void enqueue_value_sums(const DenseWeightGradient& op, const SumArrays& sums, co
   const DenseSpec& spec = op.synapse->spec();
   const SequenceRows rows = rows_of(op);
   const int64_t n_words = DenseSpec::even_words(rows.count()), padded_inputs = DenseSpec::padded_columns(spec.n_inputs);
-  enqueue_gradient_planes(op, sums, n_words, launcher);
-  launcher.launch(value_planes_kernel(), one_each(n_words * pieces(spec.n_inputs, planes_outputs), planes_threads),
-                  GradientPlanesLaunch{rows, inputs, sums.largest_inputs, data_of<uint8_t>(op.input_on_grid), n_words,
-                                       padded_inputs / 8, nullptr});
+  launcher.launch(value_planes_kernel(spec.gradient_bits / 8),
+                  one_each(n_words * (pieces(spec.n_outputs, planes_outputs) + pieces(spec.n_inputs, planes_outputs)),
+                           planes_threads),
+                  ValuePlanesLaunch{gradient_planes_of(op, sums, n_words),
+                                    {rows, inputs, sums.largest_inputs, data_of<uint8_t>(op.input_on_grid), n_words,
+                                     padded_inputs / 8, nullptr}});
   const bool tensor_cores = has_tensor_cores(launcher.gpu());
   const int64_t n_tiles =
       pieces(spec.n_inputs, value_tile) * pieces(spec.n_outputs, tensor_cores ? value_tile : select_tile_outputs);
@@ -288,8 +289,11 @@ void enqueue_values(const DenseWeightGradient& op, Launcher& launcher) {
                         data_of<const float>(op.kept.scale)});
   clear_sums(op, launcher);
   if (does(op.entry, SumEntry::maxima)) {
-    launch_largest(rows, gradients, sums.largest, launcher);
-    launch_largest(rows, inputs, sums.largest_inputs, launcher);
+    const LargestOfValuesLaunch launch = {
+        {largest_of(rows, gradients, sums.largest, launcher), largest_of(rows, inputs, sums.largest_inputs, launcher)},
+        {largest_width(gradients), largest_width(inputs)}};
+    launcher.launch(largest_of_values_kernel(),
+                    one_each(launch.arrays[0].n_pieces + launch.arrays[1].n_pieces, largest_threads), launch);
   }
   if (does(op.entry, SumEntry::sums)) enqueue_value_sums(op, sums, inputs, launcher);
   if (does(op.entry, SumEntry::finish))

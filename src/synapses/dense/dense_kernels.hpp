@@ -112,7 +112,7 @@ struct LargestLaunch {
   SequenceRows rows;
   RowArray<const float> gradients;
   uint32_t* largest;
-  int64_t rows_per_piece;
+  int64_t rows_per_piece, n_pieces;  // each of 32 * width outputs
 };
 const void* largest_kernel(int width);
 
@@ -129,10 +129,6 @@ struct GradientPlanesLaunch {
   int64_t* bias_total;  // null: no bias
 };
 const void* gradient_planes_kernel(int n_planes);
-
-// The same of values: inputs on their grids as 3 byte planes, the left operand; `gradients` and `largest` are those of
-// the inputs. A block has 32 rows of 64 inputs.
-const void* value_planes_kernel();
 
 // Spikes as words of 32 rows each, of the inputs that dropout keeps. A warp has a word of the rows and 32 inputs.
 inline constexpr int pack_threads = 256;
@@ -206,6 +202,19 @@ struct HeldRowsLaunch {
 const void* held_rows_kernel();
 
 // ---- exact gradients of weights, of values --------------------------------------------------------------------------
+
+// Both passes of a gradient over dL/dy and over the inputs, in one launch each: the largest magnitudes, and the byte
+// planes of dL/dy and of the inputs on their grids. The latter have 3 planes and are the left operand; `gradients` and
+// `largest` are those of the inputs.
+struct LargestOfValuesLaunch {
+  LargestLaunch arrays[2];
+  int32_t widths[2];
+};
+const void* largest_of_values_kernel();
+struct ValuePlanesLaunch {
+  GradientPlanesLaunch gradients, inputs;
+};
+const void* value_planes_kernel(int n_planes);  // of dL/dy
 
 // Adds to the two parts of the totals (model::high_part, low_part), [n * pitch + k], the products of inputs and
 // gradients over pieces of at most most_value_words words of 32 rows: by tensor cores in tiles of 64 x 64, or as

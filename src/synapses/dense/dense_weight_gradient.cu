@@ -72,107 +72,151 @@ class Rows {
 // ---- largest magnitudes ---------------------------------------------------------------------------------------------
 
 template <int width>
-__global__ void __launch_bounds__(largest_threads) find_largest(const __grid_constant__ LargestLaunch launch) {
-  wait_for_previous();
+__device__ __forceinline__ void find_largest_of_piece(const LargestLaunch& launch, int64_t piece) {
   constexpr int n_warps = largest_threads / 32, at_once = width == 4 ? 4 : 8;
   __shared__ uint32_t found[n_warps][32 * width];
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const Rows rows(launch.rows, launch.gradients);
   const int64_t n_rows = launch.rows.count(), n_outputs = launch.gradients.length;
-  const int64_t across = (n_outputs + 32 * width - 1) / (32 * width),
-                n_pieces = across * ((n_rows + launch.rows_per_piece - 1) / launch.rows_per_piece);
-  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x) {
-    const int64_t n = (piece % across * 32 + lane) * width, first = piece / across * launch.rows_per_piece;
-    const int64_t end = first + launch.rows_per_piece < n_rows ? first + launch.rows_per_piece : n_rows;
-    uint32_t largest[width] = {};
-    if (n < n_outputs) {
-      for (int64_t m = first + warp; m < end; m += at_once * n_warps) {
-        float gradients[at_once][width];
-        rows.load(m, n_warps, end, n, gradients);
+  const int64_t across = (n_outputs + 32 * width - 1) / (32 * width);
+  const int64_t n = (piece % across * 32 + lane) * width, first = piece / across * launch.rows_per_piece;
+  const int64_t end = first + launch.rows_per_piece < n_rows ? first + launch.rows_per_piece : n_rows;
+  uint32_t largest[width] = {};
+  if (n < n_outputs) {
+    for (int64_t m = first + warp; m < end; m += at_once * n_warps) {
+      float gradients[at_once][width];
+      rows.load(m, n_warps, end, n, gradients);
 #pragma unroll
-        for (int i = 0; i < at_once; ++i)
+      for (int i = 0; i < at_once; ++i)
 #pragma unroll
-          for (int j = 0; j < width; ++j) {
-            const uint32_t magnitude = bits_of(gradients[i][j]) & 0x7FFFFFFFu;
-            largest[j] = magnitude > largest[j] ? magnitude : largest[j];
-          }
-      }
+        for (int j = 0; j < width; ++j) {
+          const uint32_t magnitude = bits_of(gradients[i][j]) & 0x7FFFFFFFu;
+          largest[j] = magnitude > largest[j] ? magnitude : largest[j];
+        }
     }
-    __syncthreads();  // wait until the previous ones have been read
+  }
+  __syncthreads();  // wait until the previous ones have been read
 #pragma unroll
-    for (int j = 0; j < width; ++j) found[warp][lane * width + j] = largest[j];
-    __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < 32 * width; i += largest_threads) {
-      uint32_t most = 0;
-      for (int w = 0; w < n_warps; ++w) most = found[w][i] > most ? found[w][i] : most;
-      if (most != 0) atomicMax(launch.largest + piece % across * 32 * width + i, most);
-    }
+  for (int j = 0; j < width; ++j) found[warp][lane * width + j] = largest[j];
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < 32 * width; i += largest_threads) {
+    uint32_t most = 0;
+    for (int w = 0; w < n_warps; ++w) most = found[w][i] > most ? found[w][i] : most;
+    if (most != 0) atomicMax(launch.largest + piece % across * 32 * width + i, most);
+  }
+}
+
+template <int width>
+__global__ void __launch_bounds__(largest_threads) find_largest(const __grid_constant__ LargestLaunch launch) {
+  wait_for_previous();
+  for (int64_t piece = blockIdx.x; piece < launch.n_pieces; piece += gridDim.x)
+    find_largest_of_piece<width>(launch, piece);
+}
+
+__global__ void __launch_bounds__(largest_threads)
+    find_largest_of_values(const __grid_constant__ LargestOfValuesLaunch launch) {
+  wait_for_previous();
+  const int64_t n_first = launch.arrays[0].n_pieces;
+  for (int64_t i = blockIdx.x; i < n_first + launch.arrays[1].n_pieces; i += gridDim.x) {
+    const int which = i < n_first ? 0 : 1;
+    const int64_t piece = which == 0 ? i : i - n_first;
+    if (launch.widths[which] == 4)
+      find_largest_of_piece<4>(launch.arrays[which], piece);
+    else
+      find_largest_of_piece<1>(launch.arrays[which], piece);
   }
 }
 
 // ---- byte planes ----------------------------------------------------------------------------------------------------
 
-// The right operand, or the left one. In both, each lane has 4 bytes of columns r and r + 8 of every 16.
+struct PlanesTile {
+  static constexpr int at_once = planes_threads / planes_outputs;  // rows
+  int32_t tile[32][planes_outputs + 8];                            // the padding keeps reads in different banks
+  s64 sums[at_once][planes_outputs];
+};
+
+// A piece of the right operand, or of the left one. In both, each lane has 4 bytes of columns r and r + 8 of every 16.
 template <int n_planes, bool is_left>
-__global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_constant__ GradientPlanesLaunch launch) {
-  wait_for_previous();
-  constexpr int at_once = planes_threads / planes_outputs;  // rows
-  __shared__ int32_t tile[32][planes_outputs + 8];          // the padding keeps the reads below in different banks
-  __shared__ s64 sums[at_once][planes_outputs];
+__device__ __forceinline__ void write_planes(const GradientPlanesLaunch& launch, int64_t piece, PlanesTile& shared) {
+  constexpr int at_once = PlanesTile::at_once;
+  auto& tile = shared.tile;
+  auto& sums = shared.sums;
   const int column = static_cast<int>(threadIdx.x) % planes_outputs,
             part = static_cast<int>(threadIdx.x) / planes_outputs;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const Rows rows(launch.rows, launch.gradients);
   const int64_t n_outputs = launch.gradients.length, across = (n_outputs + planes_outputs - 1) / planes_outputs;
-  for (int64_t piece = blockIdx.x; piece < launch.n_words * across; piece += gridDim.x) {
-    const int64_t word = piece / across, first = piece % across * planes_outputs, n = first + column;
-    const uint32_t largest = n < n_outputs ? launch.largest[n] : 0;
-    const bool counts = n < n_outputs && largest < 0x7F800000u;
-    const GridScale on_grid(
-        counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24) : 0);
-    __syncthreads();  // wait until the previous tile has been read
-    s64 sum = 0;
-    float gradients[32 / at_once][1] = {};
-    if (counts) rows.load(word * 32 + part, at_once, word * 32 + 32, n, gradients);
+  const int64_t word = piece / across, first = piece % across * planes_outputs, n = first + column;
+  const uint32_t largest = n < n_outputs ? launch.largest[n] : 0;
+  const bool counts = n < n_outputs && largest < 0x7F800000u;
+  const GridScale on_grid(counts ? grid_of(from_bits(largest), n_planes == 4 ? largest_on_grid_32 : largest_on_grid_24)
+                                 : 0);
+  __syncthreads();  // wait until the previous tile has been read
+  s64 sum = 0;
+  float gradients[32 / at_once][1] = {};
+  if (counts) rows.load(word * 32 + part, at_once, word * 32 + 32, n, gradients);
 #pragma unroll
-    for (int i = 0; i < 32 / at_once; ++i) {
-      const int32_t value = on_grid(gradients[i][0]);  // of 0 where nothing counts
-      tile[part + i * at_once][column] = value;
-      sum += value;
-    }
-    sums[part][column] = sum;
-    __syncthreads();
-    if (launch.bias_total && part == 0 && counts) {
-      for (int i = 1; i < at_once; ++i) sum += sums[i][column];
-      if (sum != 0) add_to(launch.bias_total + n, sum);
-    }
-    static_assert(planes_threads / 32 == 2 * planes_outputs / 16);
-    const int r = lane / 4, c = lane % 4, group = warp % 4, h = warp / 4;
-    uint32_t bytes[2][n_planes];
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      int32_t values[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) values[j] = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
-      bytes_of_planes(values, bytes[e]);
-    }
-    if constexpr (is_left) {
-      const int64_t row_groups = launch.column_groups / 2;
-#pragma unroll
-      for (int plane = 0; plane < n_planes; ++plane)
-        *reinterpret_cast<uint2*>(
-            launch.planes + ((word * n_planes + plane) * row_groups + first / 16 + group) * operations::left_bytes +
-            lane * 16 + h * 8) = make_uint2(bytes[0][plane], bytes[1][plane]);
-    } else {
-#pragma unroll
-      for (int plane = 0; plane < n_planes; ++plane)
-#pragma unroll
-        for (int e = 0; e < 2; ++e)
-          reinterpret_cast<uint32_t*>(launch.planes +
-                                      operations::right_fragment(word, first / 8 + group * 2 + e, plane, n_planes,
-                                                                 launch.n_words))[h * 32 + lane] = bytes[e][plane];
-    }
+  for (int i = 0; i < 32 / at_once; ++i) {
+    const int32_t value = on_grid(gradients[i][0]);  // of 0 where nothing counts
+    tile[part + i * at_once][column] = value;
+    sum += value;
   }
+  sums[part][column] = sum;
+  __syncthreads();
+  if (launch.bias_total && part == 0 && counts) {
+    for (int i = 1; i < at_once; ++i) sum += sums[i][column];
+    if (sum != 0) add_to(launch.bias_total + n, sum);
+  }
+  static_assert(planes_threads / 32 == 2 * planes_outputs / 16);
+  const int r = lane / 4, c = lane % 4, group = warp % 4, h = warp / 4;
+  uint32_t bytes[2][n_planes];
+#pragma unroll
+  for (int e = 0; e < 2; ++e) {
+    int32_t values[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) values[j] = tile[c + 4 * h + 8 * j][group * 16 + r + 8 * e];
+    bytes_of_planes(values, bytes[e]);
+  }
+  if constexpr (is_left) {
+    const int64_t row_groups = launch.column_groups / 2;
+#pragma unroll
+    for (int plane = 0; plane < n_planes; ++plane)
+      *reinterpret_cast<uint2*>(launch.planes +
+                                ((word * n_planes + plane) * row_groups + first / 16 + group) * operations::left_bytes +
+                                lane * 16 + h * 8) = make_uint2(bytes[0][plane], bytes[1][plane]);
+  } else {
+#pragma unroll
+    for (int plane = 0; plane < n_planes; ++plane)
+#pragma unroll
+      for (int e = 0; e < 2; ++e)
+        reinterpret_cast<uint32_t*>(launch.planes +
+                                    operations::right_fragment(word, first / 8 + group * 2 + e, plane, n_planes,
+                                                               launch.n_words))[h * 32 + lane] = bytes[e][plane];
+  }
+}
+
+__device__ __forceinline__ int64_t planes_pieces(const GradientPlanesLaunch& launch) {
+  return launch.n_words * ((launch.gradients.length + planes_outputs - 1) / planes_outputs);
+}
+
+template <int n_planes>
+__global__ void __launch_bounds__(planes_threads) gradient_planes(const __grid_constant__ GradientPlanesLaunch launch) {
+  wait_for_previous();
+  __shared__ PlanesTile shared;
+  for (int64_t piece = blockIdx.x; piece < planes_pieces(launch); piece += gridDim.x)
+    write_planes<n_planes, false>(launch, piece, shared);
+}
+
+template <int n_planes>
+__global__ void __launch_bounds__(planes_threads) value_planes(const __grid_constant__ ValuePlanesLaunch launch) {
+  wait_for_previous();
+  __shared__ PlanesTile shared;
+  const int64_t of_gradients = planes_pieces(launch.gradients), n_pieces = of_gradients + planes_pieces(launch.inputs);
+  for (int64_t piece = blockIdx.x; piece < n_pieces; piece += gridDim.x)
+    if (piece < of_gradients)
+      write_planes<n_planes, false>(launch.gradients, piece, shared);
+    else
+      write_planes<3, true>(launch.inputs, piece - of_gradients, shared);
 }
 
 // ---- spikes that dropout keeps --------------------------------------------------------------------------------------
@@ -431,11 +475,14 @@ const void* few_rows_kernel() {
 const void* largest_kernel(int width) {
   return width == 4 ? address(find_largest<4>) : address(find_largest<1>);
 }
-const void* gradient_planes_kernel(int n_planes) {
-  return n_planes == 4 ? address(gradient_planes<4, false>) : address(gradient_planes<3, false>);
+const void* largest_of_values_kernel() {
+  return address(find_largest_of_values);
 }
-const void* value_planes_kernel() {
-  return address(gradient_planes<3, true>);
+const void* gradient_planes_kernel(int n_planes) {
+  return n_planes == 4 ? address(gradient_planes<4>) : address(gradient_planes<3>);
+}
+const void* value_planes_kernel(int n_planes) {
+  return n_planes == 4 ? address(value_planes<4>) : address(value_planes<3>);
 }
 const void* weight_product_kernel(BytesProduct product, int n_planes) {
   if (product == BytesProduct::groups) return weight_group_kernel();

@@ -81,7 +81,8 @@ void sum_contributions(const OneToOneGradient& op, Launcher& launcher) {
                     ContributionsLaunch{shape, rows_of<const float>(op.grad_output, shape.n_neurons), input_of(op),
                                         weight, has_bias ? weight + op.extents.row() : nullptr});
   }
-  for (int which = 0; which < (has_bias ? 2 : 1); ++which) enqueue_row_sums(row_sums_of(op, which), op.entry, launcher);
+  const RowSums sums[] = {row_sums_of(op, 0), row_sums_of(op, 1)};
+  enqueue_row_sums({sums, has_bias ? 2u : 1u}, op.entry, launcher);
 }
 
 void sum_in_order(const OneToOneGradient& op, Launcher& launcher) {

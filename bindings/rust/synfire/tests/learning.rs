@@ -45,7 +45,8 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     let described = Synapse::conv2d(1, 2).width(4).kernel_width(2);
     assert_eq!(described.query_memory()?.weight_bytes, 16);
     let convolution = described.create(&context)?;
-    assert_eq!((convolution.info()?.kind, convolution.info()?.output_width), ("conv2d", 3));
+    assert_eq!(convolution.info()?.kind, "conv2d");
+    assert_eq!(convolution.info()?.output_width, 3);
     convolution.write("weight", &[1.0f32, 2.0, 10.0, 20.0])?;
     let maps = Buffer::<f32>::builder(12).create(&context)?;
     convolution.forward(SynapseForward::new(&input, &maps, Steps(1)).batch(2))?;
