@@ -215,6 +215,37 @@ struct Operands<synfire_reduce_backward_desc> {
 };
 
 template <>
+struct Operands<synfire_pool_desc> {
+  Operands(const synfire_pool_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        source(required(desc.source, "desc.source", context)),
+        destination(required(desc.destination, "desc.destination", context)) {
+    check_reserved(desc.reserved, "desc.reserved");
+    check_choice(desc.kind, "SYN-POOL-KIND", "desc.kind", SYNFIRE_POOL_MAX, SYNFIRE_POOL_MEAN,
+                 "SYNFIRE_POOL_MAX (0), _SUM (1) and _MEAN (2)");
+  }
+
+  const synfire_pool_desc desc;
+  const HeldBuffer source, destination;
+};
+
+template <>
+struct Operands<synfire_pool_backward_desc> {
+  Operands(const synfire_pool_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        source(optional(desc.source, "desc.source", context)),
+        grad_source(required(desc.grad_source, "desc.grad_source", context)) {
+    check_choice(desc.kind, "SYN-POOL-KIND", "desc.kind", SYNFIRE_POOL_MAX, SYNFIRE_POOL_MEAN,
+                 "SYNFIRE_POOL_MAX (0), _SUM (1) and _MEAN (2)");
+    check_flag(desc.accumulate, "SYN-POOL-FLAG", "desc.accumulate");
+  }
+
+  const synfire_pool_backward_desc desc;
+  const HeldBuffer grad_destination, source, grad_source;
+};
+
+template <>
 struct Operands<synfire_rate_loss_desc> {
   Operands(const synfire_rate_loss_desc* descriptor, const core::Context& context)
       : desc(read_descriptor(descriptor, "desc")),

@@ -1,6 +1,7 @@
 // The functions of synfire.h for synapses.
 #include "calls.hpp"
 
+#include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 #include <synapses/passes/synapse_passes.hpp>
@@ -15,6 +16,15 @@ Desc read_checked(const Desc* desc) {
   const Desc checked = read_descriptor(desc, "desc");
   check_reserved(checked.reserved, "desc.reserved");
   return checked;
+}
+
+synfire_synapse_memory memory_of(const operations::DenseSpec& spec) {
+  synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+  memory.weight_bytes = spec.weight_bytes() + spec.bias_bytes() + spec.mask_bytes();
+  memory.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes() + spec.table_planes_bytes() +
+                         spec.rows_planes_bytes();
+  memory.gradient_bytes = spec.frozen ? 0 : spec.weight_bytes() + spec.bias_bytes();
+  return memory;
 }
 
 operations::SynapseForwardRequest request_of(const Operands<synfire_synapse_forward_desc>& given) {
@@ -38,13 +48,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_d
   return guarded(__func__, [&] {
     const synfire_synapse_desc checked = read_checked(desc);
     const Answer out(memory, "memory");
-    const operations::DenseSpec spec(checked);
-    synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
-    answer.weight_bytes = spec.weight_bytes() + spec.bias_bytes() + spec.mask_bytes();
-    answer.derived_bytes = spec.table_bytes() + spec.rows_bytes() + 2 * spec.grid_bytes() + spec.table_planes_bytes() +
-                           spec.rows_planes_bytes();
-    answer.gradient_bytes = spec.frozen ? 0 : spec.weight_bytes() + spec.bias_bytes();
-    out.write(answer);
+    out.write(memory_of(operations::DenseSpec(checked)));
     return SYNFIRE_OK;
   });
 }
@@ -91,6 +95,29 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context co
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_synapse_query_memory_conv2d(const synfire_conv2d_desc* desc,
+                                                                synfire_synapse_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_conv2d_desc checked = read_checked(desc);
+    const Answer out(memory, "memory");
+    out.write(memory_of(operations::Conv2dSpec(checked).matrix));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_create_conv2d(synfire_context context, const synfire_conv2d_desc* desc,
+                                                          synfire_synapse* synapse) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(synapse, "synapse");
+    *synapse = nullptr;
+    core::drain();
+    const auto owner = held(context);
+    const synfire_conv2d_desc checked = read_checked(desc);
+    *synapse = registered<synfire_synapse>(operations::make_conv2d(*owner, operations::Conv2dSpec(checked)));
+    return SYNFIRE_OK;
+  });
+}
+
 void SYNFIRE_CALL synfire_synapse_destroy(synfire_synapse synapse) noexcept {
   capi::remove(value_of(synapse), core::ObjectType::synapse);
 }
@@ -101,7 +128,9 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, sy
     const Answer out(info, "info");
     const core::SynapseShape& shape = found->shape();
     synfire_synapse_info answer = SYNFIRE_SYNAPSE_INFO_INIT;
-    answer.input_kind = found->reads_spikes() ? SYNFIRE_INPUT_SPIKES : SYNFIRE_INPUT_VALUES;
+    answer.input_kind = found->reads_spikes()   ? SYNFIRE_INPUT_SPIKES
+                        : found->reads_counts() ? SYNFIRE_INPUT_COUNTS
+                                                : SYNFIRE_INPUT_VALUES;
     answer.input_height = shape.input.height;
     answer.input_width = shape.input.width;
     answer.input_channels = shape.input.channels;

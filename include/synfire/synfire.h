@@ -2193,6 +2193,117 @@ typedef struct synfire_reduce_backward_desc {
 #define SYNFIRE_REDUCE_BACKWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_reduce_backward_desc), 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 
+/** Results of a window: synfire_pool_desc::kind. */
+enum {
+  /** The largest. Of spikes: whether one of them is 1. */
+  SYNFIRE_POOL_MAX = 0,
+  /** The sum. */
+  SYNFIRE_POOL_SUM = 1,
+  /** The sum, divided by the number of places of the window. */
+  SYNFIRE_POOL_MEAN = 2
+};
+
+/** A pool over maps `[H, W, C]` with the channels fastest, N = H * W * C: the maximum, the sum or the mean of the places of
+ * a window, for each channel. Outputs are maps `[Ho, Wo, C]`, M = Ho * Wo * C, with Ho = floor((H + 2 * padding_y -
+ * kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and paddings mean what they mean in PyTorch without
+ * `ceil_mode`. Windows are scanned row by row. A maximum leaves out places outside the map; in sums they count as 0.
+ * Means divide by kernel_height * kernel_width everywhere.
+ *
+ * A maximum of values is the first one, replaced by those that are above it, or NaN. Sums of spikes and counts are
+ * integers: u8 with a bound of count_bound * kernel_height * kernel_width, at most 255, or f32, below 2^24. Means of
+ * them are f32(sum) / f32(kernel_height * kernel_width). Sums of values are added from +0 in their type. @since ABI 0.3 */
+typedef struct synfire_pool_desc {
+  /** `sizeof(synfire_pool_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_POOL_*`. Default: the maximum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_POOL);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Height of the window. Default: the whole map. */
+  int64_t kernel_height;
+  /** Width of the window. Default: the whole map. */
+  int64_t kernel_width;
+  /** Rows from one window to the next. Default: the window's. */
+  int64_t stride_y;
+  /** Columns from one window to the next. Default: the window's. */
+  int64_t stride_x;
+  /** Rows outside the map, on both sides, at most half of the window's. Default: 0. */
+  int64_t padding_y;
+  /** Columns likewise. Default: 0. */
+  int64_t padding_x;
+  /** The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is spikes. */
+  int32_t count_bound;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in ::SYNFIRE_DTYPE_BITS. Dense spikes of
+   *  0 and 1 in f32 or f64 are values, and their maxima are the same. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not overlap `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, M]");
+} synfire_pool_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_POOL_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pool_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, NULL, NULL }
+
+/** The gradient of a pool with respect to its source. Fields that ::synfire_pool_desc has too are those of the pool.
+ *
+ * The gradient of a maximum goes to the place that has it: to the last one that replaced the maximum, so of spikes to the
+ * first one that is 1, or, without one, to the first place of the window inside the map. A sum gives its gradient to all
+ * places, and a mean does, divided by kernel_height * kernel_width. A place adds what its windows give, ascending, from +0.
+ * The arithmetic is that of the gradients' type. @since ABI 0.3 */
+typedef struct synfire_pool_backward_desc {
+  /** `sizeof(synfire_pool_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_POOL_*`. Default: the maximum. */
+  int32_t kind SYNFIRE_ONE_OF(SYNFIRE_POOL);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Height of the window. Default: the whole map. */
+  int64_t kernel_height;
+  /** Width of the window. Default: the whole map. */
+  int64_t kernel_width;
+  /** Rows from one window to the next. Default: the window's. */
+  int64_t stride_y;
+  /** Columns from one window to the next. Default: the window's. */
+  int64_t stride_x;
+  /** Rows outside the map, on both sides, at most half of the window's. Default: 0. */
+  int64_t padding_y;
+  /** Columns likewise. Default: 0. */
+  int64_t padding_x;
+  /** The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is spikes. */
+  int32_t count_bound;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace it. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Read: dL/d(destination), f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, M]");
+  /** Read: synfire_pool_desc::source, for a maximum, which needs it. Others do not use it. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap another buffer of the
+   *  operation. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_pool_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_POOL_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pool_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+
 /** A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
  * task, against neurons that are silent or always active.
  *
@@ -2376,6 +2487,45 @@ typedef struct synfire_loss_desc {
   { (uint32_t)sizeof(synfire_loss_desc), 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
     NULL, NULL, 0.0, 0.0, 0, 0, 0u, 0, 0, 0, NULL }
 /* clang-format on */
+
+/**
+ * Computes a pool now: the same operation that synfire_graph_record_pool() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (sums of 2^24 or more in f32),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for
+ * them. @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool(synfire_context context, const synfire_pool_desc *desc,
+                                                     synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a pool now: the same operation that synfire_graph_record_pool_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates on the host, memory for the time of the call if
+ * gradients are added; a host context's threads, with the first work for
+ * them. @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool_backward(synfire_context context,
+                                                              const synfire_pool_backward_desc *desc,
+                                                              synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
  * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -3165,6 +3315,36 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_reduce_backward(syn
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a pool; synfire_pool_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (sums of 2^24 or more in
+ *         f32), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool(synfire_graph graph, const synfire_pool_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a pool; synfire_pool_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool_backward(synfire_graph graph,
+                                                                           const synfire_pool_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a rate loss; synfire_rate_loss_desc says what is computed.
  *
  * @param graph A graph that is not instantiated.
@@ -3645,7 +3825,10 @@ enum {
    *  bits depend neither on the order of the additions nor on the format, the batch or the machine. */
   SYNFIRE_INPUT_SPIKES = 0,
   /** Numbers. The product is a sum in a fixed order. */
-  SYNFIRE_INPUT_VALUES = 1
+  SYNFIRE_INPUT_VALUES = 1,
+  /** Integers from 0 to a bound of at most 255, ::SYNFIRE_DTYPE_U8 `[T, B, K]`; larger ones count as the bound. In f32
+   *  the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3 */
+  SYNFIRE_INPUT_COUNTS = 2
 };
 
 /** How the weights and biases of a new synapse are chosen. K is the number of inputs, g synfire_synapse_desc::gain. */
@@ -3743,6 +3926,90 @@ typedef struct synfire_one_to_one_desc {
 #define SYNFIRE_ONE_TO_ONE_DESC_INIT \
   { (uint32_t)sizeof(synfire_one_to_one_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0 }
 
+/** How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of channels.
+ *
+ * Rows are maps `[H, W, C]` with the channels fastest, K = H * W * C inputs; outputs are maps `[Ho, Wo, output_channels]`.
+ * An output at (oy, ox) reads, for each place (ky, kx) of the kernel, the input at (oy * stride_y + ky * dilation_y -
+ * padding_y, ox * stride_x + kx * dilation_x - padding_x), or +0 outside the map, so that Ho = floor((H + 2 * padding_y -
+ * dilation_y * (kernel_height - 1) - 1) / stride_y) + 1, and Wo likewise. A transposed convolution exchanges inputs and
+ * outputs in this rule: an input is read by the outputs at (iy * stride_y + ky * dilation_y - padding_y, ..), and Ho =
+ * (H - 1) * stride_y - 2 * padding_y + dilation_y * (kernel_height - 1) + 1 + output_padding_y. With H = 1 both are
+ * convolutions of sequences. The array `"weight"` is `[output_channels, kernel_height, kernel_width, C / groups]`,
+ * `"bias"`, with a bias, `[output_channels]`. It takes neither a mask nor dropout. @since ABI 0.3 */
+typedef struct synfire_conv2d_desc {
+  /** `sizeof(synfire_conv2d_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
+  int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
+  /** Channels C of the input, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Channels of the output, at least 1. */
+  int64_t output_channels SYNFIRE_REQUIRED;
+  /** Height H of the input. Default: 1. */
+  int64_t height;
+  /** Width W of the input. Default: 1. */
+  int64_t width;
+  /** Height of the kernel. Default: 1. */
+  int64_t kernel_height;
+  /** Width of the kernel. Default: 1. */
+  int64_t kernel_width;
+  /** Rows from one output to the next. Default: 1. */
+  int64_t stride_y;
+  /** Columns from one output to the next. Default: 1. */
+  int64_t stride_x;
+  /** Rows outside the map, on both sides. Default: 0. */
+  int64_t padding_y;
+  /** Columns outside the map, on both sides. Default: 0. */
+  int64_t padding_x;
+  /** Rows from one row of the kernel to the next. Default: 1. */
+  int64_t dilation_y;
+  /** Columns from one column of the kernel to the next. Default: 1. */
+  int64_t dilation_x;
+  /** Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of that group, in
+   *  blocks of neighbouring channels. As many groups as channels: each has its own kernel. Default: 1. */
+  int64_t groups;
+  /** Rows that are added at the end of the output of a transposed convolution, below its stride or its dilation. Default:
+   *  0. */
+  int64_t output_padding_y;
+  /** Columns likewise. Default: 0. */
+  int64_t output_padding_x;
+  /** 1: a transposed convolution. Default 0: not. */
+  int32_t transposed SYNFIRE_FLAG;
+  /** Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** 1: with a bias. Default 0: without. */
+  int32_t bias SYNFIRE_FLAG;
+  /** 1: without gradients of weights and bias. Default 0: with. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32, because after a
+   *  normalisation or a pool many places have the same dL/dy, whose errors add up. Ignored in f64. */
+  int32_t gradient_bits;
+  /** Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its error is about 6e-7 of the
+   *  root mean square of the gradients of a row, with 16 about 1.5e-4. Default: 24. Ignored in f64. */
+  int32_t input_gradient_bits;
+  /** One of `SYNFIRE_INITIALIZATION_*`; the number of inputs in their formulas is that of one output, kernel_height *
+   *  kernel_width * C / groups. Default: uniform. */
+  int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
+  /** The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255. */
+  int32_t count_bound;
+  /** The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32, before they are
+   *  put on their grid. 0 or 1 unless the input is counts. Default: 1. */
+  float count_scale;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** A factor on the initial weights, at most 1e30. Default: 1. */
+  double gain;
+  /** Any number. Different seeds give independent weights. */
+  uint64_t seed;
+} synfire_conv2d_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_CONV2D_DESC_INIT                                                                                   \
+  {                                                                                                                \
+    (uint32_t)sizeof(synfire_conv2d_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        0.0f, 0u, 0.0, 0u                                                                                          \
+  }
+
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
 typedef struct synfire_synapse_memory {
   /** `sizeof(synfire_synapse_memory)`; set before the call. */
@@ -3798,7 +4065,7 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library. */
+  /** The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library. */
   const char *kind;
 } synfire_synapse_info;
 
@@ -3878,7 +4145,7 @@ typedef struct synfire_synapse_forward_desc {
   int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
   int64_t batch;
-  /** Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). */
+  /** Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse). */
   synfire_buffer input SYNFIRE_READ("spikes [T, B, K]");
   /** Written: f32 (f64 in an f64 synapse). Must not overlap `input`. */
   synfire_buffer output SYNFIRE_WRITTEN("[T, B, N]");
@@ -4040,6 +4307,43 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfir
                                                                           synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
 
 /**
+ * Computes how much memory a convolution would take, before anything is allocated.
+ *
+ * @param desc           The convolution.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return As synfire_synapse_query_memory(), or ::SYNFIRE_ERROR_UNSUPPORTED (more inputs of an output than can be added
+ *         exactly).
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_conv2d(const synfire_conv2d_desc *desc,
+                                                                            synfire_synapse_memory *memory)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a convolution with initial weights.
+ *
+ * Each output channel is a row of weights, with the grid and the product of ::synfire_synapse_forward_desc; the order of
+ * the inputs of an output is that of the weights, and inputs outside the map count in the chains as +0. A kernel of the
+ * size of the map gives the bits of a synapse of synfire_synapse_create(). Gradients of weights and bias are those of
+ * ::synfire_synapse_backward_desc over all places of all steps and active rows: each output channel has one grid, values
+ * have one for each input channel, and in f64 the places of a row are ordered after the rows. The gradient of the input
+ * has one grid for each row, for the largest |dL/dy[n] * 2^s[n]| of all its places; in f64, the terms of an input are
+ * ordered by the places of the kernel, then by output channels. The gradients of weights that `count_scale` multiplied
+ * are multiplied by it too.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return As synfire_synapse_create(), or ::SYNFIRE_ERROR_UNSUPPORTED (more inputs of an output than can be added
+ *         exactly).
+ * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
+ * of a capture). @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_conv2d(synfire_context context,
+                                                                      const synfire_conv2d_desc *desc,
+                                                                      synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
  * Destroys a synapse. Graphs that use it keep it until they are destroyed too.
  *
  * @param synapse A synapse, or null (nothing happens). A stale handle is ignored.
@@ -4155,8 +4459,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse 
  * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (gradients of a frozen synapse; a replay that uses
  *         the synapse is in flight on another stream), ::SYNFIRE_ERROR_UNSUPPORTED (gradients of weights over 2^31 rows
- *         or more; of the input of a synapse with more than 132,106 outputs, except in f64; dropout of a kind of synapse
- *         that takes none),
+ *         or more, or more places than a convolution can add; of an input that more than 132,106 outputs read, except in
+ *         f64; dropout of a kind of synapse that takes none),
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates scratch memory, and the gradients

@@ -1123,6 +1123,113 @@ constexpr synfire_reduce_backward_desc reduce_backward_desc(
 }
 
 /**
+ * Fills in a ::synfire_pool_desc.
+ *
+ * A pool over maps `[H, W, C]` with the channels fastest, N = H * W * C: the maximum, the sum or the mean of the places
+ * of a window, for each channel. Outputs are maps `[Ho, Wo, C]`, M = Ho * Wo * C, with Ho = floor((H + 2 * padding_y -
+ * kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and paddings mean what they mean in PyTorch without
+ * `ceil_mode`. Windows are scanned row by row. A maximum leaves out places outside the map; in sums they count as 0.
+ * Means divide by kernel_height * kernel_width everywhere.
+ *
+ * @param source        Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in
+ *                      ::SYNFIRE_DTYPE_BITS. Dense spikes of 0 and 1 in f32 or f64 are values, and their maxima are the
+ *                      same. Shape: `[T, B, N]`.
+ * @param destination   Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must
+ *                      not overlap `source`. Shape: `[T, B, M]`.
+ * @param n_steps       Steps T, at least 1.
+ * @param channels      Channels C, at least 1.
+ * @param kind          One of `SYNFIRE_POOL_*`. Default: the maximum.
+ * @param batch         Batch rows B. Default: 1.
+ * @param height        Height H of the map. Default: 1.
+ * @param width         Width W of the map. Default: 1.
+ * @param kernel_height Height of the window. Default: the whole map.
+ * @param kernel_width  Width of the window. Default: the whole map.
+ * @param stride_y      Rows from one window to the next. Default: the window's.
+ * @param stride_x      Columns from one window to the next. Default: the window's.
+ * @param padding_y     Rows outside the map, on both sides, at most half of the window's. Default: 0.
+ * @param padding_x     Columns likewise. Default: 0.
+ * @param count_bound   The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source
+ *                      is spikes.
+ * @return The descriptor.
+ */
+constexpr synfire_pool_desc pool_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                      std::int64_t channels, std::int32_t kind = SYNFIRE_POOL_MAX,
+                                      std::int64_t batch = 1, std::int64_t height = 1, std::int64_t width = 1,
+                                      std::int64_t kernel_height = 0, std::int64_t kernel_width = 0,
+                                      std::int64_t stride_y = 0, std::int64_t stride_x = 0, std::int64_t padding_y = 0,
+                                      std::int64_t padding_x = 0, std::int32_t count_bound = 0) noexcept {
+  auto desc = detail::empty<synfire_pool_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.kind = kind;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.kernel_height = kernel_height;
+  desc.kernel_width = kernel_width;
+  desc.stride_y = stride_y;
+  desc.stride_x = stride_x;
+  desc.padding_y = padding_y;
+  desc.padding_x = padding_x;
+  desc.count_bound = count_bound;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_pool_backward_desc.
+ *
+ * The gradient of a pool with respect to its source. Fields that ::synfire_pool_desc has too are those of the pool.
+ *
+ * @param grad_destination Read: dL/d(destination), f32 or f64. Shape: `[T, B, M]`.
+ * @param grad_source      Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap
+ *                         another buffer of the operation. Shape: `[T, B, N]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param channels         Channels C, at least 1.
+ * @param kind             One of `SYNFIRE_POOL_*`. Default: the maximum.
+ * @param batch            Batch rows B. Default: 1.
+ * @param height           Height H of the map. Default: 1.
+ * @param width            Width W of the map. Default: 1.
+ * @param kernel_height    Height of the window. Default: the whole map.
+ * @param kernel_width     Width of the window. Default: the whole map.
+ * @param stride_y         Rows from one window to the next. Default: the window's.
+ * @param stride_x         Columns from one window to the next. Default: the window's.
+ * @param padding_y        Rows outside the map, on both sides, at most half of the window's. Default: 0.
+ * @param padding_x        Columns likewise. Default: 0.
+ * @param count_bound      The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the
+ *                         source is spikes.
+ * @param source           Read: synfire_pool_desc::source, for a maximum, which needs it. Others do not use it. Shape:
+ *                         `[T, B, N]`.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_pool_backward_desc pool_backward_desc(
+    synfire_buffer grad_destination, synfire_buffer grad_source, steps n_steps, std::int64_t channels,
+    std::int32_t kind = SYNFIRE_POOL_MAX, std::int64_t batch = 1, std::int64_t height = 1, std::int64_t width = 1,
+    std::int64_t kernel_height = 0, std::int64_t kernel_width = 0, std::int64_t stride_y = 0, std::int64_t stride_x = 0,
+    std::int64_t padding_y = 0, std::int64_t padding_x = 0, std::int32_t count_bound = 0,
+    synfire_buffer source = nullptr) noexcept {
+  auto desc = detail::empty<synfire_pool_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.kind = kind;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.kernel_height = kernel_height;
+  desc.kernel_width = kernel_width;
+  desc.stride_y = stride_y;
+  desc.stride_x = stride_x;
+  desc.padding_y = padding_y;
+  desc.padding_x = padding_x;
+  desc.count_bound = count_bound;
+  desc.source = source;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_rate_loss_desc.
  *
  * A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
@@ -1555,8 +1662,8 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
  *
  * The product of a synapse with its input: y = W x + b for every step and batch row.
  *
- * @param input       Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Shape:
- *                    `[T, B, K]`, dense or packed.
+ * @param input       Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+ *                    Shape: `[T, B, K]`, dense or packed.
  * @param output      Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
  * @param n_steps     Steps T, at least 1.
  * @param batch       Batch rows B. Default: 1.
@@ -1800,6 +1907,86 @@ constexpr synfire_one_to_one_desc one_to_one_desc(std::int64_t channels, std::in
   desc.width = width;
   desc.gradient_bits = gradient_bits;
   desc.initial_weight = initial_weight;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_conv2d_desc.
+ *
+ * How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of
+ * channels.
+ *
+ * @param channels            Channels C of the input, at least 1.
+ * @param output_channels     Channels of the output, at least 1.
+ * @param input_kind          One of `SYNFIRE_INPUT_*`. Default: spikes.
+ * @param dtype               Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
+ *                            `SYNFIRE_DTYPE_F64`.
+ * @param initialization      One of `SYNFIRE_INITIALIZATION_*`; the number of inputs in their formulas is that of one
+ *                            output, kernel_height * kernel_width * C / groups. Default: uniform.
+ * @param height              Height H of the input. Default: 1.
+ * @param width               Width W of the input. Default: 1.
+ * @param kernel_height       Height of the kernel. Default: 1.
+ * @param kernel_width        Width of the kernel. Default: 1.
+ * @param stride_y            Rows from one output to the next. Default: 1.
+ * @param stride_x            Columns from one output to the next. Default: 1.
+ * @param padding_y           Rows outside the map, on both sides. Default: 0.
+ * @param padding_x           Columns outside the map, on both sides. Default: 0.
+ * @param dilation_y          Rows from one row of the kernel to the next. Default: 1.
+ * @param dilation_x          Columns from one column of the kernel to the next. Default: 1.
+ * @param groups              Groups of channels, which must divide both numbers of channels: outputs of a group read
+ *                            the inputs of that group, in blocks of neighbouring channels. As many groups as channels:
+ *                            each has its own kernel. Default: 1.
+ * @param output_padding_y    Rows that are added at the end of the output of a transposed convolution, below its stride
+ *                            or its dilation. Default: 0.
+ * @param output_padding_x    Columns likewise. Default: 0.
+ * @param gradient_bits       Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default:
+ *                            32, because after a normalisation or a pool many places have the same dL/dy, whose errors
+ *                            add up. Ignored in f64.
+ * @param input_gradient_bits Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its
+ *                            error is about 6e-7 of the root mean square of the gradients of a row, with 16 about
+ *                            1.5e-4. Default: 24. Ignored in f64.
+ * @param count_bound         The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
+ * @param count_scale         The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and
+ *                            rounded to f32, before they are put on their grid. 0 or 1 unless the input is counts.
+ *                            Default: 1.
+ * @param gain                A factor on the initial weights, at most 1e30. Default: 1.
+ * @param seed                Any number. Different seeds give independent weights.
+ * @return The descriptor; `transposed`, `bias` and `frozen` may be set in it.
+ */
+constexpr synfire_conv2d_desc conv2d_desc(
+    std::int64_t channels, std::int64_t output_channels, std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
+    std::int32_t dtype = SYNFIRE_DTYPE_F32, std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
+    std::int64_t height = 1, std::int64_t width = 1, std::int64_t kernel_height = 1, std::int64_t kernel_width = 1,
+    std::int64_t stride_y = 1, std::int64_t stride_x = 1, std::int64_t padding_y = 0, std::int64_t padding_x = 0,
+    std::int64_t dilation_y = 1, std::int64_t dilation_x = 1, std::int64_t groups = 1,
+    std::int64_t output_padding_y = 0, std::int64_t output_padding_x = 0, std::int32_t gradient_bits = 0,
+    std::int32_t input_gradient_bits = 24, std::int32_t count_bound = 255, float count_scale = 1, double gain = 1,
+    std::uint64_t seed = 0) noexcept {
+  auto desc = detail::empty<synfire_conv2d_desc>();
+  desc.channels = channels;
+  desc.output_channels = output_channels;
+  desc.input_kind = input_kind;
+  desc.dtype = dtype;
+  desc.initialization = initialization;
+  desc.height = height;
+  desc.width = width;
+  desc.kernel_height = kernel_height;
+  desc.kernel_width = kernel_width;
+  desc.stride_y = stride_y;
+  desc.stride_x = stride_x;
+  desc.padding_y = padding_y;
+  desc.padding_x = padding_x;
+  desc.dilation_y = dilation_y;
+  desc.dilation_x = dilation_x;
+  desc.groups = groups;
+  desc.output_padding_y = output_padding_y;
+  desc.output_padding_x = output_padding_x;
+  desc.gradient_bits = gradient_bits;
+  desc.input_gradient_bits = input_gradient_bits;
+  desc.count_bound = count_bound;
+  desc.count_scale = count_scale;
+  desc.gain = gain;
+  desc.seed = seed;
   return desc;
 }
 
@@ -3036,6 +3223,20 @@ class Synapse : public Owner<synfire_synapse> {
   Synapse(const Context& context, const synfire_one_to_one_desc& desc) {
     const synfire_one_to_one_desc sized = detail::sized(desc);
     check(synfire_synapse_create_one_to_one(context, &sized, &handle_));
+  }
+
+  /**
+   * Creates a convolution with initial weights.
+   *
+   * Calls synfire_synapse_create_conv2d().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; conv2d_desc() helps.
+   * @throws error
+   */
+  Synapse(const Context& context, const synfire_conv2d_desc& desc) {
+    const synfire_conv2d_desc sized = detail::sized(desc);
+    check(synfire_synapse_create_conv2d(context, &sized, &handle_));
   }
 
   /**
@@ -4290,6 +4491,38 @@ inline void reduce_backward(const Context& context, const synfire_reduce_backwar
 }
 
 /**
+ * Computes a pool now: the same operation that synfire_graph_record_pool() records.
+ *
+ * Calls synfire_pool(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; pool_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void pool(const Context& context, const synfire_pool_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_pool_desc sized = detail::sized(desc);
+  check(synfire_pool(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a pool now: the same operation that synfire_graph_record_pool_backward() records.
+ *
+ * Calls synfire_pool_backward(). Reads `grad_destination` (`[T, B, M]`). Reads, where given, `source` (`[T, B, N]`).
+ * Reads and writes `grad_source` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; pool_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void pool_backward(const Context& context, const synfire_pool_backward_desc& desc,
+                          synfire_stream stream = nullptr) {
+  const synfire_pool_backward_desc sized = detail::sized(desc);
+  check(synfire_pool_backward(context, &sized, stream));
+}
+
+/**
  * Computes a rate loss and its gradient now: the same operation that synfire_graph_record_rate_loss() records.
  *
  * Calls synfire_rate_loss(). Reads `spikes` (`[T, B, N]`, dense or packed). Reads, where given, `lengths` (`[B]`) and
@@ -4707,6 +4940,33 @@ class Graph : public Owner<synfire_graph> {
   void record_reduce_backward(const synfire_reduce_backward_desc& desc) {
     const synfire_reduce_backward_desc sized = detail::sized(desc);
     check(synfire_graph_record_reduce_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a pool; synfire_pool_desc says what is computed.
+   *
+   * Calls synfire_graph_record_pool(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+   *
+   * @param desc What to do; pool_desc() helps.
+   * @throws error
+   */
+  void record_pool(const synfire_pool_desc& desc) {
+    const synfire_pool_desc sized = detail::sized(desc);
+    check(synfire_graph_record_pool(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a pool; synfire_pool_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_pool_backward(). Reads `grad_destination` (`[T, B, M]`). Reads, where given, `source`
+   * (`[T, B, N]`). Reads and writes `grad_source` (`[T, B, N]`).
+   *
+   * @param desc What to do; pool_backward_desc() helps.
+   * @throws error
+   */
+  void record_pool_backward(const synfire_pool_backward_desc& desc) {
+    const synfire_pool_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_pool_backward(handle_, &sized));
   }
 
   /**

@@ -21,6 +21,7 @@
 #include <operations/group_mean/group_mean.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/native/native.hpp>
+#include <operations/pool/pool.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
@@ -28,6 +29,7 @@
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
 #include <optimizer/optimizer.hpp>
+#include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 
@@ -52,9 +54,14 @@
   KIND(DenseProduct)                  \
   KIND(DenseWeightGradient)           \
   KIND(DenseInputGradient)            \
+  KIND(Conv2dProduct)                 \
+  KIND(Conv2dWeightGradient)          \
+  KIND(Conv2dInputGradient)           \
   KIND(OneToOneProduct)               \
   KIND(OneToOneGradient)              \
   KIND(OneToOneInputGradient)         \
+  KIND(Pool)                          \
+  KIND(PoolBackward)                  \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \

@@ -36,7 +36,7 @@ struct Kept {
 struct SynapsePass {
   SynapseUse use;
   int64_t n_steps, batch;
-  View input = {};         // [T, B, K]; absent where only the gradient of the input is computed
+  View input = {};         // [T, B, K], u8 if they are counts; absent where only the gradient of the input is computed
   View n_active = {};      // u32 [1], or absent
   Kept kept = {};          // of a kind that takes dropout
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
@@ -119,6 +119,7 @@ class Synapse : public SharedObject, public Versioned {
   int64_t n_outputs() const noexcept { return shape_.output.n_features(); }
   int32_t dtype() const noexcept { return shape_.dtype; }
   bool reads_spikes() const noexcept { return shape_.input.elements == Elements::spikes; }
+  bool reads_counts() const noexcept { return shape_.input.elements == Elements::counts; }
   bool is_frozen() const noexcept { return shape_.frozen; }
   int64_t row_operations() const { return kind_.row_operations(*this); }
 

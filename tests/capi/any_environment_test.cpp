@@ -769,6 +769,66 @@ class Everything {
     compute_losses(context, dense);
     take_steps(context);
     scale_inputs(context);
+    slide_kernels(context);
+  }
+
+  // Convolutions over the same numbers, with their gradients: values, then those above 0 as spikes.
+  void slide_kernels(synfire_context context) {
+    constexpr int64_t width = 19, channels = 7;
+    const std::vector<float> values(narrow_x_.begin(), narrow_x_.begin() + width * channels);
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
+      for (const int32_t transposed : {0, 1}) {
+        synfire_conv2d_desc of_synapse = SYNFIRE_CONV2D_DESC_INIT;
+        of_synapse.input_kind = kind;
+        of_synapse.transposed = transposed;
+        of_synapse.width = width;
+        of_synapse.channels = of_synapse.output_channels = channels;
+        of_synapse.kernel_width = 3;
+        of_synapse.padding_x = 1;
+        of_synapse.bias = 1;
+        of_synapse.gain = 1e-30;
+        synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+        answer(synfire_synapse_query_memory_conv2d(&of_synapse, &memory));
+        synfire_synapse synapse = nullptr;
+        answer(synfire_synapse_create_conv2d(context, &of_synapse, &synapse));
+        const Buffer x = make_buffer_of(context, values), y = make_buffer(context, SYNFIRE_DTYPE_F32, values.size()),
+                     dx = make_buffer(context, SYNFIRE_DTYPE_F32, values.size());
+        synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+        forward.n_steps = 1;
+        forward.input = x;
+        forward.output = y;
+        answer(synfire_synapse_forward(synapse, &forward, nullptr));
+        look(y);
+        synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+        backward.n_steps = 1;
+        backward.input = backward.grad_output = x;
+        backward.grad_input = dx;
+        answer(synfire_synapse_backward(synapse, &backward, nullptr));
+        look(dx);
+        std::vector<float> gradient(channels * channels * 3);
+        answer(synfire_synapse_read(synapse, "weight_gradient", gradient.data(), gradient.size() * sizeof(float)));
+        add(gradient.data(), gradient.size() * sizeof(float));
+        synfire_synapse_destroy(synapse);
+      }
+    // The gradient of a maximum needs its source.
+    const Buffer x = make_buffer_of(context, values), dx = make_buffer(context, SYNFIRE_DTYPE_F32, values.size());
+    synfire_pool_backward_desc spread = SYNFIRE_POOL_BACKWARD_DESC_INIT;
+    spread.n_steps = 1;
+    spread.width = width;
+    spread.channels = channels;
+    spread.kernel_width = 3;
+    spread.stride_x = 2;
+    spread.source = spread.grad_destination = x;
+    spread.grad_source = dx;
+    answer(synfire_pool_backward(context, &spread, nullptr));
+    look(dx);
+    const Graph graph = make_graph(context);
+    answer(synfire_graph_record_pool_backward(graph, &spread));
+    answer(synfire_graph_instantiate(graph));
+    uint64_t ticket = 0;
+    answer(synfire_graph_launch(graph, nullptr, &ticket));
+    answer(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    look(dx);
   }
 
   // A one-to-one synapse over the same numbers, with its gradients and a step.

@@ -26,7 +26,7 @@ export LC_ALL=C.UTF-8
 
 # Depends on content, not history: the same for a clone, a copy and an archive.
 gpu_sources=(src/backends/cuda src/operations src/synapses src/neurons src/optimizer src/fusion src/kinds include/synfire/model
-  src/base/element_types.hpp src/base/extents.hpp) # kernels read these of base
+  src/base/element_types.hpp src/base/extents.hpp src/base/window_axis.hpp) # kernels read these of base
 gpu_sources_hash() {
   find "${gpu_sources[@]}" -type f | sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1
 }

@@ -105,7 +105,7 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs after the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
-  synfire_synapse learned = nullptr, one_to_one = nullptr;
+  synfire_synapse learned = nullptr, one_to_one = nullptr, conv2d = nullptr;
   synfire_optimizer optimizer = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
@@ -138,6 +138,8 @@ struct World {
     require(synfire_synapse_create(context, &sd, &synapse), "synapse");
     const synfire_one_to_one_desc od = neurons_apart();
     require(synfire_synapse_create_one_to_one(context, &od, &one_to_one), "one to one");
+    const synfire_conv2d_desc of_conv2d = sequence_kernel();
+    require(synfire_synapse_create_conv2d(context, &of_conv2d, &conv2d), "convolution");
     x = make(SYNFIRE_DTYPE_F32, n_sequence);
     spikes = make(SYNFIRE_DTYPE_F32, n_sequence);
     packed = make(SYNFIRE_DTYPE_BITS, n_steps * batch * 2);
@@ -173,6 +175,7 @@ struct World {
     synfire_optimizer_destroy(optimizer);
     synfire_synapse_destroy(learned);
     synfire_synapse_destroy(one_to_one);
+    synfire_synapse_destroy(conv2d);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
     synfire_layer_destroy(third);
@@ -186,6 +189,14 @@ struct World {
     synfire_one_to_one_desc desc = SYNFIRE_ONE_TO_ONE_DESC_INIT;
     desc.channels = n_neurons;
     desc.bias = 1;
+    return desc;
+  }
+  static synfire_conv2d_desc sequence_kernel() {
+    synfire_conv2d_desc desc = SYNFIRE_CONV2D_DESC_INIT;
+    desc.width = n_neurons;
+    desc.channels = desc.output_channels = 1;
+    desc.kernel_width = 3;
+    desc.padding_x = 1;
     return desc;
   }
   synfire_forward_desc behind_synapse() const {
@@ -303,6 +314,25 @@ const std::vector<Kind>& kinds() {
          desc.grad_input = w.grad_x;
          return synfire_graph_record_synapse_backward(w.graph, w.one_to_one, &desc);
        }},
+      {"record_synapse_forward of a convolution",
+       [](World& w) {
+         synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.output = w.v_seq;
+         return synfire_graph_record_synapse_forward(w.graph, w.conv2d, &desc);
+       }},
+      {"record_synapse_backward of a convolution",
+       [](World& w) {
+         synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.grad_output = w.grad_spike;
+         desc.grad_input = w.grad_x;
+         return synfire_graph_record_synapse_backward(w.graph, w.conv2d, &desc);
+       }},
       {"record_forward after a synapse",
        [](World& w) {
          const synfire_forward_desc desc = w.behind_synapse();
@@ -419,6 +449,18 @@ const std::vector<Kind>& kinds() {
          desc.source = w.grad_spike;
          desc.grad_source = w.grad_x;
          return synfire_graph_record_reduce_backward(w.graph, &desc);
+       }},
+      {"record_pool_backward",
+       [](World& w) {
+         synfire_pool_backward_desc desc = SYNFIRE_POOL_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.channels = n_neurons;
+         desc.grad_destination = w.grad_spike;
+         desc.source = w.x;
+         desc.grad_source = w.grad_x;
+         desc.accumulate = 1;
+         return synfire_graph_record_pool_backward(w.graph, &desc);
        }},
       {"record_rate_loss",
        [](World& w) {
@@ -921,6 +963,14 @@ void test_objects() {
         return synfire_synapse_create_one_to_one(world.context, &desc, &one_to_one);
       },
       [&](long n) { expect_null("synapse_create_one_to_one", one_to_one, n); });
+  synfire_synapse conv2d = nullptr;
+  run_dry(
+      "synapse_create_conv2d",
+      [&] {
+        const synfire_conv2d_desc desc = World::sequence_kernel();
+        return synfire_synapse_create_conv2d(world.context, &desc, &conv2d);
+      },
+      [&](long n) { expect_null("synapse_create_conv2d", conv2d, n); });
   run_dry(
       "graph_create", [&] { return synfire_graph_create(world.context, nullptr, &graph); },
       [&](long n) { expect_null("graph_create", graph, n); });
@@ -953,6 +1003,7 @@ void test_objects() {
   synfire_buffer_destroy(buffer);
   synfire_layer_destroy(layer);
   synfire_synapse_destroy(one_to_one);
+  synfire_synapse_destroy(conv2d);
   synfire_graph_destroy(graph);
   synfire_optimizer_destroy(optimizer);
   synfire_synapse_destroy(synapse);

@@ -471,6 +471,107 @@ std::string one_to_one_hashes(synfire_context context, synfire_test::Sample& sam
   return out.str();
 }
 
+// The product and all gradients of a convolution over small integers of a generator: values that have the same bits in
+// every type.
+template <class R>
+uint64_t conv2d_hash(synfire_context context, synfire_conv2d_desc desc) {
+  constexpr bool wide = sizeof(R) == 8;
+  constexpr int64_t n_steps = 7, batch = 3;
+  desc.dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32, desc.bias = 1, desc.seed = 17;
+  synfire_synapse synapse = nullptr;
+  REQUIRE(synfire_synapse_create_conv2d(context, &desc, &synapse));
+  synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+  REQUIRE(synfire_synapse_get_info(synapse, &info));
+  const auto n_inputs =
+      static_cast<uint64_t>(n_steps * batch * info.input_height * info.input_width * info.input_channels);
+  const auto n_outputs =
+      static_cast<uint64_t>(n_steps * batch * info.output_height * info.output_width * info.output_channels);
+  Generator values(43);
+  std::vector<R> x(n_inputs), grad(n_outputs);
+  for (R& value : x) value = static_cast<R>(values(-1, 1));
+  for (size_t i = 0; i < grad.size(); ++i) grad[i] = static_cast<R>(values(-1, 1) * (i % 7 == 0 ? 0x1p-20 : 1.0));
+  std::vector<uint8_t> counts(n_inputs);
+  if (desc.input_kind != SYNFIRE_INPUT_VALUES)
+    for (size_t i = 0; i < x.size(); ++i) {
+      counts[i] = static_cast<uint8_t>(x[i] > R(0.5) ? static_cast<int>(x[i] * 200) : 0);
+      x[i] = static_cast<R>(x[i] > R(0.5) ? 1 : 0);
+    }
+  const bool as_counts = desc.input_kind == SYNFIRE_INPUT_COUNTS;
+  const auto make = [&](uint64_t n_elements, int32_t dtype) {
+    synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+    bd.n_elements = n_elements, bd.dtype = dtype;
+    synfire_buffer buffer = nullptr;
+    REQUIRE(synfire_buffer_create(context, &bd, &buffer));
+    return buffer;
+  };
+  const synfire_buffer input = make(n_inputs, as_counts ? SYNFIRE_DTYPE_U8 : desc.dtype),
+                       grad_output = make(n_outputs, desc.dtype), output = make(n_outputs, desc.dtype),
+                       grad_input = make(n_inputs, desc.dtype);
+  if (as_counts)
+    REQUIRE(synfire_buffer_upload(input, 0, counts.data(), n_inputs));
+  else
+    REQUIRE(synfire_buffer_upload(input, 0, x.data(), n_inputs * sizeof(R)));
+  REQUIRE(synfire_buffer_upload(grad_output, 0, grad.data(), n_outputs * sizeof(R)));
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps, forward.batch = batch, forward.input = input, forward.output = output;
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = n_steps, backward.batch = batch, backward.input = input, backward.grad_output = grad_output;
+  backward.grad_input = grad_input;
+  REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
+  REQUIRE(synfire_synapse_backward(synapse, &backward, nullptr));
+  Hash hash;
+  const auto add = [&](const std::vector<unsigned char>& bytes) {
+    if constexpr (wide)
+      hash.add<uint64_t>(bytes, 0x7FF0000000000000u);
+    else
+      hash.add<uint32_t>(bytes, 0x7F800000u);
+  };
+  for (const auto& [buffer, count] : {std::pair(output, n_outputs), std::pair(grad_input, n_inputs)}) {
+    std::vector<unsigned char> bytes(count * sizeof(R));
+    REQUIRE(synfire_buffer_download(buffer, 0, bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  for (uint32_t i = 0; i < info.n_arrays; ++i) {
+    synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+    REQUIRE(synfire_synapse_get_array_info(synapse, i, &array));
+    uint64_t count = 1;
+    for (uint32_t d = 0; d < array.n_dimensions; ++d) count *= static_cast<uint64_t>(array.shape[d]);
+    std::vector<unsigned char> bytes(count * sizeof(R));
+    REQUIRE(synfire_synapse_read(synapse, (std::string(array.name) + "_gradient").c_str(), bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  synfire_synapse_destroy(synapse);
+  for (const synfire_buffer buffer : {input, grad_output, output, grad_input}) synfire_buffer_destroy(buffer);
+  return hash.value();
+}
+
+std::string conv2d_hashes(synfire_context context, synfire_test::Sample& sample) {
+  synfire_conv2d_desc plain = SYNFIRE_CONV2D_DESC_INIT;
+  plain.channels = 37, plain.output_channels = 41, plain.height = 9, plain.width = 11;
+  plain.kernel_height = 3, plain.kernel_width = 5, plain.padding_y = 1, plain.padding_x = 2, plain.stride_x = 2;
+  synfire_conv2d_desc apart = plain;
+  apart.output_channels = apart.groups = 37, apart.dilation_y = 2;
+  synfire_conv2d_desc transposed = plain;
+  transposed.transposed = 1, transposed.output_padding_x = 1, transposed.input_gradient_bits = 32;
+  const std::pair<const char*, synfire_conv2d_desc> shapes[] = {
+      {"plain", plain}, {"depthwise", apart}, {"transposed", transposed}};
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES, SYNFIRE_INPUT_COUNTS})
+      for (const auto& [name, shape] : shapes) {
+        if (!sample.next()) continue;
+        synfire_conv2d_desc desc = shape;
+        desc.input_kind = kind;
+        if (kind == SYNFIRE_INPUT_COUNTS) desc.count_bound = 150, desc.count_scale = 0.1f;
+        const uint64_t hash =
+            dtype == SYNFIRE_DTYPE_F64 ? conv2d_hash<double>(context, desc) : conv2d_hash<float>(context, desc);
+        char text[32];
+        std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+        out << "convolution " << name << " " << name_of(dtype) << " input " << kind << text << "\n";
+      }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -505,6 +606,7 @@ int main(int argc, char** argv) {
     hashes += all_hashes(context, without_spikes(), sample);
     hashes += network_hashes(context, sample);
     hashes += one_to_one_hashes(context, sample);
+    hashes += conv2d_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

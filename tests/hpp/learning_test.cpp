@@ -106,6 +106,34 @@ TEST(SynapseOfALayer, IsTheOperationsApart) {
   EXPECT_EQ(rig.results(), apart);
 }
 
+TEST(Conv2dSynapse, IsASynapse) {
+  const Rig rig;
+  synfire_conv2d_desc desc = synfire::conv2d_desc(1, 2);
+  desc.width = 4;
+  desc.kernel_width = 2;
+  synfire::Synapse synapse(rig.context, desc);
+  EXPECT_EQ(synapse.info().kind, std::string("conv2d"));
+  EXPECT_EQ(synapse.info().output_width, 3);
+  EXPECT_EQ(synapse.array_info(0).shape[2], 2);
+  synfire::write(synapse, "weight", std::vector<float>{1, 2, 10, 20});
+  const Buffer y = rig.sequence(3 * 2 * 6);
+  synapse.forward(synfire::synapse_forward_desc(rig.input, y, steps{3}, 2));
+  const std::vector<float> found = y.download<float>();
+  EXPECT_EQ(std::vector<float>(found.begin(), found.begin() + 6), (std::vector<float>{1, 10, 2, 20, 3, 30}));
+}
+
+TEST(Pool, TakesWindows) {
+  const synfire::Context context = make_context();
+  Buffer x(context, synfire::buffer_desc<float>(4));
+  const Buffer y(context, synfire::buffer_desc<float>(2));
+  x.upload(std::vector<float>{1, 3, 2, -1});
+  auto desc = synfire::pool_desc(x, y, steps{1}, 1);
+  desc.width = 4;
+  desc.kernel_width = 2;
+  synfire::pool(context, desc);
+  EXPECT_EQ(y.download<float>(), (std::vector<float>{3, 2}));
+}
+
 TEST(OneToOneSynapse, IsASynapse) {
   const Rig rig;
   synfire_one_to_one_desc desc = synfire::one_to_one_desc(4, SYNFIRE_INPUT_SPIKES, SYNFIRE_SCOPE_CHANNEL);

@@ -13,6 +13,7 @@
 #include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/loss/loss_arguments.hpp>
+#include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 
@@ -249,6 +250,99 @@ TEST_F(DenseParts, OfValues) {
 TEST_F(DenseParts, OfManyLargeValues) {
   all_large_ = true;
   check({130, 16, 3, 2}, SYNFIRE_INPUT_VALUES, 32, 16, 0, 0, 1);
+}
+
+// ---- Convolutions ---------------------------------------------------------------------------------------------------
+
+class Conv2dParts : public RowParts {
+ protected:
+  void check(int64_t n_steps, int64_t batch, synfire_conv2d_desc desc, float special_gradient, float special_input,
+             uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "T " << n_steps << " B " << batch << " kind " << desc.input_kind << " groups "
+                                    << desc.groups << " transposed " << desc.transposed << " specials "
+                                    << special_gradient << " " << special_input << " seed " << seed);
+    Random random(seed);
+    desc.bias = 1;
+    synfire_synapse made = nullptr;
+    ASSERT_OK(synfire_synapse_create_conv2d(context_, &desc, &made));
+    const Synapse handle(made);
+    const auto pinned = synfire::capi::held(handle.get());
+    auto& synapse = static_cast<inside::Conv2dSynapse&>(*pinned);
+    synapse.prepare_gradients();
+    const auto rows = static_cast<size_t>(n_steps * batch);
+    const int64_t n_inputs = synapse.n_inputs(), n_outputs = synapse.n_outputs();
+    const Buffer gradient =
+        make_buffer_of(context_, numbers(rows * static_cast<size_t>(n_outputs), random, special_gradient));
+    const bool counts = desc.input_kind == SYNFIRE_INPUT_COUNTS;
+    std::vector<float> x = numbers(rows * static_cast<size_t>(n_inputs), random, special_input);
+    if (desc.input_kind == SYNFIRE_INPUT_SPIKES)
+      for (float& value : x) value = value > 0 ? 1.0f : 0.0f;
+    std::vector<uint8_t> bytes(x.size());
+    for (uint8_t& value : bytes) value = static_cast<uint8_t>(random.whole(0, 3) == 0 ? random.whole(0, 255) : 0);
+    Buffer input = make_buffer(context_, counts ? SYNFIRE_DTYPE_U8 : SYNFIRE_DTYPE_F32, x.size());
+    if (counts)
+      upload(input, bytes);
+    else
+      upload(input, x);
+    const View all_gradients = view_of(gradient).shaped({n_steps, batch, n_outputs}),
+               all_inputs = view_of(input).shaped({n_steps, batch, n_inputs});
+    const auto operation = [&](const Part& part) {
+      synfire::core::SynapsePass pass = {{&synapse}, n_steps, part.count};
+      pass.input = rows_of(all_inputs, part, n_inputs, counts ? 1 : 4);
+      pass.input.pitch = batch * n_inputs;
+      View gradients = rows_of(all_gradients, part, n_outputs, 4);
+      gradients.pitch = batch * n_outputs;
+      return *synapse.kind().gradients(pass, gradients, false).front().as<inside::Conv2dWeightGradient>();
+    };
+    const auto n_weights = static_cast<size_t>(synapse.spec().n_weights()),
+               n_biases = static_cast<size_t>(desc.output_channels);
+    const auto read = [&](const char* name, size_t count) {
+      std::vector<float> values(count);
+      EXPECT_OK(synfire_synapse_read(handle, name, values.data(), count * sizeof(float)));
+      return values;
+    };
+    run(operation({0, batch}));
+    const auto weights = read("weight_gradient", n_weights), biases = read("bias_gradient", n_biases);
+    const inside::Conv2dSumLengths lengths =
+        inside::sum_lengths(synapse.conv(), synfire::capi::held(context_)->device().is_host());
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const std::vector<Part> parts = random_parts(batch, random);
+      run_in_parts(parts.size(), static_cast<size_t>(lengths.largest), static_cast<size_t>(lengths.total),
+                   [&](size_t p, SumEntry entry, const View& maxima, const View& sums) {
+                     inside::Conv2dWeightGradient op = operation(parts[p]);
+                     op.entry = entry;
+                     op.largest = maxima;
+                     op.total = sums;
+                     return Operation(op);
+                   });
+      EXPECT_TRUE(same_bits(read("weight_gradient", n_weights), weights)) << parts.size() << " parts";
+      EXPECT_TRUE(same_bits(read("bias_gradient", n_biases), biases)) << parts.size() << " parts";
+    }
+  }
+};
+
+TEST_F(Conv2dParts, OfEveryInput) {
+  uint64_t seed = 0;
+  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES, SYNFIRE_INPUT_COUNTS})
+    for (const int64_t groups : {1, 3, 6})
+      for (const int32_t transposed : {0, 1})
+        for (const float special : specials) {
+          ++seed;
+          synfire_conv2d_desc desc = SYNFIRE_CONV2D_DESC_INIT;
+          desc.input_kind = kind;
+          desc.channels = 6;
+          desc.output_channels = groups == 1 ? 35 : 6;
+          desc.groups = groups;
+          desc.height = 5;
+          desc.width = 4;
+          desc.kernel_height = 3;
+          desc.kernel_width = 2;
+          desc.stride_x = 2;
+          desc.padding_y = 1;
+          desc.transposed = transposed;
+          desc.gradient_bits = seed % 3 == 0 ? 24 : 32;
+          check(3, 7, desc, seed % 2 == 0 ? special : 0, seed % 2 == 0 ? 0 : special, seed);
+        }
 }
 
 // ---- One-to-one synapses --------------------------------------------------------------------------------------------

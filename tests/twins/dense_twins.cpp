@@ -55,16 +55,18 @@ void for_each_row(const SequenceRows& rows, F f) {
 void put_row_on_grid(const PrepareRowsLaunch<float>& launch, int64_t n) {
   const float* const weights = launch.weights + n * launch.n_inputs;
   float largest = 0;
-  for (int64_t k = 0; k < launch.n_inputs; ++k) largest = std::max(largest, model::absolute(weights[k]));
+  for (int64_t k = 0; k < launch.n_inputs; ++k)
+    largest = std::max(largest, model::absolute(weights[k] * launch.factor));
   const float bias = launch.bias ? launch.bias[n] : 0.0f;
   const int32_t grid = launch.grid[n] = model::grid_of_row(largest, bias);
   launch.bias_on_grid[n] = model::on_grid(bias, grid);
   for (int64_t k = 0; k < launch.n_inputs; ++k)
-    static_cast<int32_t*>(launch.rows)[n * launch.rows_pitch + k] = model::on_grid(weights[k], grid);
+    static_cast<int32_t*>(launch.rows)[n * launch.rows_pitch + k] = model::on_grid(weights[k] * launch.factor, grid);
 }
 void put_row_on_grid(const PrepareRowsLaunch<double>& launch, int64_t n) {
-  std::copy_n(launch.weights + n * launch.n_inputs, launch.n_inputs,
-              static_cast<double*>(launch.rows) + n * launch.rows_pitch);
+  for (int64_t k = 0; k < launch.n_inputs; ++k)
+    static_cast<double*>(launch.rows)[n * launch.rows_pitch + k] =
+        launch.weights[n * launch.n_inputs + k] * launch.factor;
 }
 
 int32_t gradient_grid(uint32_t largest, bool wide) {

@@ -389,6 +389,19 @@ namespace Synfire
         Batch = 1
     }
 
+    /// <summary>The constants <c>SYNFIRE_POOL_*</c> of the C library.</summary>
+    public enum Pool
+    {
+        /// <summary>The largest. Of spikes: whether one of them is 1.</summary>
+        Max = 0,
+
+        /// <summary>The sum.</summary>
+        Sum = 1,
+
+        /// <summary>The sum, divided by the number of places of the window.</summary>
+        Mean = 2
+    }
+
     /// <summary>The constants <c>SYNFIRE_LOSS_*</c> of the C library.</summary>
     public enum LossKind
     {
@@ -459,7 +472,13 @@ namespace Synfire
         Spikes = 0,
 
         /// <summary>Numbers. The product is a sum in a fixed order.</summary>
-        Values = 1
+        Values = 1,
+
+        /// <summary>
+        /// Integers from 0 to a bound of at most 255, SYNFIRE_DTYPE_U8 <c>[T, B, K]</c>; larger ones count as the
+        /// bound. In f32 the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        /// </summary>
+        Counts = 2
     }
 
     /// <summary>The constants <c>SYNFIRE_INITIALIZATION_*</c> of the C library.</summary>

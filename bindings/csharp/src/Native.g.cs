@@ -1387,6 +1387,135 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// A pool over maps <c>[H, W, C]</c> with the channels fastest, N = H * W * C: the maximum, the sum or the
+    /// mean of the places of a window, for each channel. Outputs are maps <c>[Ho, Wo, C]</c>, M = Ho * Wo * C,
+    /// with Ho = floor((H + 2 * padding_y - kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and
+    /// paddings mean what they mean in PyTorch without <c>ceil_mode</c>. Windows are scanned row by row. A
+    /// maximum leaves out places outside the map; in sums they count as 0. Means divide by kernel_height *
+    /// kernel_width everywhere.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_pool_desc
+    {
+        /// <summary><c>sizeof(synfire_pool_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_POOL_*</c>. Default: the maximum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>Height of the window. Default: the whole map.</summary>
+        public long kernel_height;
+        /// <summary>Width of the window. Default: the whole map.</summary>
+        public long kernel_width;
+        /// <summary>Rows from one window to the next. Default: the window's.</summary>
+        public long stride_y;
+        /// <summary>Columns from one window to the next. Default: the window's.</summary>
+        public long stride_x;
+        /// <summary>Rows outside the map, on both sides, at most half of the window's. Default: 0.</summary>
+        public long padding_y;
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long padding_x;
+        /// <summary>
+        /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+        /// spikes.
+        /// </summary>
+        public int count_bound;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in SYNFIRE_DTYPE_U8, or spikes in SYNFIRE_DTYPE_BITS.
+        /// Dense spikes of 0 and 1 in f32 or f64 are values, and their maxima are the same.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not
+        /// overlap <c>source</c>.
+        /// </summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_pool_desc Init
+        {
+            get
+            {
+                synfire_pool_desc made = default(synfire_pool_desc);
+                made.struct_size = (uint)sizeof(synfire_pool_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of a pool with respect to its source. Fields that synfire_pool_desc has too are those of the
+    /// pool.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_pool_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_pool_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_POOL_*</c>. Default: the maximum.</summary>
+        public int kind;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>Height of the window. Default: the whole map.</summary>
+        public long kernel_height;
+        /// <summary>Width of the window. Default: the whole map.</summary>
+        public long kernel_width;
+        /// <summary>Rows from one window to the next. Default: the window's.</summary>
+        public long stride_y;
+        /// <summary>Columns from one window to the next. Default: the window's.</summary>
+        public long stride_x;
+        /// <summary>Rows outside the map, on both sides, at most half of the window's. Default: 0.</summary>
+        public long padding_y;
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long padding_x;
+        /// <summary>
+        /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+        /// spikes.
+        /// </summary>
+        public int count_bound;
+        /// <summary>1: gradients are added to what <c>grad_source</c> holds. Default 0: they replace it.</summary>
+        public int accumulate;
+        /// <summary>Read: dL/d(destination), f32 or f64.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>Read: synfire_pool_desc.source, for a maximum, which needs it. Others do not use it.</summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <c>grad_destination</c>. Must not overlap another
+        /// buffer of the operation.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_pool_backward_desc Init
+        {
+            get
+            {
+                synfire_pool_backward_desc made = default(synfire_pool_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_pool_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside
     /// the loss of a task, against neurons that are silent or always active.
     /// </summary>
@@ -2142,6 +2271,107 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a convolution. Zero means the default in every field except <c>struct_size</c> and the two
+    /// numbers of channels.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_conv2d_desc
+    {
+        /// <summary><c>sizeof(synfire_conv2d_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_INPUT_*</c>. Default: spikes.</summary>
+        public int input_kind;
+        /// <summary>Channels C of the input, at least 1.</summary>
+        public long channels;
+        /// <summary>Channels of the output, at least 1.</summary>
+        public long output_channels;
+        /// <summary>Height H of the input. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the input. Default: 1.</summary>
+        public long width;
+        /// <summary>Height of the kernel. Default: 1.</summary>
+        public long kernel_height;
+        /// <summary>Width of the kernel. Default: 1.</summary>
+        public long kernel_width;
+        /// <summary>Rows from one output to the next. Default: 1.</summary>
+        public long stride_y;
+        /// <summary>Columns from one output to the next. Default: 1.</summary>
+        public long stride_x;
+        /// <summary>Rows outside the map, on both sides. Default: 0.</summary>
+        public long padding_y;
+        /// <summary>Columns outside the map, on both sides. Default: 0.</summary>
+        public long padding_x;
+        /// <summary>Rows from one row of the kernel to the next. Default: 1.</summary>
+        public long dilation_y;
+        /// <summary>Columns from one column of the kernel to the next. Default: 1.</summary>
+        public long dilation_x;
+        /// <summary>
+        /// Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of
+        /// that group, in blocks of neighbouring channels. As many groups as channels: each has its own kernel.
+        /// Default: 1.
+        /// </summary>
+        public long groups;
+        /// <summary>
+        /// Rows that are added at the end of the output of a transposed convolution, below its stride or its
+        /// dilation. Default: 0.
+        /// </summary>
+        public long output_padding_y;
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long output_padding_x;
+        /// <summary>1: a transposed convolution. Default 0: not.</summary>
+        public int transposed;
+        /// <summary>
+        /// Type of weights, bias, outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>1: with a bias. Default 0: without.</summary>
+        public int bias;
+        /// <summary>1: without gradients of weights and bias. Default 0: with.</summary>
+        public int frozen;
+        /// <summary>
+        /// Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32, because
+        /// after a normalisation or a pool many places have the same dL/dy, whose errors add up. Ignored in f64.
+        /// </summary>
+        public int gradient_bits;
+        /// <summary>
+        /// Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its error is
+        /// about 6e-7 of the root mean square of the gradients of a row, with 16 about 1.5e-4. Default: 24.
+        /// Ignored in f64.
+        /// </summary>
+        public int input_gradient_bits;
+        /// <summary>
+        /// One of <c>SYNFIRE_INITIALIZATION_*</c>; the number of inputs in their formulas is that of one output,
+        /// kernel_height * kernel_width * C / groups. Default: uniform.
+        /// </summary>
+        public int initialization;
+        /// <summary>The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.</summary>
+        public int count_bound;
+        /// <summary>
+        /// The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
+        /// before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+        /// </summary>
+        public float count_scale;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
+        public double gain;
+        /// <summary>Any number. Different seeds give independent weights.</summary>
+        public ulong seed;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_conv2d_desc Init
+        {
+            get
+            {
+                synfire_conv2d_desc made = default(synfire_conv2d_desc);
+                made.struct_size = (uint)sizeof(synfire_conv2d_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
@@ -2213,7 +2443,8 @@ namespace Synfire.Raw
         /// </summary>
         public int gradient_bits;
         /// <summary>
-        /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c> or <c>"conv2d"</c>. A constant string that lives as long
+        /// as the library.
         /// </summary>
         public byte* kind;
 
@@ -2315,7 +2546,9 @@ namespace Synfire.Raw
         public long n_steps;
         /// <summary>Batch rows B. Default: 1.</summary>
         public long batch;
-        /// <summary>Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse).</summary>
+        /// <summary>
+        /// Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+        /// </summary>
         public synfire_buffer input;
         /// <summary>Written: f32 (f64 in an f64 synapse). Must not overlap <c>input</c>.</summary>
         public synfire_buffer output;
@@ -3199,6 +3432,15 @@ namespace Synfire.Raw
         /// <summary>The batch: the result is <c>[T, N]</c>.</summary>
         public const int SYNFIRE_AXIS_BATCH = 1;
 
+        /// <summary>The largest. Of spikes: whether one of them is 1.</summary>
+        public const int SYNFIRE_POOL_MAX = 0;
+
+        /// <summary>The sum.</summary>
+        public const int SYNFIRE_POOL_SUM = 1;
+
+        /// <summary>The sum, divided by the number of places of the window.</summary>
+        public const int SYNFIRE_POOL_MEAN = 2;
+
         /// <summary>Cross-entropy of the softmax of the predictions.</summary>
         public const int SYNFIRE_LOSS_CROSS_ENTROPY = 0;
 
@@ -3246,6 +3488,12 @@ namespace Synfire.Raw
 
         /// <summary>Numbers. The product is a sum in a fixed order.</summary>
         public const int SYNFIRE_INPUT_VALUES = 1;
+
+        /// <summary>
+        /// Integers from 0 to a bound of at most 255, SYNFIRE_DTYPE_U8 <c>[T, B, K]</c>; larger ones count as the
+        /// bound. In f32 the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        /// </summary>
+        public const int SYNFIRE_INPUT_COUNTS = 2;
 
         /// <summary>Uniform between -g/sqrt(K) and g/sqrt(K): the default of PyTorch's <c>Linear</c>.</summary>
         public const int SYNFIRE_INITIALIZATION_UNIFORM = 0;
@@ -3750,6 +3998,18 @@ namespace Synfire.Raw
         public static extern int synfire_replace_nonfinite(
             synfire_context context, synfire_replace_nonfinite_desc* desc, synfire_stream stream);
 
+        /// <summary>Computes a pool now: the same operation that synfire_graph_record_pool() records.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_pool(synfire_context context, synfire_pool_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of a pool now: the same operation that synfire_graph_record_pool_backward()
+        /// records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_pool_backward(
+            synfire_context context, synfire_pool_backward_desc* desc, synfire_stream stream);
+
         /// <summary>
         /// Reduces an array over its steps or its batch now: the same operation that
         /// synfire_graph_record_reduce() records.
@@ -3897,6 +4157,15 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_reduce_backward(
             synfire_graph graph, synfire_reduce_backward_desc* desc);
+
+        /// <summary>Appends a pool; synfire_pool_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_pool(synfire_graph graph, synfire_pool_desc* desc);
+
+        /// <summary>Appends the gradient of a pool; synfire_pool_backward_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_pool_backward(
+            synfire_graph graph, synfire_pool_backward_desc* desc);
 
         /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -4104,6 +4373,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_create_one_to_one(
             synfire_context context, synfire_one_to_one_desc* desc, synfire_synapse* synapse);
+
+        /// <summary>Computes how much memory a convolution would take, before anything is allocated.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_query_memory_conv2d(
+            synfire_conv2d_desc* desc, synfire_synapse_memory* memory);
+
+        /// <summary>Creates a convolution with initial weights.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_create_conv2d(
+            synfire_context context, synfire_conv2d_desc* desc, synfire_synapse* synapse);
 
         /// <summary>Destroys a synapse. Graphs that use it keep it until they are destroyed too.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

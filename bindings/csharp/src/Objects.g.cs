@@ -132,6 +132,35 @@ namespace Synfire
             }
         }
 
+        /// <summary>Creates a convolution with initial weights.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static Synapse Conv2d(Context context, Conv2dOptions options)
+        {
+            Errors.Given(options, "options");
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_conv2d_desc desc = options.Desc(call);
+                synfire_synapse made;
+                Errors.Check(Native.synfire_synapse_create_conv2d(context.Raw, &desc, &made));
+                return new Synapse(context, made);
+            }
+        }
+
+        /// <summary>Bytes that a synapse with these options takes, before anything is allocated.</summary>
+        /// <param name="context">The context it would belong to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static SynapseMemory QueryMemory(Context context, Conv2dOptions options)
+        {
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_conv2d_desc desc = Errors.Given(options, "options").Desc(call);
+                synfire_synapse_memory memory = synfire_synapse_memory.Init;
+                Errors.Check(Native.synfire_synapse_query_memory_conv2d(&desc, &memory));
+                return new SynapseMemory(memory);
+            }
+        }
+
         // Takes over a handle that another object gave.
         internal Synapse(Context context, synfire_synapse made) : base(new SynapseHandle())
         {
@@ -849,6 +878,147 @@ namespace Synfire
         }
     }
 
+    /// <summary>The description of a <see cref="Synapse"/> of another kind.</summary>
+    public sealed class Conv2dOptions
+    {
+        /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
+        public Input InputKind { get; set; }
+
+        /// <summary>Channels C of the input, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Channels of the output, at least 1.</summary>
+        public long OutputChannels { get; set; }
+
+        /// <summary>Height H of the input. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the input. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Height of the kernel. Default: 1.</summary>
+        public long KernelHeight { get; set; }
+
+        /// <summary>Width of the kernel. Default: 1.</summary>
+        public long KernelWidth { get; set; }
+
+        /// <summary>Rows from one output to the next. Default: 1.</summary>
+        public long StrideY { get; set; }
+
+        /// <summary>Columns from one output to the next. Default: 1.</summary>
+        public long StrideX { get; set; }
+
+        /// <summary>Rows outside the map, on both sides. Default: 0.</summary>
+        public long PaddingY { get; set; }
+
+        /// <summary>Columns outside the map, on both sides. Default: 0.</summary>
+        public long PaddingX { get; set; }
+
+        /// <summary>Rows from one row of the kernel to the next. Default: 1.</summary>
+        public long DilationY { get; set; }
+
+        /// <summary>Columns from one column of the kernel to the next. Default: 1.</summary>
+        public long DilationX { get; set; }
+
+        /// <summary>
+        /// Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of
+        /// that group, in blocks of neighbouring channels. As many groups as channels: each has its own kernel.
+        /// Default: 1.
+        /// </summary>
+        public long Groups { get; set; }
+
+        /// <summary>
+        /// Rows that are added at the end of the output of a transposed convolution, below its stride or its
+        /// dilation. Default: 0.
+        /// </summary>
+        public long OutputPaddingY { get; set; }
+
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long OutputPaddingX { get; set; }
+
+        /// <summary><c>true</c>: a transposed convolution. Default <c>false</c>: not.</summary>
+        public bool Transposed { get; set; }
+
+        /// <summary>
+        /// Type of weights, bias, outputs and gradients: <see cref="DType.F32"/> (default) or
+        /// <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; set; }
+
+        /// <summary><c>true</c>: with a bias. Default <c>false</c>: without.</summary>
+        public bool Bias { get; set; }
+
+        /// <summary><c>true</c>: without gradients of weights and bias. Default <c>false</c>: with.</summary>
+        public bool Frozen { get; set; }
+
+        /// <summary>
+        /// Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32, because
+        /// after a normalisation or a pool many places have the same dL/dy, whose errors add up. Ignored in f64.
+        /// </summary>
+        public int GradientBits { get; set; }
+
+        /// <summary>
+        /// Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its error is
+        /// about 6e-7 of the root mean square of the gradients of a row, with 16 about 1.5e-4. Default: 24.
+        /// Ignored in f64.
+        /// </summary>
+        public int InputGradientBits { get; set; }
+
+        /// <summary>
+        /// One of <see cref="Synfire.Initialization"/>; the number of inputs in their formulas is that of one
+        /// output, kernel_height * kernel_width * C / groups. Default: uniform.
+        /// </summary>
+        public Initialization Initialization { get; set; }
+
+        /// <summary>The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.</summary>
+        public int CountBound { get; set; }
+
+        /// <summary>
+        /// The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
+        /// before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+        /// </summary>
+        public float CountScale { get; set; }
+
+        /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
+        public double Gain { get; set; }
+
+        /// <summary>Any number. Different seeds give independent weights.</summary>
+        public ulong Seed { get; set; }
+
+        internal synfire_conv2d_desc Desc(Call call)
+        {
+            synfire_conv2d_desc desc = synfire_conv2d_desc.Init;
+            desc.input_kind = (int)InputKind;
+            desc.channels = Channels;
+            desc.output_channels = OutputChannels;
+            desc.height = Height;
+            desc.width = Width;
+            desc.kernel_height = KernelHeight;
+            desc.kernel_width = KernelWidth;
+            desc.stride_y = StrideY;
+            desc.stride_x = StrideX;
+            desc.padding_y = PaddingY;
+            desc.padding_x = PaddingX;
+            desc.dilation_y = DilationY;
+            desc.dilation_x = DilationX;
+            desc.groups = Groups;
+            desc.output_padding_y = OutputPaddingY;
+            desc.output_padding_x = OutputPaddingX;
+            desc.transposed = Transposed ? 1 : 0;
+            desc.dtype = (int)Dtype;
+            desc.bias = Bias ? 1 : 0;
+            desc.frozen = Frozen ? 1 : 0;
+            desc.gradient_bits = GradientBits;
+            desc.input_gradient_bits = InputGradientBits;
+            desc.initialization = (int)Initialization;
+            desc.count_bound = CountBound;
+            desc.count_scale = CountScale;
+            desc.gain = Gain;
+            desc.seed = Seed;
+            return desc;
+        }
+    }
+
     /// <summary>The shapes and types of a synapse, as <see cref="Synapse.Info"/> returns them.</summary>
     public sealed partial class SynapseInfo
     {
@@ -916,7 +1086,8 @@ namespace Synfire
         public int GradientBits { get; }
 
         /// <summary>
-        /// The kind: <c>"dense"</c> or <c>"one_to_one"</c>. A constant string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c> or <c>"conv2d"</c>. A constant string that lives as long
+        /// as the library.
         /// </summary>
         public string Kind { get; }
     }

@@ -786,6 +786,182 @@ namespace Synfire
     }
 
     /// <summary>
+    /// Arguments of <see cref="Graph.Pool(PoolArguments)"/> and
+    /// <see cref="Context.Pool(PoolArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class PoolArguments
+    {
+        /// <summary>One of <see cref="Pool"/>. Default: the maximum.</summary>
+        public Pool Kind { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Height of the window. Default: the whole map.</summary>
+        public long KernelHeight { get; set; }
+
+        /// <summary>Width of the window. Default: the whole map.</summary>
+        public long KernelWidth { get; set; }
+
+        /// <summary>Rows from one window to the next. Default: the window's.</summary>
+        public long StrideY { get; set; }
+
+        /// <summary>Columns from one window to the next. Default: the window's.</summary>
+        public long StrideX { get; set; }
+
+        /// <summary>Rows outside the map, on both sides, at most half of the window's. Default: 0.</summary>
+        public long PaddingY { get; set; }
+
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long PaddingX { get; set; }
+
+        /// <summary>
+        /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+        /// spikes.
+        /// </summary>
+        public int CountBound { get; set; }
+
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in <see cref="DType.U8"/>, or spikes in
+        /// <see cref="DType.Bits"/>. Dense spikes of 0 and 1 in f32 or f64 are values, and their maxima are the
+        /// same. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not
+        /// overlap <see cref="Source"/>. Its shape is <c>[T, B, M]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_pool_desc Desc(Call call)
+        {
+            synfire_pool_desc desc = synfire_pool_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.kernel_height = KernelHeight;
+            desc.kernel_width = KernelWidth;
+            desc.stride_y = StrideY;
+            desc.stride_x = StrideX;
+            desc.padding_y = PaddingY;
+            desc.padding_x = PaddingX;
+            desc.count_bound = CountBound;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.PoolBackward(PoolBackwardArguments)"/> and
+    /// <see cref="Context.PoolBackward(PoolBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class PoolBackwardArguments
+    {
+        /// <summary>One of <see cref="Pool"/>. Default: the maximum.</summary>
+        public Pool Kind { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Height of the window. Default: the whole map.</summary>
+        public long KernelHeight { get; set; }
+
+        /// <summary>Width of the window. Default: the whole map.</summary>
+        public long KernelWidth { get; set; }
+
+        /// <summary>Rows from one window to the next. Default: the window's.</summary>
+        public long StrideY { get; set; }
+
+        /// <summary>Columns from one window to the next. Default: the window's.</summary>
+        public long StrideX { get; set; }
+
+        /// <summary>Rows outside the map, on both sides, at most half of the window's. Default: 0.</summary>
+        public long PaddingY { get; set; }
+
+        /// <summary>Columns likewise. Default: 0.</summary>
+        public long PaddingX { get; set; }
+
+        /// <summary>
+        /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+        /// spikes.
+        /// </summary>
+        public int CountBound { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds. Default <c>false</c>: they
+        /// replace it.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Read: dL/d(destination), f32 or f64. Its shape is <c>[T, B, M]</c>.</summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="PoolArguments.Source"/>, for a maximum, which needs it. Others do not use it. Its
+        /// shape is <c>[T, B, N]</c>. Optional.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <see cref="GradDestination"/>. Must not overlap
+        /// another buffer of the operation. Read and written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_pool_backward_desc Desc(Call call)
+        {
+            synfire_pool_backward_desc desc = synfire_pool_backward_desc.Init;
+            desc.kind = (int)Kind;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.kernel_height = KernelHeight;
+            desc.kernel_width = KernelWidth;
+            desc.stride_y = StrideY;
+            desc.stride_x = StrideX;
+            desc.padding_y = PaddingY;
+            desc.padding_x = PaddingX;
+            desc.count_bound = CountBound;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.source = call.Use(Source);
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
     /// Arguments of <see cref="Graph.RateLoss(RateLossArguments)"/> and
     /// <see cref="Context.RateLoss(RateLossArguments, IntPtr)"/>.
     /// </summary>
@@ -1571,8 +1747,8 @@ namespace Synfire
         public long Batch { get; set; }
 
         /// <summary>
-        /// Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its shape is
-        /// <c>[T, B, K]</c>, or that of the packed format.
+        /// Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its
+        /// shape is <c>[T, B, K]</c>, or that of the packed format.
         /// </summary>
         public BufferBase Input { get; set; }
 
@@ -1962,6 +2138,38 @@ namespace Synfire
             {
                 synfire_reduce_backward_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_graph_record_reduce_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a pool; <see cref="PoolArguments"/> says what is computed.</summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph Pool(PoolArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pool_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_pool(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of a pool; <see cref="PoolBackwardArguments"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph PoolBackward(PoolBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pool_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_pool_backward(Raw, &desc));
                 Keep(call.Used);
             }
             return this;
@@ -2454,6 +2662,37 @@ namespace Synfire
             {
                 synfire_reduce_backward_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_reduce_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes a pool now: the same operation that <see cref="Graph.Pool(PoolArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Pool(PoolArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pool_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_pool(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of a pool now: the same operation that
+        /// <see cref="Graph.PoolBackward(PoolBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void PoolBackward(PoolBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pool_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_pool_backward(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

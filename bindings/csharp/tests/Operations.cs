@@ -155,6 +155,25 @@ namespace Synfire.Tests
                 optimizer.AddArray(synapse, "weight", 1, 1);
                 optimizer.Step(new OptimizerStepArguments());
             }
+            Convolution(context_);
+        }
+
+        // Kernels of two weights over maps of four places.
+        private static void Convolution(Context context)
+        {
+            Conv2dOptions options =
+                new Conv2dOptions { Channels = 1, OutputChannels = 2, Width = 4, KernelWidth = 2 };
+            using (Synapse synapse = Synapse.Conv2d(context, options))
+            using (Buffer<float> output = context.CreateBuffer<float>(MemoryKind.Device, 12))
+            using (Buffer<byte> input = context.CreateBuffer<byte>(MemoryKind.Device, 8))
+            {
+                Check.That(synapse.Info.Kind == "conv2d" && synapse.Info.OutputWidth == 3, "what it is");
+                Check.That(Synapse.QueryMemory(context, options).WeightBytes == 16, "bytes of weights");
+                synapse.Write<float>("weight", new float[] { 1, 2, 10, 20 });
+                input.Upload(new byte[] { 1, 1, 1, 1, 0, 1, 0, 0 });
+                synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
+                Same(Elements(output), new float[] { 3, 30, 3, 30, 3, 30, 2, 20, 1, 10, 0, 0 }, "y");
+            }
         }
 
         // Spikes, dL/dW and dL/d(input), which are then cleared.

@@ -86,6 +86,16 @@ SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude) {
   return exponent - 22 + ((mantissa + (mantissa >> 1 & 1u)) >> 1 > largest_on_grid_24 ? 1 : 0);
 }
 
+// The same for numbers of 16, 24 or 32 bits: the magnitude is at most 0x7F7F, 0x7F7F7F or 2^31 - 1.
+SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude, s32 bits) {
+  if (bits == 24) return grid_of_magnitude(magnitude);
+  const s32 exponent = static_cast<s32>(magnitude >> 24);
+  if (bits == 32) return exponent < -992 ? -1022 : exponent - 30;  // of 0, one that wide_power_of_two() has
+  const u32 mantissa = static_cast<u32>(magnitude & 0xFFFFFF);
+  const u32 rounded = (mantissa + 0xFFu + (mantissa >> 9 & 1u)) >> 9;
+  return exponent - 14 + (rounded > 0x7F7Fu ? 1 : 0);
+}
+
 // An exact sum of products with the scale 2^grid.
 SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid) {
   return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid));

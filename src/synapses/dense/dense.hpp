@@ -5,7 +5,7 @@
 #ifndef SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 #define SYNFIRE_SYNAPSES_DENSE_DENSE_HPP
 
-#include "dense_spec.hpp"
+#include "dense_matrix.hpp"
 
 #include <base/extents.hpp>
 #include <graph/graph.hpp>
@@ -21,37 +21,13 @@ extern const core::SynapseKind dense_kind;
 
 // ---- the object -----------------------------------------------------------------------------------------------------
 
-class DenseSynapse final : public core::Synapse {
+class DenseSynapse final : public MatrixSynapse {
  public:
   // All weights are 0. `mask` has a byte for each weight, or is null.
   DenseSynapse(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
 
-  const DenseSpec& spec() const noexcept { return spec_; }
-
-  // ---- memory, as operands
-  View weights() noexcept { return arrays()[0].values; }
-  View bias() noexcept { return spec_.has_bias ? arrays()[1].values : own(nullptr, 0, spec_.dtype); }
-  View mask() noexcept { return own(mask_, spec_.mask_bytes(), SYNFIRE_DTYPE_U32); }
-  // With padded rows: [K, N] (`table`: integers of an exact synapse on their grid, else the weights as they are) and
-  // [N, K] (`rows`: integers on their grid, numbers in f64).
-  View table() noexcept { return own(table_, spec_.table_bytes(), spec_.dtype); }
-  View rows() noexcept { return own(rows_, spec_.rows_bytes(), spec_.dtype); }
-  // [N]: the grid of each output's weights as an exponent, and the bias of an exact synapse on it. Absent in f64.
-  View grid() noexcept { return own(grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
-  View bias_on_grid() noexcept { return own(bias_on_grid_, spec_.grid_bytes(), SYNFIRE_DTYPE_U32); }
-  // On CUDA: the byte planes of both. Absent on the host.
-  View table_planes() noexcept { return own(table_planes_, spec_.table_planes_bytes(), SYNFIRE_DTYPE_U8); }
-  View rows_planes() noexcept { return own(rows_planes_, spec_.rows_planes_bytes(), SYNFIRE_DTYPE_U8); }
-  View weight_gradient() noexcept { return arrays()[0].gradient; }
-  View bias_gradient() noexcept { return spec_.has_bias ? arrays()[1].gradient : own(nullptr, 0, spec_.dtype); }
-
  private:
   ~DenseSynapse() override = default;
-  void upload_mask(const uint8_t* mask);
-
-  const DenseSpec spec_;
-  void *mask_ = nullptr, *table_ = nullptr, *rows_ = nullptr, *grid_ = nullptr, *bias_on_grid_ = nullptr;
-  void *table_planes_ = nullptr, *rows_planes_ = nullptr;
 };
 
 // SynapseKind::rounding.
@@ -61,27 +37,6 @@ std::optional<core::Rounding> rounding_of(core::Synapse& synapse, int64_t first,
 DenseSynapse* make_dense(core::Context& context, const DenseSpec& spec, const uint8_t* mask);
 
 // ---- its operations -------------------------------------------------------------------------------------------------
-
-// Derives what the products use from the weights and the bias, and sets masked weights to 0.
-struct PrepareDense {
-  DenseSynapse* synapse;
-  View weights, bias, mask, table, rows, grid, bias_on_grid;
-  View table_planes, rows_planes;  // on CUDA
-
-  static constexpr const char* name = "prepare synapse";
-  static void operands(PrepareDense& op, OperandVisitor visit) {
-    visit({"the synapse's weights", op.weights, Access::update});
-    visit({"the synapse's bias", op.bias, Access::read});
-    visit({"the synapse's mask", op.mask, Access::read});
-    visit({"the synapse's weights on their grid", op.table, Access::write});
-    visit({"the synapse's weights on their grid", op.rows, Access::write});
-    visit({"the synapse's grid", op.grid, Access::write});
-    visit({"the synapse's bias on its grid", op.bias_on_grid, Access::write});
-    visit({"the synapse's byte planes", op.table_planes, Access::write});
-    visit({"the synapse's byte planes", op.rows_planes, Access::write});
-  }
-};
-PrepareDense make_prepare(DenseSynapse& synapse);
 
 // y = W · input + bias for every step and batch row. Rows that are not active give +0.
 struct DenseProduct {
@@ -218,7 +173,6 @@ SumArrayBytes sum_array_bytes(const DenseSpec& spec, bool on_host);
 // Scratch memory on the host. Called once all other members are set.
 View host_places_of(const core::Device& device, const DenseProduct& op);
 View host_places_of(const core::Device& device, const DenseWeightGradient& op);
-SYNFIRE_SYNAPSE_FUNCTIONS(PrepareDense);
 SYNFIRE_SYNAPSE_FUNCTIONS(DenseProduct);
 SYNFIRE_SYNAPSE_FUNCTIONS(DenseWeightGradient);
 SYNFIRE_SYNAPSE_FUNCTIONS(DenseInputGradient);
@@ -226,7 +180,6 @@ SYNFIRE_SYNAPSE_FUNCTIONS(DenseInputGradient);
 
 }  // namespace synfire::operations
 
-SYNFIRE_DECLARE_KIND(PrepareDense);
 SYNFIRE_DECLARE_KIND(DenseProduct);
 SYNFIRE_DECLARE_KIND(DenseWeightGradient);
 SYNFIRE_DECLARE_KIND(DenseInputGradient);

@@ -1,5 +1,6 @@
 // The launches of synapses on a GPU.
 #include "dense_arguments_of.hpp"
+#include "dense_launches.hpp"
 #include "few_rows.hpp"
 
 #include <backends/cuda/cuda_launcher.hpp>
@@ -17,20 +18,6 @@ using namespace synfire::core;
 using namespace synfire::cuda;
 
 namespace {
-
-// The instructions of tensor.cuh exist from compute capability 8.0 on, in code that was compiled for it.
-bool has_tensor_cores(const GpuShape& gpu) {
-  return gpu.compute_major >= 8 && gpu.code_version >= 80;
-}
-
-int64_t pieces(int64_t count, int64_t length) {
-  return (count + length - 1) / length;
-}
-
-// A block for each piece; kernels loop if there are more.
-Grid one_each(int64_t n_pieces, int n_threads) {
-  return {static_cast<uint32_t>(std::clamp<int64_t>(n_pieces, 1, int64_t{1} << 30)), static_cast<uint32_t>(n_threads)};
-}
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
@@ -157,54 +144,8 @@ void enqueue_chains(const DenseInputGradient& op, Launcher& launcher) {
 
 // ---- exact products -------------------------------------------------------------------------------------------------
 
-// Shared memory of a block on compute capability 9.0, without that of the system and the kernels' own arrays.
-constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
-
-// Tiles of 64 x 32 suit many rows and outputs, small ones few. Warpgroups are faster if each multiprocessor has 64 x 64
-// outputs; with fewer, loading the planes dominates (docs/pages/tuning.md, "Measured constants").
-SpikeProduct product_of(const DenseSpec& spec, int64_t n_rows, const Launcher& launcher) {
-  if (!has_tensor_cores(launcher.gpu()) || spec.n_inputs > most_tensor_inputs) return SpikeProduct::gather;
-  if (n_rows <= 64 || spec.n_outputs <= small_tile) return SpikeProduct::small;
-  const bool many = spec.n_outputs > tile_columns &&
-                    pieces(n_rows, 64) * pieces(spec.n_outputs, group_columns) >= launcher.gpu().n_multiprocessors;
-  const bool fits =
-      spike_group_bytes(DenseSpec::even_words(spec.n_inputs)) + spike_ring_bytes + 1024 <= most_shared_bytes;
-  return launcher.gpu().has_warpgroups && many && fits ? SpikeProduct::groups : SpikeProduct::tiles;
-}
-
-// Blocks for kernels of warpgroups: one for each multiprocessor, but no more than have 64 rows for each warpgroup. With
-// the kernels' own arrays the sum may pass 48 KiB, for which a launch must ask: it asks for more, which costs nothing.
-Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes, const Launcher& launcher) {
-  const int64_t across = pieces(n_columns, group_columns), rows_of_block = int64_t{64} * (n_threads / 128);
-  const int64_t shares =
-      std::clamp<int64_t>(launcher.gpu().n_multiprocessors / across, 1, pieces(n_rows, rows_of_block));
-  Grid grid = one_each(across * shares, n_threads);
-  constexpr int64_t unasked = int64_t{48} * 1024;
-  grid.shared_bytes = static_cast<uint32_t>(std::max(shared_bytes, unasked + 16));
-  return grid;
-}
-
 void enqueue_exact(const DenseProduct& op, Launcher& launcher) {
-  const DenseSpec& spec = op.synapse->spec();
-  const int64_t n_rows = op.extents.n_steps * op.extents.batch, n_outputs = spec.n_outputs;
-  const SpikeProductLaunch launch = spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher));
-  const SpikeProduct product = product_of(spec, n_rows, launcher);
-  const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr);
-  switch (product) {
-    case SpikeProduct::gather:
-      return launcher.launch(kernel, one_each(n_rows * pieces(n_outputs, gather_threads), gather_threads), launch);
-    case SpikeProduct::small:
-      return launcher.launch(
-          kernel, one_each(pieces(n_rows, small_tile) * pieces(n_outputs, small_tile), small_threads), launch);
-    case SpikeProduct::tiles:
-      return launcher.launch(
-          kernel, one_each(pieces(n_rows, tile_rows) * pieces(n_outputs, tile_columns), tile_threads), launch);
-    case SpikeProduct::groups:
-      return launcher.launch(kernel,
-                             grid_of_groups(n_rows, n_outputs, spike_group_threads,
-                                            spike_group_bytes(DenseSpec::even_words(spec.n_inputs)), launcher),
-                             launch);
-  }
+  launch_spike_product(spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher)), launcher);
 }
 
 // Without tensor cores, up to this many rows one launch takes less time than the eight that many rows need.
@@ -254,18 +195,6 @@ void clear_sums(const DenseWeightGradient& op, Launcher& launcher) {
   if (does(op.entry, SumEntry::sums)) enqueue(Fill{op.total, 0}, launcher);
 }
 
-int largest_width(const RowArray<const float>& array) {
-  return (array.length | array.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 ? 4 : 1;
-}
-
-LargestLaunch largest_of(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
-                         const Launcher& launcher) {
-  const int64_t across = pieces(array.length, int64_t{32} * largest_width(array));
-  const int64_t rows_per_piece =
-      std::max<int64_t>(64, pieces(rows.count() * across, int64_t{8} * launcher.gpu().n_multiprocessors));
-  return {rows, array, largest, rows_per_piece, across * pieces(rows.count(), rows_per_piece)};
-}
-
 FinishWeightsLaunch finish_of(const DenseWeightGradient& op, const SumArrays& sums) {
   const DenseSpec& spec = op.synapse->spec();
   return {spec.n_outputs,
@@ -293,29 +222,12 @@ GradientPlanesLaunch gradient_planes_of(const DenseWeightGradient& op, const Sum
 
 void enqueue_spike_sums(const DenseWeightGradient& op, const SumArrays& sums, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
-  const int n_planes = spec.gradient_bits / 8;
-  const int64_t n_outputs = spec.n_outputs, n_words = DenseSpec::even_words(rows_of(op).count());
-  launcher.launch(gradient_planes_kernel(n_planes),
-                  one_each(n_words * pieces(n_outputs, planes_outputs), planes_threads),
-                  gradient_planes_of(op, sums, n_words));
+  const int64_t n_words = DenseSpec::even_words(rows_of(op).count());
+  launch_gradient_planes(gradient_planes_of(op, sums, n_words), spec.gradient_bits / 8, launcher);
   pack_rows(op, sums.pitch, launcher);
-
-  // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
-  const bool tensor_cores = has_tensor_cores(launcher.gpu()), groups = launcher.gpu().has_warpgroups && n_planes == 3;
-  const BytesProduct product = groups         ? BytesProduct::groups
-                               : tensor_cores ? BytesProduct::warps
-                                              : BytesProduct::integers;
-  const int64_t n_tiles = tensor_cores
-                              ? pieces(n_outputs, weight_tile_outputs) * pieces(spec.n_inputs, weight_tile_inputs)
-                              : pieces(n_outputs, select_tile_outputs) * pieces(spec.n_inputs, select_tile_inputs);
-  const int64_t n_splits = std::max<int64_t>(1, launcher.gpu().n_multiprocessors / n_tiles);
-  const int64_t words_per_piece = std::clamp<int64_t>(2 * pieces(n_words, 2 * n_splits), 8, int64_t{1} << 17);
-  Grid grid =
-      one_each(n_tiles * pieces(n_words, words_per_piece), groups ? weight_group_threads : weight_product_threads);
-  if (groups) grid.shared_bytes = weight_group_stages * weight_group_stage_bytes;
-  launcher.launch(weight_product_kernel(product, n_planes), grid,
-                  WeightProductLaunch{n_outputs, spec.n_inputs, data_of<const uint8_t>(op.grad_on_grid), n_words,
-                                      data_of<const uint32_t>(op.packed), sums.pitch, words_per_piece, sums.total});
+  launch_weight_product({spec.n_outputs, spec.n_inputs, data_of<const uint8_t>(op.grad_on_grid), n_words,
+                         data_of<const uint32_t>(op.packed), sums.pitch, 0, sums.total},
+                        spec.gradient_bits / 8, launcher);
 }
 
 void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
@@ -327,16 +239,10 @@ void enqueue_exact(const DenseWeightGradient& op, Launcher& launcher) {
   }
   const SumArrays sums(op);
   clear_sums(op, launcher);
-  if (does(op.entry, SumEntry::maxima)) {
-    const auto gradients = rows_of<const float>(op.grad_output, spec.n_outputs);
-    const LargestLaunch launch = largest_of(rows, gradients, sums.largest, launcher);
-    launcher.launch(largest_kernel(largest_width(gradients)), one_each(launch.n_pieces, largest_threads), launch);
-  }
+  if (does(op.entry, SumEntry::maxima))
+    launch_largest(rows, rows_of<const float>(op.grad_output, spec.n_outputs), sums.largest, launcher);
   if (does(op.entry, SumEntry::sums)) enqueue_spike_sums(op, sums, launcher);
-  if (does(op.entry, SumEntry::finish))
-    launcher.launch(finish_weights_kernel(),
-                    one_each(spec.n_outputs * pieces(spec.n_inputs, finish_threads), finish_threads),
-                    finish_of(op, sums));
+  if (does(op.entry, SumEntry::finish)) launch_finish(finish_of(op, sums), launcher);
 }
 
 // ---- gradients of weights of values ---------------------------------------------------------------------------------
@@ -437,11 +343,12 @@ void enqueue_exact(const DenseInputGradient& op, Launcher& launcher) {
 template <class R>
 void enqueue_rows(const PrepareDense& op, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
-  launcher.launch(prepare_rows_kernel<R>(), one_each(spec.n_outputs, prepare_threads),
-                  PrepareRowsLaunch<R>{spec.n_inputs, spec.n_outputs, data_of<R>(op.weights),
-                                       spec.is_exact() ? data_of<const float>(op.bias) : nullptr,
-                                       data_of<const uint32_t>(op.mask), op.rows.data, spec.rows_pitch(),
-                                       data_of<int32_t>(op.grid), data_of<int32_t>(op.bias_on_grid)});
+  launcher.launch(
+      prepare_rows_kernel<R>(), one_each(spec.n_outputs, prepare_threads),
+      PrepareRowsLaunch<R>{spec.n_inputs, spec.n_outputs, data_of<R>(op.weights),
+                           spec.is_exact() ? data_of<const float>(op.bias) : nullptr, data_of<const uint32_t>(op.mask),
+                           op.rows.data, spec.rows_pitch(), data_of<int32_t>(op.grid),
+                           data_of<int32_t>(op.bias_on_grid), static_cast<R>(op.synapse->weight_factor())});
 }
 
 void enqueue_planes(const PrepareDense& op, Launcher& launcher) {

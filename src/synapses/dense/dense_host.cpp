@@ -16,22 +16,18 @@ void apply_mask(const PrepareDense& op, int64_t n) {
     if (!is_connected(op.mask, spec, n, k)) row[k] = R(0);
 }
 
-float largest_weight(const float* row, int64_t count) {
-  float largest = 0;
-  for (int64_t k = 0; k < count; ++k) largest = std::max(largest, model::absolute(row[k]));
-  return largest;
-}
-
 void put_row_on_grid(const PrepareDense& op, int64_t n) {
   const DenseSpec& spec = op.synapse->spec();
   const float* const weights = static_cast<const float*>(op.weights.data) + n * spec.n_inputs;
-  const float largest = largest_weight(weights, spec.n_inputs);
+  const auto factor = static_cast<float>(op.synapse->weight_factor());
+  float largest = 0;
+  for (int64_t k = 0; k < spec.n_inputs; ++k) largest = std::max(largest, model::absolute(weights[k] * factor));
   const float bias = spec.is_exact() && op.bias ? static_cast<const float*>(op.bias.data)[n] : 0.0f;
   const int32_t grid = model::grid_of_row(largest, bias);
   static_cast<int32_t*>(op.grid.data)[n] = grid;
   static_cast<int32_t*>(op.bias_on_grid.data)[n] = model::on_grid(bias, grid);
   int32_t* const row = static_cast<int32_t*>(op.rows.data) + n * spec.rows_pitch();
-  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k], grid);
+  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k] * factor, grid);
   if (spec.is_exact()) {
     int32_t* const column = static_cast<int32_t*>(op.table.data) + n;
     for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k];
@@ -44,9 +40,10 @@ void put_row_on_grid(const PrepareDense& op, int64_t n) {
 void copy_row(const PrepareDense& op, int64_t n) {
   const DenseSpec& spec = op.synapse->spec();
   const double* const weights = static_cast<const double*>(op.weights.data) + n * spec.n_inputs;
+  const double factor = op.synapse->weight_factor();
   double* const row = static_cast<double*>(op.rows.data) + n * spec.rows_pitch();
   double* const column = static_cast<double*>(op.table.data) + n;
-  for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k] = weights[k];
+  for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k] = weights[k] * factor;
 }
 
 // ---- products with spikes -------------------------------------------------------------------------------------------

@@ -137,13 +137,14 @@ struct ChainShape {
 };
 template <class R, class Read, class Write>
 void multiply(host::Launcher& launcher, bool share, const ChainShape& shape, const R* matrix, Read read, Write write) {
-  const int64_t n_tiles = pieces(shape.n_columns, product_tile), n_rows = shape.extents.n_steps * shape.active;
+  const int64_t n_tiles = pieces(shape.n_columns, product_tile), padded = DenseSpec::padded(shape.n_columns),
+                n_rows = shape.extents.n_steps * shape.active;
   launcher.for_each_range(pieces(n_rows, chain_rows) * n_tiles, share, [&](int64_t begin, int64_t end) {
     R coefficients[chain_rows][chain_length];
     const R* rows[chain_length];
     for (int64_t item = begin; item < end; ++item) {
       const int64_t first = item % n_tiles * product_tile, row = item / n_tiles * chain_rows;
-      const int width = static_cast<int>(std::min<int64_t>(product_tile, shape.pitch - first)),
+      const int width = static_cast<int>(std::min<int64_t>(product_tile, padded - first)),
                 count = static_cast<int>(std::min<int64_t>(product_tile, shape.n_columns - first)),
                 now = static_cast<int>(std::min<int64_t>(chain_rows, n_rows - row));
       ChainSums<R> sums(now, width);

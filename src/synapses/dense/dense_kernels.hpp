@@ -35,6 +35,7 @@ struct PrepareRowsLaunch {
   void* rows;            // int32_t or double, [N, K]
   int64_t rows_pitch;
   int32_t *grid, *bias_on_grid;  // null in f64
+  R factor;                      // on the weights
 };
 template <class R>
 const void* prepare_rows_kernel();

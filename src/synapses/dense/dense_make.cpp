@@ -160,9 +160,6 @@ std::string label_text(const DenseSynapse& synapse, const Extents& e) {
 
 }  // namespace
 
-OperationLabel label(const PrepareDense& op) {
-  return {nullptr, shape_text(op.synapse->arrays()[0])};
-}
 OperationLabel label(const DenseProduct& op) {
   return {nullptr, label_text(*op.synapse, op.extents)};
 }
@@ -183,11 +180,6 @@ SumArrayBytes sum_array_bytes(const DenseSpec& spec, bool on_host) {
   else
     n_totals = spec.n_outputs * (spec.packed_pitch() + 1);
   return {static_cast<uint64_t>(n_maxima) * sizeof(uint32_t), static_cast<uint64_t>(n_totals) * sizeof(int64_t)};
-}
-
-PrepareDense make_prepare(DenseSynapse& synapse) {
-  return {&synapse,       synapse.weights(), synapse.bias(),         synapse.mask(),         synapse.table(),
-          synapse.rows(), synapse.grid(),    synapse.bias_on_grid(), synapse.table_planes(), synapse.rows_planes()};
 }
 
 // ---- the kind -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<float>& laun
   uint32_t largest = 0;
   for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads) {
     if (!is_connected(mask, k)) weights[k] = 0;
-    const uint32_t magnitude = bits_of(weights[k]) & 0x7FFFFFFFu;
+    const uint32_t magnitude = bits_of(weights[k] * launch.factor) & 0x7FFFFFFFu;
     largest = magnitude > largest ? magnitude : largest;
   }
   const float bias = launch.bias ? launch.bias[n] : 0.0f;
@@ -19,14 +19,14 @@ __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<float>& laun
     launch.bias_on_grid[n] = on_grid(bias, grid);
   }
   int32_t* const row = static_cast<int32_t*>(launch.rows) + n * launch.rows_pitch;
-  for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads) row[k] = on_grid(weights[k], grid);
+  for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads) row[k] = on_grid(weights[k] * launch.factor, grid);
 }
 __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<double>& launch, int64_t n, const uint32_t* mask) {
   double* const weights = launch.weights + n * launch.n_inputs;
   double* const row = static_cast<double*>(launch.rows) + n * launch.rows_pitch;
   for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads) {
     if (!is_connected(mask, k)) weights[k] = 0;
-    row[k] = weights[k];
+    row[k] = weights[k] * launch.factor;
   }
 }
 

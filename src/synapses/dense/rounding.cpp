@@ -60,12 +60,11 @@ void add_output(Rounding& rounding, int64_t output, std::span<const float> weigh
   if (is_above(bias_error, rounding.largest_bias_error)) rounding.largest_bias_error = bias_error;
 }
 
-std::optional<Rounding> rounding_of(Synapse& synapse, int64_t first, int64_t count) {
-  auto& dense = static_cast<DenseSynapse&>(synapse);
-  const DenseSpec& spec = dense.spec();
+std::optional<Rounding> rounding_of_rows(MatrixSynapse& synapse, int64_t first, int64_t count) {
+  const DenseSpec& spec = synapse.spec();
   if (!spec.has_grid()) return std::nullopt;
   // Biases of values have no grid.
-  const View bias = spec.is_exact() ? dense.bias() : View{};
+  const View bias = spec.is_exact() ? synapse.bias() : View{};
   constexpr int64_t most_at_once = 1 << 20;  // weights
   const int64_t rows = std::clamp<int64_t>(most_at_once / spec.n_inputs, 1, count);
   require_host_memory(static_cast<uint64_t>(rows * (spec.n_inputs + 1)) * sizeof(float), Paging::pageable);
@@ -74,11 +73,13 @@ std::optional<Rounding> rounding_of(Synapse& synapse, int64_t first, int64_t cou
     synapse.context()->device().download(to.data(), static_cast<const float*>(from.data) + at,
                                          static_cast<uint64_t>(n) * sizeof(float));
   };
+  const auto factor = static_cast<float>(synapse.weight_factor());
   Rounding rounding;
   rounding.output = first;
   for (int64_t n = first; n < first + count; n += rows) {
     const int64_t now = std::min(rows, first + count - n);
-    read(weights, dense.weights(), n * spec.n_inputs, now * spec.n_inputs);
+    read(weights, synapse.weights(), n * spec.n_inputs, now * spec.n_inputs);
+    for (float& weight : weights) weight *= factor;
     if (bias) read(biases, bias, n, now);
     for (int64_t i = 0; i < now; ++i)
       add_output(rounding, n + i,
@@ -86,6 +87,10 @@ std::optional<Rounding> rounding_of(Synapse& synapse, int64_t first, int64_t cou
                  biases[static_cast<size_t>(i)]);
   }
   return rounding;
+}
+
+std::optional<Rounding> rounding_of(Synapse& synapse, int64_t first, int64_t count) {
+  return rounding_of_rows(static_cast<DenseSynapse&>(synapse), first, count);
 }
 
 }  // namespace synfire::operations

@@ -27,7 +27,10 @@ View numbers(const Synapse& synapse, const Buffer& buffer, const char* name, con
 
 View input_view(const Synapse& synapse, const Buffer& buffer, const char* name, const Extents& e) {
   if (synapse.reads_spikes()) return spike_view(buffer, name, e);
-  check_type(buffer, name, number_dtypes_beside(synapse.dtype()));
+  if (synapse.reads_counts())
+    check_type(buffer, name, SYNFIRE_DTYPE_U8);
+  else
+    check_type(buffer, name, number_dtypes_beside(synapse.dtype()));
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(buffer.dtype(), e));
 }
 

@@ -29,7 +29,7 @@ void record_synapse_backward(core::Graph& graph, core::Synapse& synapse, const S
 
 // ---- checks, also for passes of layers ------------------------------------------------------------------------------
 
-// Spikes in any format, or values that a synapse of this type reads: [T, B, K].
+// Spikes in any format, counts in u8, or values that a synapse of this type reads: [T, B, K].
 core::View synapse_input(const core::Synapse& synapse, const core::Buffer& buffer, const char* name, int64_t n_steps,
                          int64_t batch);
 // [T, B, K] in the type of the synapse.

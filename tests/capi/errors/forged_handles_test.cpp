@@ -357,6 +357,9 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   synfire_one_to_one_desc one_to_one = SYNFIRE_ONE_TO_ONE_DESC_INIT;
   one_to_one.channels = shape.n_neurons;
   expect_stale(synfire_synapse_create_one_to_one(forge(synfire_context(context), a_synapse), &one_to_one, &created));
+  synfire_conv2d_desc conv2d = SYNFIRE_CONV2D_DESC_INIT;
+  conv2d.channels = conv2d.output_channels = shape.n_neurons;
+  expect_stale(synfire_synapse_create_conv2d(forge(synfire_context(context), a_synapse), &conv2d, &created));
   synfire_synapse_destroy(synapse);
   expect_usable();
 }

@@ -197,6 +197,9 @@ const SYNFIRE_REDUCE_MAX = Int32(2)
 const SYNFIRE_REDUCE_LAST = Int32(3)
 const SYNFIRE_AXIS_STEPS = Int32(0)
 const SYNFIRE_AXIS_BATCH = Int32(1)
+const SYNFIRE_POOL_MAX = Int32(0)
+const SYNFIRE_POOL_SUM = Int32(1)
+const SYNFIRE_POOL_MEAN = Int32(2)
 const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
 const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
 const SYNFIRE_COMBINE_SUM = Int32(0)
@@ -211,6 +214,7 @@ const SYNFIRE_BOUND_LOWER = Int32(1)
 const SYNFIRE_BOUND_UPPER = Int32(2)
 const SYNFIRE_INPUT_SPIKES = Int32(0)
 const SYNFIRE_INPUT_VALUES = Int32(1)
+const SYNFIRE_INPUT_COUNTS = Int32(2)
 const SYNFIRE_INITIALIZATION_UNIFORM = Int32(0)
 const SYNFIRE_INITIALIZATION_NORMAL = Int32(1)
 const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
@@ -260,12 +264,13 @@ const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none"
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
+const pool_names = (Symbol("max") => SYNFIRE_POOL_MAX, Symbol("sum") => SYNFIRE_POOL_SUM, Symbol("mean") => SYNFIRE_POOL_MEAN,)
 const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
 const combine_names = (Symbol("sum") => SYNFIRE_COMBINE_SUM, Symbol("and") => SYNFIRE_COMBINE_AND, Symbol("iand") => SYNFIRE_COMBINE_IAND, Symbol("concatenate") => SYNFIRE_COMBINE_CONCATENATE,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
 const slots_names = (Symbol("shared") => SYNFIRE_SLOTS_SHARED,)
 const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => SYNFIRE_BOUND_UPPER,)
-const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES,)
+const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES, Symbol("counts") => SYNFIRE_INPUT_COUNTS,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
@@ -704,6 +709,57 @@ synfire_reduce_backward_desc(; reduction=0, axis=0, accumulate=0, n_steps=0, n_n
     synfire_reduce_backward_desc(sizeof(synfire_reduce_backward_desc), reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source)
 
 """
+A pool over maps `[H, W, C]` with the channels fastest, N = H * W * C: the maximum, the sum or the mean of the places of a window, for each channel. Outputs are maps `[Ho, Wo, C]`, M = Ho * Wo * C, with Ho = floor((H + 2 * padding_y - kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and paddings mean what they mean in PyTorch without `ceil_mode`. Windows are scanned row by row. A maximum leaves out places outside the map; in sums they count as 0. Means divide by kernel_height * kernel_width everywhere.
+"""
+struct synfire_pool_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    kernel_height::Int64
+    kernel_width::Int64
+    stride_y::Int64
+    stride_x::Int64
+    padding_y::Int64
+    padding_x::Int64
+    count_bound::Int32
+    reserved::UInt32
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_pool_desc(; kind=0, n_steps=0, channels=0, batch=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, count_bound=0, reserved=0, source=C_NULL, destination=C_NULL) =
+    synfire_pool_desc(sizeof(synfire_pool_desc), kind, n_steps, channels, batch, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, count_bound, reserved, source, destination)
+
+"""
+The gradient of a pool with respect to its source. Fields that synfire_pool_desc has too are those of the pool.
+"""
+struct synfire_pool_backward_desc
+    struct_size::UInt32
+    kind::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    kernel_height::Int64
+    kernel_width::Int64
+    stride_y::Int64
+    stride_x::Int64
+    padding_y::Int64
+    padding_x::Int64
+    count_bound::Int32
+    accumulate::Int32
+    grad_destination::synfire_buffer
+    source::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_pool_backward_desc(; kind=0, n_steps=0, channels=0, batch=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, count_bound=0, accumulate=0, grad_destination=C_NULL, source=C_NULL, grad_source=C_NULL) =
+    synfire_pool_backward_desc(sizeof(synfire_pool_backward_desc), kind, n_steps, channels, batch, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, count_bound, accumulate, grad_destination, source, grad_source)
+
+"""
 A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a task, against neurons that are silent or always active.
 """
 struct synfire_rate_loss_desc
@@ -998,6 +1054,43 @@ struct synfire_one_to_one_desc
 end
 synfire_one_to_one_desc(; input_kind=0, channels=0, height=0, width=0, scope=0, dtype=0, bias=0, frozen=0, gradient_bits=0, reserved=0, initial_weight=0) =
     synfire_one_to_one_desc(sizeof(synfire_one_to_one_desc), input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight)
+
+"""
+How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of channels.
+"""
+struct synfire_conv2d_desc
+    struct_size::UInt32
+    input_kind::Int32
+    channels::Int64
+    output_channels::Int64
+    height::Int64
+    width::Int64
+    kernel_height::Int64
+    kernel_width::Int64
+    stride_y::Int64
+    stride_x::Int64
+    padding_y::Int64
+    padding_x::Int64
+    dilation_y::Int64
+    dilation_x::Int64
+    groups::Int64
+    output_padding_y::Int64
+    output_padding_x::Int64
+    transposed::Int32
+    dtype::Int32
+    bias::Int32
+    frozen::Int32
+    gradient_bits::Int32
+    input_gradient_bits::Int32
+    initialization::Int32
+    count_bound::Int32
+    count_scale::Float32
+    reserved::UInt32
+    gain::Float64
+    seed::UInt64
+end
+synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, dilation_y=0, dilation_x=0, groups=0, output_padding_y=0, output_padding_x=0, transposed=0, dtype=0, bias=0, frozen=0, gradient_bits=0, input_gradient_bits=0, initialization=0, count_bound=0, count_scale=0, reserved=0, gain=0, seed=0) =
+    synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, reserved, gain, seed)
 
 """
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
@@ -1351,6 +1444,8 @@ mutable struct FunctionTable
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
     synfire_replace_nonfinite::Ptr{Cvoid}
+    synfire_pool::Ptr{Cvoid}
+    synfire_pool_backward::Ptr{Cvoid}
     synfire_reduce::Ptr{Cvoid}
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
@@ -1373,6 +1468,8 @@ mutable struct FunctionTable
     synfire_graph_record_replace_nonfinite::Ptr{Cvoid}
     synfire_graph_record_reduce::Ptr{Cvoid}
     synfire_graph_record_reduce_backward::Ptr{Cvoid}
+    synfire_graph_record_pool::Ptr{Cvoid}
+    synfire_graph_record_pool_backward::Ptr{Cvoid}
     synfire_graph_record_rate_loss::Ptr{Cvoid}
     synfire_graph_record_loss::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
@@ -1405,6 +1502,8 @@ mutable struct FunctionTable
     synfire_synapse_create::Ptr{Cvoid}
     synfire_synapse_query_memory_one_to_one::Ptr{Cvoid}
     synfire_synapse_create_one_to_one::Ptr{Cvoid}
+    synfire_synapse_query_memory_conv2d::Ptr{Cvoid}
+    synfire_synapse_create_conv2d::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
@@ -1468,7 +1567,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2067,6 +2166,28 @@ Replaces what is not finite now: the same operation that synfire_graph_record_re
 end
 
 """
+    synfire_pool(context, desc, stream)
+
+Computes a pool now: the same operation that synfire_graph_record_pool() records.
+"""
+@inline function synfire_pool(context, desc, stream)
+    address = functions.synfire_pool
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_pool_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_pool_backward(context, desc, stream)
+
+Computes the gradient of a pool now: the same operation that synfire_graph_record_pool_backward() records.
+"""
+@inline function synfire_pool_backward(context, desc, stream)
+    address = functions.synfire_pool_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_pool_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_reduce(context, desc, stream)
 
 Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -2306,6 +2427,28 @@ Appends the gradient of a reduction; synfire_reduce_backward_desc says what is c
     address = functions.synfire_graph_record_reduce_backward
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_reduce_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_pool(graph, desc)
+
+Appends a pool; synfire_pool_desc says what is computed.
+"""
+@inline function synfire_graph_record_pool(graph, desc)
+    address = functions.synfire_graph_record_pool
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_pool_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_pool_backward(graph, desc)
+
+Appends the gradient of a pool; synfire_pool_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_pool_backward(graph, desc)
+    address = functions.synfire_graph_record_pool_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_pool_backward_desc}), graph, desc)
 end
 
 """
@@ -2658,6 +2801,28 @@ Creates a one-to-one synapse.
     address = functions.synfire_synapse_create_one_to_one
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_one_to_one_desc}, Ptr{synfire_synapse}), context, desc, synapse)
+end
+
+"""
+    synfire_synapse_query_memory_conv2d(desc, memory)
+
+Computes how much memory a convolution would take, before anything is allocated.
+"""
+@inline function synfire_synapse_query_memory_conv2d(desc, memory)
+    address = functions.synfire_synapse_query_memory_conv2d
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_conv2d_desc}, Ptr{synfire_synapse_memory}), desc, memory)
+end
+
+"""
+    synfire_synapse_create_conv2d(context, desc, synapse)
+
+Creates a convolution with initial weights.
+"""
+@inline function synfire_synapse_create_conv2d(context, desc, synapse)
+    address = functions.synfire_synapse_create_conv2d
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_conv2d_desc}, Ptr{synfire_synapse}), context, desc, synapse)
 end
 
 """

@@ -6,12 +6,12 @@
 # SPDX-License-Identifier: MIT
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
-       replace_nonfinite!, reduce!, reduce_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
-       group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
-       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, info, array_info, rounding,
-       add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!, add_neurons!,
-       add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!, build!,
-       set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
+       replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
+       combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
+       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
+       array_info, rounding, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
+       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
+       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ How to create a synapse. Zero means the default in every field except `struct_si
 
 - `mask`: Connections `[K, N]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during
   the call. Default: all.
-- `input_kind`: One of `:spikes`, `:values`. Default: spikes.
+- `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `inputs`: Inputs K, 1 to 2^29.
 - `outputs`: Outputs N, at least 1.
 - `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
@@ -227,7 +227,7 @@ Creates a one-to-one synapse.
 
 How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
 
-- `input_kind`: One of `:spikes`, `:values`. Default: spikes.
+- `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `channels`: Channels C, at least 1: the number of neurons if they have no map.
 - `height`: Height H of the map. Default: 1.
 - `width`: Width W of the map. Default: 1.
@@ -276,6 +276,118 @@ function query_memory(::typeof(one_to_one), context::Context; arguments...)
     request = one_to_one_request(context; arguments...)
     memory = Ref(LibSynfire.synfire_synapse_memory())
     GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_one_to_one(request.desc, memory))
+    return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
+            gradient_bytes=Int(memory[].gradient_bytes))
+end
+
+# ---- conv2d ----------------------------------------------------------------------------------------------------------
+
+"""
+    conv2d(context; input_kind=:spikes, channels, output_channels, height=1, width=1, kernel_height=1, kernel_width=1,
+           stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1, dilation_x=1, groups=1, output_padding_y=0,
+           output_padding_x=0, transposed=false, dtype=:f32, bias=false, frozen=false, gradient_bits=0,
+           input_gradient_bits=24, initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0) -> Synapse
+    conv2d(f, context; ...)
+
+Creates a convolution with initial weights.
+
+How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of channels.
+
+- `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
+- `channels`: Channels C of the input, at least 1.
+- `output_channels`: Channels of the output, at least 1.
+- `height`: Height H of the input. Default: 1.
+- `width`: Width W of the input. Default: 1.
+- `kernel_height`: Height of the kernel. Default: 1.
+- `kernel_width`: Width of the kernel. Default: 1.
+- `stride_y`: Rows from one output to the next. Default: 1.
+- `stride_x`: Columns from one output to the next. Default: 1.
+- `padding_y`: Rows outside the map, on both sides. Default: 0.
+- `padding_x`: Columns outside the map, on both sides. Default: 0.
+- `dilation_y`: Rows from one row of the kernel to the next. Default: 1.
+- `dilation_x`: Columns from one column of the kernel to the next. Default: 1.
+- `groups`: Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of that
+  group, in blocks of neighbouring channels. As many groups as channels: each has its own kernel. Default: 1.
+- `output_padding_y`: Rows that are added at the end of the output of a transposed convolution, below its stride or its
+  dilation. Default: 0.
+- `output_padding_x`: Columns likewise. Default: 0.
+- `transposed`: `true`: a transposed convolution. Default `false`: not.
+- `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `bias`: `true`: with a bias. Default `false`: without.
+- `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
+- `gradient_bits`: Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32, because
+  after a normalisation or a pool many places have the same dL/dy, whose errors add up. Ignored in f64.
+- `input_gradient_bits`: Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its error
+  is about 6e-7 of the root mean square of the gradients of a row, with 16 about 1.5e-4. Default: 24. Ignored in f64.
+- `initialization`: One of `:uniform`, `:normal`, `:zero`; the number of inputs in their formulas is that of one output,
+  kernel_height * kernel_width * C / groups. Default: uniform.
+- `count_bound`: The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
+- `count_scale`: The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
+  before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+- `gain`: A factor on the initial weights, at most 1e30. Default: 1.
+- `seed`: Any number. Different seeds give independent weights.
+"""
+function conv2d(context::Context; arguments...)
+    request = conv2d_request(context; arguments...)
+    handle = Ref(LibSynfire.synfire_synapse(C_NULL))
+    check(LibSynfire.synfire_synapse_create_conv2d(context, request, handle))
+    return Synapse(context, handle[])
+end
+
+conv2d(f, context::Context; arguments...) = with_handle(f, conv2d(context; arguments...))
+
+function conv2d_request(context::Context; input_kind=:spikes, channels, output_channels, height=1, width=1,
+                        kernel_height=1, kernel_width=1, stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1,
+                        dilation_x=1, groups=1, output_padding_y=0, output_padding_x=0, transposed::Bool=false,
+                        dtype=:f32, bias::Bool=false, frozen::Bool=false, gradient_bits=0, input_gradient_bits=24,
+                        initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input_kind, :channels, :output_channels, :height, :width,
+                                                :kernel_height, :kernel_width, :stride_y, :stride_x, :padding_y,
+                                                :padding_x, :dilation_y, :dilation_x, :groups, :output_padding_y,
+                                                :output_padding_x, :transposed, :dtype, :bias, :frozen, :gradient_bits,
+                                                :input_gradient_bits, :initialization, :count_bound, :count_scale,
+                                                :gain, :seed))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_conv2d_desc(
+        input_kind=constant("input_kind", LibSynfire.input_names, input_kind),
+        channels=whole_size("channels", channels),
+        output_channels=whole_size("output_channels", output_channels),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        kernel_height=whole_size("kernel_height", kernel_height),
+        kernel_width=whole_size("kernel_width", kernel_width),
+        stride_y=whole_size("stride_y", stride_y),
+        stride_x=whole_size("stride_x", stride_x),
+        padding_y=padding_y,
+        padding_x=padding_x,
+        dilation_y=whole_size("dilation_y", dilation_y),
+        dilation_x=whole_size("dilation_x", dilation_x),
+        groups=whole_size("groups", groups),
+        output_padding_y=output_padding_y,
+        output_padding_x=output_padding_x,
+        transposed=transposed,
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        bias=bias,
+        frozen=frozen,
+        gradient_bits=gradient_bits,
+        input_gradient_bits=input_gradient_bits,
+        initialization=constant("initialization", LibSynfire.initialization_names, initialization),
+        count_bound=count_bound,
+        count_scale=count_scale,
+        gain=gain,
+        seed=seed))
+end
+
+"""
+    query_memory(conv2d, context; ...) -> NamedTuple
+
+The bytes that what [`conv2d`](@ref) makes with these arguments takes on its device,
+before anything is allocated.
+"""
+function query_memory(::typeof(conv2d), context::Context; arguments...)
+    request = conv2d_request(context; arguments...)
+    memory = Ref(LibSynfire.synfire_synapse_memory())
+    GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_conv2d(request.desc, memory))
     return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
             gradient_bytes=Int(memory[].gradient_bytes))
 end
@@ -938,6 +1050,150 @@ stream to run on, by default the context's own.
 """
 reduce_backward!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_reduce_backward, reduce_backward_request(context; arguments...), stream, context)
+
+# ---- pool! -----------------------------------------------------------------------------------------------------------
+
+function pool_request(context::Context; source, destination, kind=:max, steps, channels, batch=1, height=1, width=1,
+                      kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, count_bound=0,
+                      unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :kind, :steps, :channels, :batch, :height,
+                                                :width, :kernel_height, :kernel_width, :stride_y, :stride_x, :padding_y,
+                                                :padding_x, :count_bound))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pool_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        kind=constant("kind", LibSynfire.pool_names, kind),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        kernel_height=kernel_height,
+        kernel_width=kernel_width,
+        stride_y=stride_y,
+        stride_x=stride_x,
+        padding_y=padding_y,
+        padding_x=padding_x,
+        count_bound=count_bound))
+end
+
+"""
+    pool!(graph; source, destination, kind=:max, steps, channels, batch=1, height=1, width=1, kernel_height=0,
+          kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, count_bound=0)
+
+Appends a pool.
+
+A pool over maps `[C, W, H]` with the channels fastest, N = H * W * C: the maximum, the sum or the mean of the places of
+a window, for each channel. Outputs are maps `[C, Wo, Ho]`, M = Ho * Wo * C, with Ho = floor((H + 2 * padding_y -
+kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and paddings mean what they mean in PyTorch without
+`ceil_mode`. Windows are scanned row by row. A maximum leaves out places outside the map; in sums they count as 0. Means
+divide by kernel_height * kernel_width everywhere.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: values in f32 or f64, counts or spikes in `:u8`, or spikes in `:bits`. Dense spikes of 0 and 1 in f32
+  or f64 are values, and their maxima are the same.
+- `destination`: Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not
+  overlap `source`.
+- `kind`: One of `:max`, `:sum`, `:mean`. Default: the maximum.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `kernel_height`: Height of the window. Default: the whole map.
+- `kernel_width`: Width of the window. Default: the whole map.
+- `stride_y`: Rows from one window to the next. Default: the window's.
+- `stride_x`: Columns from one window to the next. Default: the window's.
+- `padding_y`: Rows outside the map, on both sides, at most half of the window's. Default: 0.
+- `padding_x`: Columns likewise. Default: 0.
+- `count_bound`: The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+  spikes.
+"""
+pool!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pool, pool_request(graph.context; arguments...), graph)
+
+"""
+    pool!(context; stream=nothing, ...)
+
+Computes a pool now. The keywords are those of `pool!(graph; ...)`; `stream` is the CUDA stream to run on, by default
+the context's own.
+"""
+pool!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pool, pool_request(context; arguments...), stream, context)
+
+# ---- pool_backward! --------------------------------------------------------------------------------------------------
+
+function pool_backward_request(context::Context; grad_destination, grad_source, source=nothing, kind=:max, steps,
+                               channels, batch=1, height=1, width=1, kernel_height=0, kernel_width=0, stride_y=0,
+                               stride_x=0, padding_y=0, padding_x=0, count_bound=0, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :source, :kind, :steps, :channels,
+                                                :batch, :height, :width, :kernel_height, :kernel_width, :stride_y,
+                                                :stride_x, :padding_y, :padding_x, :count_bound, :accumulate))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pool_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        source=buffer!(operands, source),
+        kind=constant("kind", LibSynfire.pool_names, kind),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        kernel_height=kernel_height,
+        kernel_width=kernel_width,
+        stride_y=stride_y,
+        stride_x=stride_x,
+        padding_y=padding_y,
+        padding_x=padding_x,
+        count_bound=count_bound,
+        accumulate=accumulate))
+end
+
+"""
+    pool_backward!(graph; grad_destination, grad_source, source=nothing, kind=:max, steps, channels, batch=1, height=1,
+                   width=1, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0,
+                   count_bound=0, accumulate=false)
+
+Appends the gradient of a pool.
+
+The gradient of a pool with respect to its source. Fields that [`pool!`](@ref) has too are those of the pool.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap another buffer
+  of the operation.
+- `source`: Read: `source` of [`pool!`](@ref), for a maximum, which needs it. Others do not use it.
+- `kind`: One of `:max`, `:sum`, `:mean`. Default: the maximum.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `kernel_height`: Height of the window. Default: the whole map.
+- `kernel_width`: Width of the window. Default: the whole map.
+- `stride_y`: Rows from one window to the next. Default: the window's.
+- `stride_x`: Columns from one window to the next. Default: the window's.
+- `padding_y`: Rows outside the map, on both sides, at most half of the window's. Default: 0.
+- `padding_x`: Columns likewise. Default: 0.
+- `count_bound`: The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is
+  spikes.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace it.
+"""
+pool_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pool_backward, pool_backward_request(graph.context; arguments...), graph)
+
+"""
+    pool_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a pool now. The keywords are those of `pool_backward!(graph; ...)`; `stream` is the CUDA stream
+to run on, by default the context's own.
+"""
+pool_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pool_backward, pool_backward_request(context; arguments...), stream, context)
 
 # ---- rate_loss! ------------------------------------------------------------------------------------------------------
 
@@ -1662,7 +1918,7 @@ The product of a synapse with its input: y = W x + b for every step and batch ro
 
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
-- `input`: Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+- `input`: Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
 - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`.
 - `active`: u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0. More than
   B count as B. Default: all rows are active.
@@ -1836,7 +2092,7 @@ step!(optimizer::Optimizer; stream=nothing, arguments...) =
 
 Describes a synapse.
 
-- `input_kind`: Its inputs: one of `:spikes`, `:values`.
+- `input_kind`: Its inputs: one of `:spikes`, `:values`, `:counts`.
 - `input_height`: Height of a row of the input.
 - `input_width`: Width of a row of the input.
 - `input_channels`: Channels of a row of the input. The number of inputs K is the product of the three.
@@ -1850,7 +2106,7 @@ Describes a synapse.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
-- `kind`: The kind: `:dense` or `:one_to_one`. A constant string that lives as long as the library.
+- `kind`: The kind: `:dense`, `:one_to_one` or `:conv2d`. A constant string that lives as long as the library.
 """
 function info(synapse::Synapse)
     info = Ref(LibSynfire.synfire_synapse_info())

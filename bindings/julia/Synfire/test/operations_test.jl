@@ -158,6 +158,13 @@ end
     scaled = zeros(Float32, 4, 2, 1)
     forward!(one; input=UInt8[1 0; 1 1; 1 0; 1 0], output=scaled, steps=1, batch=2)
     @test vec(scaled) == Float32[3, 3, 3, 3, 0, 3, 0, 0]
+    convolution = conv2d(context; channels=1, output_channels=2, width=4, kernel_width=2)
+    @test info(convolution).kind == "conv2d" && info(convolution).output_width == 3
+    @test query_memory(conv2d, context; channels=1, output_channels=2, width=4, kernel_width=2).weight_bytes == 16
+    write(convolution, :weight, Float32[1, 2, 10, 20])
+    maps = zeros(Float32, 6, 2, 1)
+    forward!(convolution; input=UInt8[1 0; 1 1; 1 0; 1 0], output=maps, steps=1, batch=2)
+    @test vec(maps) == Float32[3, 30, 3, 30, 3, 30, 2, 20, 1, 10, 0, 0]
     o = Optimizer(context; kind=:adam)
     add_weights!(o, s, 1, 1)
     add_array!(o, one, :weight, 1, 0)

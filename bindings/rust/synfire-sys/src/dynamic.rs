@@ -62,6 +62,8 @@ pub(crate) struct Table {
     pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
     pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
     pub synfire_replace_nonfinite: unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status,
+    pub synfire_pool: unsafe extern "C" fn(synfire_context, *const synfire_pool_desc, synfire_stream) -> synfire_status,
+    pub synfire_pool_backward: unsafe extern "C" fn(synfire_context, *const synfire_pool_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
@@ -84,6 +86,8 @@ pub(crate) struct Table {
     pub synfire_graph_record_replace_nonfinite: unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status,
     pub synfire_graph_record_reduce: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status,
     pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
+    pub synfire_graph_record_pool: unsafe extern "C" fn(synfire_graph, *const synfire_pool_desc) -> synfire_status,
+    pub synfire_graph_record_pool_backward: unsafe extern "C" fn(synfire_graph, *const synfire_pool_backward_desc) -> synfire_status,
     pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
     pub synfire_graph_record_loss: unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
@@ -116,6 +120,8 @@ pub(crate) struct Table {
     pub synfire_synapse_create: unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_query_memory_one_to_one: unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create_one_to_one: unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status,
+    pub synfire_synapse_query_memory_conv2d: unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status,
+    pub synfire_synapse_create_conv2d: unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
     pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
     pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
@@ -238,6 +244,8 @@ impl Table {
             synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
             synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
             synfire_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status>(find("synfire_replace_nonfinite\0")?),
+            synfire_pool: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pool_desc, synfire_stream) -> synfire_status>(find("synfire_pool\0")?),
+            synfire_pool_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pool_backward_desc, synfire_stream) -> synfire_status>(find("synfire_pool_backward\0")?),
             synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
@@ -260,6 +268,8 @@ impl Table {
             synfire_graph_record_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status>(find("synfire_graph_record_replace_nonfinite\0")?),
             synfire_graph_record_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_desc) -> synfire_status>(find("synfire_graph_record_reduce\0")?),
             synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
+            synfire_graph_record_pool: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pool_desc) -> synfire_status>(find("synfire_graph_record_pool\0")?),
+            synfire_graph_record_pool_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pool_backward_desc) -> synfire_status>(find("synfire_graph_record_pool_backward\0")?),
             synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
             synfire_graph_record_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status>(find("synfire_graph_record_loss\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
@@ -292,6 +302,8 @@ impl Table {
             synfire_synapse_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create\0")?),
             synfire_synapse_query_memory_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_one_to_one\0")?),
             synfire_synapse_create_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_one_to_one\0")?),
+            synfire_synapse_query_memory_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_conv2d\0")?),
+            synfire_synapse_create_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_conv2d\0")?),
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
             synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
             synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
@@ -793,6 +805,22 @@ pub unsafe fn synfire_replace_nonfinite(context: synfire_context, desc: *const s
 
 /// # Safety
 ///
+/// As `synfire_pool` in synfire.h.
+#[inline]
+pub unsafe fn synfire_pool(context: synfire_context, desc: *const synfire_pool_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_pool)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_pool_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_pool_backward(context: synfire_context, desc: *const synfire_pool_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_pool_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_reduce` in synfire.h.
 #[inline]
 pub unsafe fn synfire_reduce(context: synfire_context, desc: *const synfire_reduce_desc, stream: synfire_stream) -> synfire_status {
@@ -965,6 +993,22 @@ pub unsafe fn synfire_graph_record_reduce(graph: synfire_graph, desc: *const syn
 #[inline]
 pub unsafe fn synfire_graph_record_reduce_backward(graph: synfire_graph, desc: *const synfire_reduce_backward_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_reduce_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_pool` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_pool(graph: synfire_graph, desc: *const synfire_pool_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_pool)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_pool_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_pool_backward(graph: synfire_graph, desc: *const synfire_pool_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_pool_backward)(graph, desc)
 }
 
 /// # Safety
@@ -1221,6 +1265,22 @@ pub unsafe fn synfire_synapse_query_memory_one_to_one(desc: *const synfire_one_t
 #[inline]
 pub unsafe fn synfire_synapse_create_one_to_one(context: synfire_context, desc: *const synfire_one_to_one_desc, synapse: *mut synfire_synapse) -> synfire_status {
     (crate::load::table().synfire_synapse_create_one_to_one)(context, desc, synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_query_memory_conv2d` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_query_memory_conv2d(desc: *const synfire_conv2d_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
+    (crate::load::table().synfire_synapse_query_memory_conv2d)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_create_conv2d` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_create_conv2d(context: synfire_context, desc: *const synfire_conv2d_desc, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_synapse_create_conv2d)(context, desc, synapse)
 }
 
 /// # Safety

@@ -27,6 +27,9 @@ crate::values::values! {
         Spikes = SYNFIRE_INPUT_SPIKES,
         /// Numbers. The product is a sum in a fixed order.
         Values = SYNFIRE_INPUT_VALUES,
+        /// Integers from 0 to a bound of at most 255, [`DType::U8`] `[T, B, K]`; larger ones count as the bound. In f32
+        /// the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        Counts = SYNFIRE_INPUT_COUNTS,
     }
 }
 crate::values::values! {
@@ -480,6 +483,267 @@ impl Synapse {
             frozen: false,
             gradient_bits: 0,
             initial_weight: 0.0,
+        }
+    }
+}
+
+/// Options for [`Synapse::conv2d`]; each has the library's default. How to create a convolution.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Conv2dBuilder {
+    input_kind: Input,
+    channels: i64,
+    output_channels: i64,
+    height: i64,
+    width: i64,
+    kernel_height: i64,
+    kernel_width: i64,
+    stride_y: i64,
+    stride_x: i64,
+    padding_y: i64,
+    padding_x: i64,
+    dilation_y: i64,
+    dilation_x: i64,
+    groups: i64,
+    output_padding_y: i64,
+    output_padding_x: i64,
+    transposed: bool,
+    dtype: DType,
+    bias: bool,
+    frozen: bool,
+    gradient_bits: i32,
+    input_gradient_bits: i32,
+    initialization: Initialization,
+    count_bound: i32,
+    count_scale: f32,
+    gain: f64,
+    seed: u64,
+}
+impl Conv2dBuilder {
+    /// One of [`Input`]. Default: spikes.
+    pub fn input_kind(mut self, input_kind: Input) -> Self {
+        self.input_kind = input_kind;
+        self
+    }
+    /// Height H of the input. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the input. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Height of the kernel. Default: 1.
+    pub fn kernel_height(mut self, kernel_height: i64) -> Self {
+        self.kernel_height = kernel_height;
+        self
+    }
+    /// Width of the kernel. Default: 1.
+    pub fn kernel_width(mut self, kernel_width: i64) -> Self {
+        self.kernel_width = kernel_width;
+        self
+    }
+    /// Rows from one output to the next. Default: 1.
+    pub fn stride_y(mut self, stride_y: i64) -> Self {
+        self.stride_y = stride_y;
+        self
+    }
+    /// Columns from one output to the next. Default: 1.
+    pub fn stride_x(mut self, stride_x: i64) -> Self {
+        self.stride_x = stride_x;
+        self
+    }
+    /// Rows outside the map, on both sides. Default: 0.
+    pub fn padding_y(mut self, padding_y: i64) -> Self {
+        self.padding_y = padding_y;
+        self
+    }
+    /// Columns outside the map, on both sides. Default: 0.
+    pub fn padding_x(mut self, padding_x: i64) -> Self {
+        self.padding_x = padding_x;
+        self
+    }
+    /// Rows from one row of the kernel to the next. Default: 1.
+    pub fn dilation_y(mut self, dilation_y: i64) -> Self {
+        self.dilation_y = dilation_y;
+        self
+    }
+    /// Columns from one column of the kernel to the next. Default: 1.
+    pub fn dilation_x(mut self, dilation_x: i64) -> Self {
+        self.dilation_x = dilation_x;
+        self
+    }
+    /// Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of that group,
+    /// in blocks of neighbouring channels. As many groups as channels: each has its own kernel. Default: 1.
+    pub fn groups(mut self, groups: i64) -> Self {
+        self.groups = groups;
+        self
+    }
+    /// Rows that are added at the end of the output of a transposed convolution, below its stride or its dilation.
+    /// Default: 0.
+    pub fn output_padding_y(mut self, output_padding_y: i64) -> Self {
+        self.output_padding_y = output_padding_y;
+        self
+    }
+    /// Columns likewise. Default: 0.
+    pub fn output_padding_x(mut self, output_padding_x: i64) -> Self {
+        self.output_padding_x = output_padding_x;
+        self
+    }
+    /// `true`: a transposed convolution. `false` (default): not.
+    pub fn transposed(mut self, transposed: bool) -> Self {
+        self.transposed = transposed;
+        self
+    }
+    /// Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+    /// `true`: with a bias. `false` (default): without.
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.bias = bias;
+        self
+    }
+    /// `true`: without gradients of weights and bias. `false` (default): with.
+    pub fn frozen(mut self, frozen: bool) -> Self {
+        self.frozen = frozen;
+        self
+    }
+    /// Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32, because after a
+    /// normalisation or a pool many places have the same dL/dy, whose errors add up. Ignored in f64.
+    pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
+        self.gradient_bits = gradient_bits;
+        self
+    }
+    /// Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its error is about 6e-7 of
+    /// the root mean square of the gradients of a row, with 16 about 1.5e-4. Default: 24. Ignored in f64.
+    pub fn input_gradient_bits(mut self, input_gradient_bits: i32) -> Self {
+        self.input_gradient_bits = input_gradient_bits;
+        self
+    }
+    /// One of [`Initialization`]; the number of inputs in their formulas is that of one output, kernel_height *
+    /// kernel_width * C / groups. Default: uniform.
+    pub fn initialization(mut self, initialization: Initialization) -> Self {
+        self.initialization = initialization;
+        self
+    }
+    /// The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
+    pub fn count_bound(mut self, count_bound: i32) -> Self {
+        self.count_bound = count_bound;
+        self
+    }
+    /// The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32, before they
+    /// are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+    pub fn count_scale(mut self, count_scale: f32) -> Self {
+        self.count_scale = count_scale;
+        self
+    }
+    /// A factor on the initial weights, at most 1e30. Default: 1.
+    pub fn gain(mut self, gain: f64) -> Self {
+        self.gain = gain;
+        self
+    }
+    /// Any number. Different seeds give independent weights.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Synapse> {
+        let desc = self.desc();
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_create_conv2d(context.raw, &desc, &mut raw) })?;
+        born();
+        let core =
+            SynapseCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
+        Ok(Synapse { core: Arc::new(core) })
+    }
+    /// Bytes it will take.
+    pub fn query_memory(&self) -> Result<crate::SynapseMemory> {
+        crate::error::loaded()?;
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut memory: sys::synfire_synapse_memory = unsafe { zeroed() };
+        memory.struct_size = size_of::<sys::synfire_synapse_memory>() as u32;
+        // SAFETY: the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_query_memory_conv2d(&self.desc(), &mut memory) })?;
+        Ok(crate::SynapseMemory {
+            weight_bytes: memory.weight_bytes,
+            derived_bytes: memory.derived_bytes,
+            gradient_bytes: memory.gradient_bytes,
+        })
+    }
+    pub(crate) fn desc(&self) -> sys::synfire_conv2d_desc {
+        sys::synfire_conv2d_desc {
+            struct_size: size_of::<sys::synfire_conv2d_desc>() as u32,
+            input_kind: self.input_kind.to_raw(),
+            channels: self.channels,
+            output_channels: self.output_channels,
+            height: self.height,
+            width: self.width,
+            kernel_height: self.kernel_height,
+            kernel_width: self.kernel_width,
+            stride_y: self.stride_y,
+            stride_x: self.stride_x,
+            padding_y: self.padding_y,
+            padding_x: self.padding_x,
+            dilation_y: self.dilation_y,
+            dilation_x: self.dilation_x,
+            groups: self.groups,
+            output_padding_y: self.output_padding_y,
+            output_padding_x: self.output_padding_x,
+            transposed: self.transposed.into(),
+            dtype: self.dtype.to_raw(),
+            bias: self.bias.into(),
+            frozen: self.frozen.into(),
+            gradient_bits: self.gradient_bits,
+            input_gradient_bits: self.input_gradient_bits,
+            initialization: self.initialization.to_raw(),
+            count_bound: self.count_bound,
+            count_scale: self.count_scale,
+            reserved: 0,
+            gain: self.gain,
+            seed: self.seed,
+        }
+    }
+}
+impl Synapse {
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `channels`: Channels C of the input, at least 1.
+    /// - `output_channels`: Channels of the output, at least 1.
+    pub fn conv2d(channels: i64, output_channels: i64) -> Conv2dBuilder {
+        Conv2dBuilder {
+            input_kind: Input::Spikes,
+            channels,
+            output_channels,
+            height: 0,
+            width: 0,
+            kernel_height: 0,
+            kernel_width: 0,
+            stride_y: 0,
+            stride_x: 0,
+            padding_y: 0,
+            padding_x: 0,
+            dilation_y: 0,
+            dilation_x: 0,
+            groups: 0,
+            output_padding_y: 0,
+            output_padding_x: 0,
+            transposed: false,
+            dtype: DType::F32,
+            bias: false,
+            frozen: false,
+            gradient_bits: 0,
+            input_gradient_bits: 0,
+            initialization: Initialization::Uniform,
+            count_bound: 0,
+            count_scale: 0.0,
+            gain: 0.0,
+            seed: 0,
         }
     }
 }
@@ -1263,7 +1527,7 @@ pub struct SynapseInfo {
     pub takes_dropout: bool,
     /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
     pub gradient_bits: i32,
-    /// The kind: `"dense"` or `"one_to_one"`. A constant string that lives as long as the library.
+    /// The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library.
     pub kind: String,
 }
 impl SynapseInfo {

@@ -72,6 +72,17 @@ crate::values::values! {
     }
 }
 crate::values::values! {
+    /// Values of `SYNFIRE_POOL_*`.
+    PoolKind {
+        /// The largest. Of spikes: whether one of them is 1.
+        Max = SYNFIRE_POOL_MAX,
+        /// The sum.
+        Sum = SYNFIRE_POOL_SUM,
+        /// The sum, divided by the number of places of the window.
+        Mean = SYNFIRE_POOL_MEAN,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_LOSS_*`.
     LossKind {
         /// Cross-entropy of the softmax of the predictions.
@@ -1425,6 +1436,324 @@ impl<'a> ReduceBackward<'a> {
             source: self.source.map_or(null_mut(), |core| core.raw),
             lengths: self.lengths.map_or(null_mut(), |core| core.raw),
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+            grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// A pool over maps `[H, W, C]` with the channels fastest, N = H * W * C: the maximum, the sum or the mean of the places
+/// of a window, for each channel. Outputs are maps `[Ho, Wo, C]`, M = Ho * Wo * C, with Ho = floor((H + 2 * padding_y -
+/// kernel_height) / stride_y) + 1, and Wo likewise: windows, strides and paddings mean what they mean in PyTorch without
+/// `ceil_mode`. Windows are scanned row by row. A maximum leaves out places outside the map; in sums they count as 0.
+/// Means divide by kernel_height * kernel_width everywhere.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Pool<'a> {
+    kind: PoolKind,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    kernel_height: i64,
+    kernel_width: i64,
+    stride_y: i64,
+    stride_x: i64,
+    padding_y: i64,
+    padding_x: i64,
+    count_bound: i32,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> Pool<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: values in f32 or f64, counts or spikes in [`DType::U8`](crate::DType::U8), or spikes in
+    ///   [`DType::Bits`](crate::DType::Bits). Dense spikes of 0 and 1 in f32 or f64 are values, and their maxima are the
+    ///   same. Its shape: `[T, B, N]`.
+    /// - `destination`: Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must
+    ///   not overlap `source`. Its shape: `[T, B, M]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        Pool {
+            kind: PoolKind::Max,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            kernel_height: 0,
+            kernel_width: 0,
+            stride_y: 0,
+            stride_x: 0,
+            padding_y: 0,
+            padding_x: 0,
+            count_bound: 0,
+            source: &source.core,
+            destination: &destination.core,
+        }
+    }
+    /// One of [`PoolKind`]. Default: the maximum.
+    pub fn kind(mut self, kind: PoolKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Height of the window. Default: the whole map.
+    pub fn kernel_height(mut self, kernel_height: i64) -> Self {
+        self.kernel_height = kernel_height;
+        self
+    }
+    /// Width of the window. Default: the whole map.
+    pub fn kernel_width(mut self, kernel_width: i64) -> Self {
+        self.kernel_width = kernel_width;
+        self
+    }
+    /// Rows from one window to the next. Default: the window's.
+    pub fn stride_y(mut self, stride_y: i64) -> Self {
+        self.stride_y = stride_y;
+        self
+    }
+    /// Columns from one window to the next. Default: the window's.
+    pub fn stride_x(mut self, stride_x: i64) -> Self {
+        self.stride_x = stride_x;
+        self
+    }
+    /// Rows outside the map, on both sides, at most half of the window's. Default: 0.
+    pub fn padding_y(mut self, padding_y: i64) -> Self {
+        self.padding_y = padding_y;
+        self
+    }
+    /// Columns likewise. Default: 0.
+    pub fn padding_x(mut self, padding_x: i64) -> Self {
+        self.padding_x = padding_x;
+        self
+    }
+    /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is spikes.
+    pub fn count_bound(mut self, count_bound: i32) -> Self {
+        self.count_bound = count_bound;
+        self
+    }
+    /// Appends a pool; [`Pool`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_pool(graph.as_raw(), &desc) })?;
+        graph.keep(self.source);
+        graph.keep(self.destination);
+        graph.appended()
+    }
+    /// Computes a pool now: the same operation that [`Pool::record`] records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.source.held, &self.destination.held], || unsafe {
+            sys::synfire_pool(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_pool_desc {
+        sys::synfire_pool_desc {
+            struct_size: size_of::<sys::synfire_pool_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            kernel_height: self.kernel_height,
+            kernel_width: self.kernel_width,
+            stride_y: self.stride_y,
+            stride_x: self.stride_x,
+            padding_y: self.padding_y,
+            padding_x: self.padding_x,
+            count_bound: self.count_bound,
+            reserved: 0,
+            source: self.source.raw,
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The gradient of a pool with respect to its source. Fields that [`Pool`] has too are those of the pool.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct PoolBackward<'a> {
+    kind: PoolKind,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    kernel_height: i64,
+    kernel_width: i64,
+    stride_y: i64,
+    stride_x: i64,
+    padding_y: i64,
+    padding_x: i64,
+    count_bound: i32,
+    accumulate: bool,
+    grad_destination: &'a Arc<BufferCore>,
+    source: Option<&'a Arc<BufferCore>>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> PoolBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: dL/d(destination), f32 or f64. Its shape: `[T, B, M]`.
+    /// - `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap another
+    ///   buffer of the operation. Its shape: `[T, B, N]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        PoolBackward {
+            kind: PoolKind::Max,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            kernel_height: 0,
+            kernel_width: 0,
+            stride_y: 0,
+            stride_x: 0,
+            padding_y: 0,
+            padding_x: 0,
+            count_bound: 0,
+            accumulate: false,
+            grad_destination: &grad_destination.core,
+            source: None,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// One of [`PoolKind`]. Default: the maximum.
+    pub fn kind(mut self, kind: PoolKind) -> Self {
+        self.kind = kind;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Height of the window. Default: the whole map.
+    pub fn kernel_height(mut self, kernel_height: i64) -> Self {
+        self.kernel_height = kernel_height;
+        self
+    }
+    /// Width of the window. Default: the whole map.
+    pub fn kernel_width(mut self, kernel_width: i64) -> Self {
+        self.kernel_width = kernel_width;
+        self
+    }
+    /// Rows from one window to the next. Default: the window's.
+    pub fn stride_y(mut self, stride_y: i64) -> Self {
+        self.stride_y = stride_y;
+        self
+    }
+    /// Columns from one window to the next. Default: the window's.
+    pub fn stride_x(mut self, stride_x: i64) -> Self {
+        self.stride_x = stride_x;
+        self
+    }
+    /// Rows outside the map, on both sides, at most half of the window's. Default: 0.
+    pub fn padding_y(mut self, padding_y: i64) -> Self {
+        self.padding_y = padding_y;
+        self
+    }
+    /// Columns likewise. Default: 0.
+    pub fn padding_x(mut self, padding_x: i64) -> Self {
+        self.padding_x = padding_x;
+        self
+    }
+    /// The largest count of a source in u8, 1 to 255; larger ones count as it. Default: 1, the source is spikes.
+    pub fn count_bound(mut self, count_bound: i32) -> Self {
+        self.count_bound = count_bound;
+        self
+    }
+    /// `true`: gradients are added to what `grad_source` holds. `false` (default): they replace it.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Read: `source` of [`Pool`], for a maximum, which needs it. Others do not use it. Its shape: `[T, B, N]`.
+    pub fn source<T: Element>(mut self, source: &'a Buffer<T>) -> Self {
+        self.source = Some(&source.core);
+        self
+    }
+    /// Appends the gradient of a pool; [`PoolBackward`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_pool_backward(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes the gradient of a pool now: the same operation that [`PoolBackward::record`] records. Returns when it is
+    /// done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_pool_backward(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.grad_destination), self.source, Some(self.grad_source)].into_iter().flatten()
+    }
+    fn desc(&self) -> sys::synfire_pool_backward_desc {
+        sys::synfire_pool_backward_desc {
+            struct_size: size_of::<sys::synfire_pool_backward_desc>() as u32,
+            kind: self.kind.to_raw(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            kernel_height: self.kernel_height,
+            kernel_width: self.kernel_width,
+            stride_y: self.stride_y,
+            stride_x: self.stride_x,
+            padding_y: self.padding_y,
+            padding_x: self.padding_x,
+            count_bound: self.count_bound,
+            accumulate: self.accumulate.into(),
+            grad_destination: self.grad_destination.raw,
+            source: self.source.map_or(null_mut(), |core| core.raw),
             grad_source: self.grad_source.raw,
         }
     }
@@ -2790,8 +3119,8 @@ pub struct SynapseForward<'a> {
 impl<'a> SynapseForward<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `input`: Read. Spikes in any format, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its shape: spikes
-    ///   `[T, B, K]`.
+    /// - `input`: Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse). Its
+    ///   shape: spikes `[T, B, K]`.
     /// - `output`: Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Its shape: `[T, B, N]`.
     /// - `n_steps`: Steps T, at least 1.
     pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>, n_steps: Steps) -> Self {

@@ -30,6 +30,8 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_replace_nonfinite_desc { struct_size, accumulate, n_steps, n_elements, batch, source, count, destination });
     structure!(lines, synfire_reduce_desc { struct_size, reduction, axis, reserved, n_steps, n_neurons, batch, source, destination, lengths, n_active });
     structure!(lines, synfire_reduce_backward_desc { struct_size, reduction, axis, accumulate, n_steps, n_neurons, batch, grad_destination, source, lengths, n_active, grad_source });
+    structure!(lines, synfire_pool_desc { struct_size, kind, n_steps, channels, batch, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, count_bound, reserved, source, destination });
+    structure!(lines, synfire_pool_backward_desc { struct_size, kind, n_steps, channels, batch, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, count_bound, accumulate, grad_destination, source, grad_source });
     structure!(lines, synfire_rate_loss_desc { struct_size, whole_layer, n_steps, n_neurons, batch, target, strength, spikes, lengths, n_active, loss, grad_spike_seq, accumulate_loss, accumulate });
     structure!(lines, synfire_loss_desc { struct_size, kind, n_steps, n_classes, batch, source, labels, targets, lengths, n_active, sample_weights, class_weights, loss, losses, n_correct, n_counted, predictions, gradient, label_smoothing, gradient_scale, targets_per_step, ignores_label, ignored_label, sum, accumulate, add_gradient, divisor });
     structure!(lines, synfire_combine_desc { struct_size, kind, n_steps, n_neurons, batch, sources, n_sources, channels, n_channels, bounds, n_bounds, destination });
@@ -47,6 +49,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_update_parameter_desc { struct_size, bounds, name, gradient, learning_rate, lower, upper });
     structure!(lines, synfire_synapse_desc { struct_size, input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length });
     structure!(lines, synfire_one_to_one_desc { struct_size, input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight });
+    structure!(lines, synfire_conv2d_desc { struct_size, input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, reserved, gain, seed });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
     structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind });
     structure!(lines, synfire_synapse_array_info { struct_size, dtype, trained, n_dimensions, shape, name });
@@ -160,6 +163,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_REDUCE_LAST\t{}", SYNFIRE_REDUCE_LAST));
     lines.push(format!("constant\tSYNFIRE_AXIS_STEPS\t{}", SYNFIRE_AXIS_STEPS));
     lines.push(format!("constant\tSYNFIRE_AXIS_BATCH\t{}", SYNFIRE_AXIS_BATCH));
+    lines.push(format!("constant\tSYNFIRE_POOL_MAX\t{}", SYNFIRE_POOL_MAX));
+    lines.push(format!("constant\tSYNFIRE_POOL_SUM\t{}", SYNFIRE_POOL_SUM));
+    lines.push(format!("constant\tSYNFIRE_POOL_MEAN\t{}", SYNFIRE_POOL_MEAN));
     lines.push(format!("constant\tSYNFIRE_LOSS_CROSS_ENTROPY\t{}", SYNFIRE_LOSS_CROSS_ENTROPY));
     lines.push(format!("constant\tSYNFIRE_LOSS_MEAN_SQUARED_ERROR\t{}", SYNFIRE_LOSS_MEAN_SQUARED_ERROR));
     lines.push(format!("constant\tSYNFIRE_COMBINE_SUM\t{}", SYNFIRE_COMBINE_SUM));
@@ -174,6 +180,7 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_BOUND_UPPER\t{}", SYNFIRE_BOUND_UPPER));
     lines.push(format!("constant\tSYNFIRE_INPUT_SPIKES\t{}", SYNFIRE_INPUT_SPIKES));
     lines.push(format!("constant\tSYNFIRE_INPUT_VALUES\t{}", SYNFIRE_INPUT_VALUES));
+    lines.push(format!("constant\tSYNFIRE_INPUT_COUNTS\t{}", SYNFIRE_INPUT_COUNTS));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_UNIFORM\t{}", SYNFIRE_INITIALIZATION_UNIFORM));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_NORMAL\t{}", SYNFIRE_INITIALIZATION_NORMAL));
     lines.push(format!("constant\tSYNFIRE_INITIALIZATION_ZERO\t{}", SYNFIRE_INITIALIZATION_ZERO));

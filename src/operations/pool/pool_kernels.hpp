@@ -1,0 +1,54 @@
+// The kernels of pools, as the host code sees them.
+#ifndef SYNFIRE_OPERATIONS_POOL_POOL_KERNELS_HPP
+#define SYNFIRE_OPERATIONS_POOL_POOL_KERNELS_HPP
+
+#include "pool_shape.hpp"
+
+namespace synfire::cuda {
+
+using operations::PoolShape;
+
+// The elements of a map.
+enum class PoolElements : int32_t { bits, counts, f32, f64 };
+enum class PoolResult : int32_t { max, sum, mean };
+
+// Images [T, B, n], a step of a batch row each; words of bits.
+struct PoolImages {
+  void* data;
+  int64_t pitch, length;
+
+  template <class E>
+  SYNFIRE_MODEL_FN E* image(int64_t t, int64_t b) const {
+    return static_cast<E*>(data) + t * pitch + b * length;
+  }
+};
+
+// A thread for each element of the destination; maxima of bits: for each word of it.
+struct PoolLaunch {
+  PoolShape shape;
+  PoolResult result;
+  int64_t n_steps, batch;
+  PoolElements from, to;
+  int32_t bound;
+  PoolImages source, destination;
+};
+const void* pool_words_kernel();
+const void* pool_kernel();
+
+// A thread for each element of the source. Maxima have their source.
+template <class R>
+struct PoolBackwardLaunch {
+  PoolShape shape;
+  PoolResult result;
+  int64_t n_steps, batch;
+  PoolElements from;
+  int32_t bound;
+  PoolImages source, grad_destination, grad_source;
+  bool accumulate;
+};
+template <class R>
+const void* pool_backward_kernel();
+
+}  // namespace synfire::cuda
+
+#endif

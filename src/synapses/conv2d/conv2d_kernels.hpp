@@ -1,0 +1,162 @@
+// The kernels of convolutions, as the host code sees them. A thread has one result; neighbouring threads have
+// neighbouring channels of it, so they read neighbouring weights, gradients or inputs. R is float or double.
+#ifndef SYNFIRE_SYNAPSES_CONV2D_CONV2D_KERNELS_HPP
+#define SYNFIRE_SYNAPSES_CONV2D_CONV2D_KERNELS_HPP
+
+#include "conv2d_shape.hpp"
+
+#include <synapses/passes/input_numbers.hpp>
+#include <synapses/passes/synapse_rows.hpp>
+
+namespace synfire::cuda {
+
+using operations::Conv2dShape;
+
+// The inputs of a kernel: spikes as words, counts as bytes, or numbers of type R from inputs of any kind.
+enum class Conv2dInput : int32_t { bits, counts, numbers };
+
+struct Conv2dInputs {
+  RowArray<const uint32_t> bits;   // bits
+  RowArray<const uint8_t> counts;  // counts, also as numbers
+  InputNumbers numbers;            // numbers, unless `counts` has data
+  int32_t bound;                   // of counts
+};
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+// A thread for each element of the output. Exact products of spikes and counts have integers in the table, others
+// numbers.
+template <class R>
+struct Conv2dProductLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;  // images
+  Conv2dInputs inputs;
+  RowArray<R> output;
+  const void* table;  // [K, N], int32_t or R
+  int64_t table_pitch;
+  const R* bias;                       // of numbers; null: none
+  const int32_t *grid, *bias_on_grid;  // of integers
+};
+template <class R>
+const void* conv2d_product_kernel(Conv2dInput input);
+
+// ---- patches --------------------------------------------------------------------------------------------------------
+
+// The active places of a step: those of the active rows. One thread.
+struct Conv2dActivePlacesLaunch {
+  SequenceRows rows;
+  int64_t n_places;
+  uint32_t* active;
+};
+const void* conv2d_active_places_kernel();
+
+// The spikes that each place meets, for kernels that take rows: of one group, words of the terms. By rows: [T * B *
+// places, ceil(K / 32)], a thread for each word. Packed: words of 32 places each, [n_words, pitch], a warp for 32 of
+// these, in blocks of pack_threads.
+inline constexpr int patch_threads = 256;
+struct Conv2dPatchLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;  // images
+  RowArray<const uint32_t> bits;
+  uint32_t* patches;
+  int64_t row_words;       // ceil(K / 32)
+  int64_t n_words, pitch;  // packed
+};
+const void* conv2d_patches_kernel();
+const void* conv2d_packed_patches_kernel();
+
+// ---- gradients of weights -------------------------------------------------------------------------------------------
+
+inline constexpr int conv2d_threads = 256;
+
+// The largest magnitude of each channel of a sequence of images, as bits; `largest` is 0 before. A block has 32
+// channels and places_per_piece places of all active images.
+struct Conv2dLargestLaunch {
+  SequenceRows rows;
+  RowArray<const float> images;
+  int64_t n_places, n_channels, places_per_piece;
+  uint32_t* largest;
+};
+const void* conv2d_largest_kernel();
+
+// Adds to the totals of all weights, and of the bias as the term K of each output, the products of dL/dy on its grid
+// with inputs over a piece of the places: of spikes and counts in one part, of numbers, which are on the grids of their
+// channels, in two (model::high_part, low_part; places_per_piece is then at most 512). A block has 32 outputs and 8
+// terms.
+struct Conv2dWeightSumsLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;
+  Conv2dInputs inputs;
+  RowArray<const float> gradients;
+  const uint32_t *largest, *largest_inputs;
+  bool wide;  // a grid of 32 bits
+  int64_t places_per_piece;
+  int64_t *total, *low;  // [N, K + 1]
+};
+const void* conv2d_weight_sums_kernel(Conv2dInput input);
+
+// A thread for each weight and bias.
+struct Conv2dFinishLaunch {
+  Conv2dShape shape;
+  const int64_t *total, *low;  // low: null for one part
+  const uint32_t *largest, *largest_inputs;
+  bool wide;
+  double factor;  // on the gradients of the weights
+  float *weight_gradient, *bias_gradient;
+  bool add;
+};
+const void* conv2d_finish_kernel();
+
+// In f64, a thread for each weight and bias, in the fixed order.
+struct Conv2dOrderedGradientLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;
+  Conv2dInputs inputs;
+  RowArray<const double> gradients;
+  double factor;
+  double *weight_gradient, *bias_gradient;
+  bool add;
+};
+const void* conv2d_ordered_gradient_kernel();
+
+// ---- gradients of inputs --------------------------------------------------------------------------------------------
+
+// The grid of each active image, and dL/dy times the outputs' grids on it. A block has an image.
+struct Conv2dImageGridLaunch {
+  SequenceRows rows;
+  RowArray<const float> gradients;
+  int64_t n_channels;
+  const int32_t* grid;
+  int bits;  // 16, 24 or 32
+  int32_t* row_grid;
+  int32_t* on_grid;  // [T * B, n_outputs]
+};
+const void* conv2d_image_grid_kernel();
+
+// A thread for each element of the input; wide: of numbers of 32 bits, whose sums are made in two parts.
+struct Conv2dInputGradientLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;
+  const int32_t* on_grid;
+  const int32_t* row_grid;
+  const int32_t* weights;  // [N, K]
+  int64_t weights_pitch;
+  RowArray<float> grad_input;
+  bool add;
+};
+const void* conv2d_input_gradient_kernel(bool wide);
+
+struct Conv2dOrderedInputGradientLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;
+  RowArray<const double> gradients;
+  const double* weights;  // [N, K]
+  int64_t weights_pitch;
+  RowArray<double> grad_input;
+  bool add;
+};
+const void* conv2d_ordered_input_gradient_kernel();
+
+}  // namespace synfire::cuda
+
+#endif

@@ -1,0 +1,33 @@
+#ifndef SYNFIRE_SYNAPSES_CONV2D_CONV2D_SPEC_HPP
+#define SYNFIRE_SYNAPSES_CONV2D_CONV2D_SPEC_HPP
+
+#include "conv2d_shape.hpp"
+
+#include <base/flow.hpp>
+#include <synapses/dense/dense_spec.hpp>
+
+namespace synfire::operations {
+
+// A descriptor with its defaults filled in and every field checked. The weights are a matrix of output channels and the
+// K inputs that the kernel meets.
+struct Conv2dSpec {
+  Conv2dShape shape;
+  core::Elements elements;  // of the input
+  int32_t count_bound;      // the largest count; 1 for spikes
+  float count_scale;        // the value of a count of 1
+  int input_gradient_bits;  // of the grid of dL/dy in the gradient of the input: 16, 24 or 32
+  DenseSpec matrix;
+
+  explicit Conv2dSpec(const synfire_conv2d_desc& desc);
+
+  bool is_exact() const { return elements != core::Elements::values && matrix.has_grid(); }
+  bool has_values() const { return elements == core::Elements::values && matrix.has_grid(); }
+  // On a GPU, the places of spikes that all outputs read are rows of a dense synapse.
+  bool has_rows() const { return is_exact() && elements == core::Elements::spikes && shape.groups == 1; }
+  core::Flow input() const;
+  core::Flow output() const;
+};
+
+}  // namespace synfire::operations
+
+#endif

@@ -1,0 +1,274 @@
+// One result at a time; what a result is made of is the same code as in the kernels
+// (synapses/conv2d/conv2d_results.hpp).
+#include "input_numbers_twin.hpp"
+#include "twin.hpp"
+
+#include <synapses/conv2d/conv2d_kernels.hpp>
+#include <synapses/conv2d/conv2d_results.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace synfire::cuda {
+namespace {
+
+using namespace synfire::model;
+using operations::bounded;
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+template <class R>
+void write_gradient(R& to, R gradient, bool add) {
+  to = add ? to + gradient : gradient;
+}
+
+// Calls f(image, its number among all, is active).
+template <class F>
+void for_each_image(const SequenceRows& rows, F f) {
+  for (int64_t t = 0; t < rows.n_steps; ++t)
+    for (int64_t b = 0; b < rows.batch; ++b) f(RowIndex{t, b}, t * rows.batch + b, b < rows.active());
+}
+
+template <class R>
+R number_of(const Conv2dInputs& inputs, RowIndex image, int64_t i) {
+  if (inputs.counts.data) return static_cast<R>(bounded(inputs.counts.row(image)[i], inputs.bound));
+  return number<R>(inputs.numbers, image.t, image.b, i);
+}
+
+u32 most_of(bool wide) {
+  return wide ? largest_on_grid_32 : largest_on_grid_24;
+}
+int64_t channel_of(const Conv2dShape& shape, int64_t o, int64_t k) {
+  return o / shape.group_outputs() * shape.group_inputs() + k % shape.group_inputs();
+}
+
+}  // namespace
+
+template <class R>
+const void* conv2d_product_kernel(Conv2dInput input) {
+  return twin<Conv2dProductLaunch<R>>({static_cast<int64_t>(input)}, [=](const Conv2dProductLaunch<R>& launch) {
+    const Conv2dShape& shape = launch.shape;
+    for_each_image(launch.rows, [&](RowIndex image, int64_t, bool is_active) {
+      for (int64_t place = 0; place < shape.places(); ++place)
+        for (int64_t o = 0; o < shape.output_channels; ++o) {
+          R& to = launch.output.row(image)[place * shape.output_channels + o];
+          to = 0;
+          if (!is_active) continue;
+          if (input == Conv2dInput::numbers) {
+            const double total = operations::sum_of_numbers<R>(
+                shape, [&](int64_t i) { return number_of<R>(launch.inputs, image, i); },
+                static_cast<const R*>(launch.table) + o, launch.table_pitch, place, o);
+            to = static_cast<R>(launch.bias ? total + static_cast<double>(launch.bias[o]) : total);
+            continue;
+          }
+          const int32_t* const column = static_cast<const int32_t*>(launch.table) + o;
+          const int64_t sum =
+              input == Conv2dInput::bits
+                  ? operations::sum_of_spikes(shape, launch.inputs.bits.row(image), column, launch.table_pitch, place,
+                                              o)
+                  : operations::sum_of_counts(shape, launch.inputs.counts.row(image), launch.inputs.bound, column,
+                                              launch.table_pitch, place, o);
+          to = static_cast<R>(from_grid(sum + launch.bias_on_grid[o], power_of_two(launch.grid[o])));
+        }
+    });
+  });
+}
+template const void* conv2d_product_kernel<float>(Conv2dInput);
+template const void* conv2d_product_kernel<double>(Conv2dInput);
+
+// Bit by bit, from the definition of a term.
+namespace {
+
+bool has_spike(const Conv2dPatchLaunch& launch, int64_t m, int64_t k) {
+  const int64_t image = m / launch.shape.places();
+  const int64_t at = operations::input_of_term(launch.shape, m % launch.shape.places(), 0, k);
+  return at >= 0 && operations::bits_at(launch.bits.row(row_index(image, launch.rows.batch)), at, 1) != 0;
+}
+
+}  // namespace
+
+const void* conv2d_active_places_kernel() {
+  return twin<Conv2dActivePlacesLaunch>({}, [](const Conv2dActivePlacesLaunch& launch) {
+    *launch.active = static_cast<uint32_t>(launch.rows.active() * launch.n_places);
+  });
+}
+
+const void* conv2d_patches_kernel() {
+  return twin<Conv2dPatchLaunch>({0}, [](const Conv2dPatchLaunch& launch) {
+    for (int64_t m = 0; m < launch.rows.count() * launch.shape.places(); ++m) {
+      std::fill_n(launch.patches + m * launch.row_words, launch.row_words, 0u);
+      for (int64_t k = 0; k < launch.shape.n_terms(); ++k)
+        launch.patches[m * launch.row_words + k / 32] |= static_cast<uint32_t>(has_spike(launch, m, k)) << k % 32;
+    }
+  });
+}
+
+const void* conv2d_packed_patches_kernel() {
+  return twin<Conv2dPatchLaunch>({1}, [](const Conv2dPatchLaunch& launch) {
+    const int64_t n_places = launch.rows.count() * launch.shape.places();
+    for (int64_t word = 0; word < launch.n_words; ++word) {
+      std::fill_n(launch.patches + word * launch.pitch, launch.row_words * 32, 0u);
+      for (int64_t m = word * 32; m < std::min(word * 32 + 32, n_places); ++m)
+        for (int64_t k = 0; k < launch.shape.n_terms(); ++k)
+          launch.patches[word * launch.pitch + k] |= static_cast<uint32_t>(has_spike(launch, m, k)) << m % 32;
+    }
+  });
+}
+
+const void* conv2d_largest_kernel() {
+  return twin<Conv2dLargestLaunch>({}, [](const Conv2dLargestLaunch& launch) {
+    for_each_image(launch.rows, [&](RowIndex image, int64_t, bool is_active) {
+      for (int64_t i = 0; is_active && i < launch.n_places * launch.n_channels; ++i) {
+        uint32_t& largest = launch.largest[i % launch.n_channels];
+        largest = std::max<uint32_t>(largest, magnitude_bits(launch.images.row(image)[i]));
+      }
+    });
+  });
+}
+
+const void* conv2d_weight_sums_kernel(Conv2dInput input) {
+  return twin<Conv2dWeightSumsLaunch>({static_cast<int64_t>(input)}, [=](const Conv2dWeightSumsLaunch& launch) {
+    const Conv2dShape& shape = launch.shape;
+    const int64_t n_terms = shape.n_terms();
+    for_each_image(launch.rows, [&](RowIndex image, int64_t, bool is_active) {
+      for (int64_t i = 0; is_active && i < shape.n_outputs(); ++i) {
+        const int64_t place = i / shape.output_channels, o = i % shape.output_channels;
+        const int64_t gradient =
+            on_grid(launch.gradients.row(image)[i], grid_of_sum(launch.largest[o], most_of(launch.wide)));
+        for (int64_t k = 0; k <= n_terms; ++k) {
+          int64_t x = 1;
+          if (k < n_terms) {
+            const int64_t at = operations::input_of_term(shape, place, o, k);
+            if (at < 0) continue;
+            if (input == Conv2dInput::bits)
+              x = operations::bits_at(launch.inputs.bits.row(image), at, 1);
+            else if (input == Conv2dInput::counts)
+              x = bounded(launch.inputs.counts.row(image)[at], launch.inputs.bound);
+            else
+              x = on_grid(number<float>(launch.inputs.numbers, image.t, image.b, at),
+                          grid_of_sum(launch.largest_inputs[channel_of(shape, o, k)], largest_on_grid_24));
+          }
+          int64_t& total = launch.total[o * (n_terms + 1) + k];
+          if (input != Conv2dInput::numbers) {
+            total += gradient * x;
+            continue;
+          }
+          total += high_part(gradient * x);
+          launch.low[o * (n_terms + 1) + k] += low_part(gradient * x);
+        }
+      }
+    });
+  });
+}
+
+const void* conv2d_finish_kernel() {
+  return twin<Conv2dFinishLaunch>({}, [](const Conv2dFinishLaunch& launch) {
+    const Conv2dShape& shape = launch.shape;
+    const int64_t n_terms = shape.n_terms();
+    for (int64_t o = 0; o < shape.output_channels; ++o)
+      for (int64_t k = 0; k <= n_terms; ++k) {
+        const bool is_bias = k == n_terms, in_parts = launch.low != nullptr;
+        if (is_bias && !launch.bias_gradient) continue;
+        const uint32_t of_input = is_bias || !in_parts ? 0 : launch.largest_inputs[channel_of(shape, o, k)];
+        const int32_t grid = grid_of_sum(launch.largest[o], most_of(launch.wide)) +
+                             (is_bias || !in_parts ? 0 : grid_of_sum(of_input, largest_on_grid_24));
+        const int64_t at = o * (n_terms + 1) + k;
+        const double factor = is_bias ? 1 : launch.factor;
+        float gradient = nan;
+        if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(of_input))
+          gradient = in_parts ? from_parts(launch.total[at], launch.low[at], grid, factor)
+                              : from_wide_grid(launch.total[at], grid, factor);
+        write_gradient(is_bias ? launch.bias_gradient[o] : launch.weight_gradient[o * n_terms + k], gradient,
+                       launch.add);
+      }
+  });
+}
+
+const void* conv2d_ordered_gradient_kernel() {
+  return twin<Conv2dOrderedGradientLaunch>({}, [](const Conv2dOrderedGradientLaunch& launch) {
+    const Conv2dShape& shape = launch.shape;
+    const int64_t n_terms = shape.n_terms();
+    for (int64_t o = 0; o < shape.output_channels; ++o)
+      for (int64_t k = 0; k <= n_terms; ++k) {
+        if (k == n_terms && !launch.bias_gradient) continue;
+        operations::OrderedSum<double> sum;
+        for_each_image(launch.rows, [&](RowIndex image, int64_t, bool is_active) {
+          for (int64_t place = 0; is_active && place < shape.places(); ++place) {
+            const int64_t at = k < n_terms ? operations::input_of_term(shape, place, o, k) : 0;
+            const double x = k == n_terms ? 1 : at < 0 ? 0 : number_of<double>(launch.inputs, image, at);
+            sum.add(launch.gradients.row(image)[place * shape.output_channels + o], x);
+          }
+        });
+        if (k < n_terms)
+          write_gradient(launch.weight_gradient[o * n_terms + k], sum.total() * launch.factor, launch.add);
+        else
+          write_gradient(launch.bias_gradient[o], sum.total(), launch.add);
+      }
+  });
+}
+
+const void* conv2d_image_grid_kernel() {
+  return twin<Conv2dImageGridLaunch>({}, [](const Conv2dImageGridLaunch& launch) {
+    const int64_t n = launch.gradients.length;
+    for_each_image(launch.rows, [&](RowIndex image, int64_t m, bool is_active) {
+      if (!is_active) return;
+      const float* const gradients = launch.gradients.row(image);
+      int64_t largest = magnitude_of(0.0f, 0);
+      bool finite = true;
+      for (int64_t i = 0; i < n; ++i) {
+        finite = finite && is_finite_magnitude(magnitude_bits(gradients[i]));
+        if (finite)
+          largest = std::max<int64_t>(largest, magnitude_of(gradients[i], launch.grid[i % launch.n_channels]));
+      }
+      const int32_t grid = launch.row_grid[m] =
+          finite ? grid_of_magnitude(largest, launch.bits) : operations::conv2d_not_finite;
+      for (int64_t i = 0; finite && i < n; ++i)
+        launch.on_grid[m * n + i] = on_grid(gradients[i], grid - launch.grid[i % launch.n_channels]);
+    });
+  });
+}
+
+namespace {
+
+// Calls gradient(image, number, place, channel) for the elements of the active images; those of others are +0.
+template <class Launch, class F>
+void write_input_gradients(const Launch& launch, F gradient) {
+  const Conv2dShape& shape = launch.shape;
+  for_each_image(launch.rows, [&](RowIndex image, int64_t m, bool is_active) {
+    for (int64_t i = 0; i < shape.n_inputs(); ++i) {
+      auto& to = launch.grad_input.row(image)[i];
+      if (is_active)
+        write_gradient(to, gradient(image, m, i / shape.channels, i % shape.channels), launch.add);
+      else if (!launch.add)
+        to = 0;
+    }
+  });
+}
+
+}  // namespace
+
+const void* conv2d_input_gradient_kernel(bool wide) {
+  return twin<Conv2dInputGradientLaunch>({wide}, [=](const Conv2dInputGradientLaunch& launch) {
+    const Conv2dShape& shape = launch.shape;
+    write_input_gradients(launch, [&](RowIndex, int64_t image, int64_t place, int64_t c) {
+      const int32_t grid = launch.row_grid[image];
+      if (grid == operations::conv2d_not_finite) return nan;
+      const int32_t* const of_image = launch.on_grid + image * shape.n_outputs();
+      return wide ? operations::input_gradient_of<true>(shape, of_image, launch.weights, launch.weights_pitch, place, c,
+                                                        grid)
+                  : operations::input_gradient_of<false>(shape, of_image, launch.weights, launch.weights_pitch, place,
+                                                         c, grid);
+    });
+  });
+}
+
+const void* conv2d_ordered_input_gradient_kernel() {
+  return twin<Conv2dOrderedInputGradientLaunch>({}, [](const Conv2dOrderedInputGradientLaunch& launch) {
+    write_input_gradients(launch, [&](RowIndex image, int64_t, int64_t place, int64_t c) {
+      return operations::ordered_input_gradient(launch.shape, launch.gradients.row(image), launch.weights,
+                                                launch.weights_pitch, place, c);
+    });
+  });
+}
+
+}  // namespace synfire::cuda
