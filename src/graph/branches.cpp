@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 namespace synfire::core {
 
@@ -114,7 +113,8 @@ EarlierEntries reduced(EarlierEntries after, std::span<const uint32_t> of, uint3
     std::sort(own.begin(), own.end());
     // The latest first: what it waits for is known then.
     std::vector<uint32_t> kept;
-    for (const uint32_t before : std::ranges::reverse_view(own)) {
+    for (size_t i = own.size(); i-- > 0;) {
+      const uint32_t before = own[i];
       if (ended[entry][of[before]] > place[before]) continue;
       kept.push_back(before);
       ended.raise(entry, before);

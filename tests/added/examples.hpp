@@ -35,7 +35,7 @@ inline const std::vector<Example>& examples() {
        2.5,
        [](State u, double x) { return std::fmax(0, u[0] + (x - u[0]) / 2); },
        [](State, double, double, double, double*) {},
-       0xd591916d8a111c40,
+       0x9d6c1ea691d66327,
        0xc0d3bef1507fa80f},
       {"current_based_lif",
        {"current"},
@@ -47,7 +47,7 @@ inline const std::vector<Example>& examples() {
        1.0,
        [](State u, double x) { return u[0] + ((u[1] - u[1] / 5 + x) - u[0]) / 10; },
        [](State u, double x, double, double, double* after) { after[1] = u[1] - u[1] / 5 + x; },
-       0xec47d5bb74c1cd83,
+       0x184fea9a7b3b9aba,
        0x2048b4e11b1a5a23},
       {"adaptive_lif",
        {"w"},
@@ -59,7 +59,7 @@ inline const std::vector<Example>& examples() {
        4.0,
        [](State u, double x) { return u[0] + (x - u[1] - u[0]) / 10; },
        [](State u, double, double, double s, double* after) { after[1] = u[1] - u[1] / 60 + 0.2 * s; },
-       0x9711a6df169799aa,
+       0xea12fcdb534e4ec4,
        0x67d70fa7bd874c00},
       {"izhikevich_2003",
        {"u"},
@@ -74,7 +74,7 @@ inline const std::vector<Example>& examples() {
          return v + 0.5 * (0.04 * v * v + 5 * v + 140 - u[1] + x);
        },
        [](State u, double, double h, double s, double* after) { after[1] = u[1] + 0.02 * (0.2 * h - u[1]) + 8 * s; },
-       0xb95ed42b4082f5e9,
+       0xaa6781cd4486c7fd,
        0x6219cd9cf718f568},
       {"resonate_and_fire",
        {"current"},
@@ -86,7 +86,7 @@ inline const std::vector<Example>& examples() {
        1.0,
        [](State u, double x) { return 0.98 * u[0] + 0.25 * (0.98 * u[1] - 0.25 * u[0] + x); },
        [](State u, double x, double, double s, double* after) { after[1] = s > 0 ? 0 : 0.98 * u[1] - 0.25 * u[0] + x; },
-       0xda8da9e3051940cb,
+       0xda904de3051ada4e,
        0x9248c6db9e28cfd2},
       {"conductance_based_lif",
        {"g_e", "g_i"},
@@ -104,7 +104,7 @@ inline const std::vector<Example>& examples() {
          after[1] = u[1] - u[1] / 5 + std::fmax(0, x);
          after[2] = u[2] - u[2] / 10 + std::fmax(0, -x);
        },
-       0xe1153e2e1c7ddad7,
+       0x2a580ea4fce4877e,
        0x2e7c1a13a8655fb1},
   };
   return all;

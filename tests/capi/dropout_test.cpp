@@ -253,9 +253,9 @@ struct Data {
 int64_t on_grid(double value, int grid) {
   return static_cast<int64_t>(std::nearbyint(std::ldexp(value, -grid)));
 }
-int grid_of(double magnitude, int64_t most, int first = -149) {
+int grid_of(double magnitude, int64_t bound, int first = -149) {
   int grid = first;
-  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > most) ++grid;
+  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > bound) ++grid;
   return grid;
 }
 constexpr int64_t largest_24 = 0x7F7F7F, largest_32 = 0x7FFFFFFF;

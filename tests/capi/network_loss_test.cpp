@@ -282,7 +282,7 @@ TEST_F(NetworkLoss, OfNothingIsZero) {
 class RateNetwork {
  public:
   RateNetwork(synfire_context context, int64_t batch, bool of_layer, double strength, double scale = 1)
-      : context_(context), batch_(batch) {
+      : batch_(batch) {
     synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
     desc.n_steps = n_steps;
     desc.batch = batch;
@@ -347,7 +347,6 @@ class RateNetwork {
   Network network = {};
 
  private:
-  synfire_context context_;
   const int64_t batch_;
 };
 

@@ -36,9 +36,9 @@ inline int64_t on_grid(double value, int grid) {
   return static_cast<int64_t>(std::nearbyint(std::ldexp(value, -grid)));  // to even; ldexp is exact here
 }
 // The finest grid, found by trying them all.
-inline int grid_of(double magnitude, int64_t largest) {
+inline int grid_of(double magnitude, int64_t bound) {
   int grid = -149;
-  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > largest) ++grid;
+  while (std::fabs(std::ldexp(magnitude, -grid)) > 4e18 || on_grid(magnitude, grid) > bound) ++grid;
   return grid;
 }
 inline constexpr int64_t largest_24 = 0x7F7F7F, largest_32 = 0x7FFFFFFF;

@@ -69,7 +69,7 @@ TEST(RandomSeeds, DependOnEveryBit) {
       const uint64_t difference = inside::random_seed(seed, "stage", "weights") ^ changed(seed);
       for (int bit = 0; bit < 53; ++bit) counts[bit] += static_cast<int>(difference >> bit & 1);
     }
-    for (int bit = 0; bit < 53; ++bit) EXPECT_NEAR(counts[bit], n / 2, 60) << what << ", bit " << bit;  // 6 sigma
+    for (int bit = 0; bit < 53; ++bit) EXPECT_NEAR(counts[bit], n / 2.0, 60) << what << ", bit " << bit;  // 6 sigma
   };
   for (int bit = 0; bit < 64; ++bit)
     expect_mixed("seed bit " + std::to_string(bit),

@@ -278,14 +278,14 @@ const void* few_values_kernel() {
       for_each_row(launch.rows,
                    [&](RowIndex at, int64_t) { bias += model::on_grid(launch.gradients.row(at)[n], grid); });
       for (int64_t k = 0; k < n_inputs; ++k) {
-        const uint32_t of_input = largest_of(launch.inputs, k);
-        const int32_t input_grid = model::grid_of_sum(of_input, model::largest_on_grid_24);
+        const uint32_t largest_input = largest_of(launch.inputs, k);
+        const int32_t input_grid = model::grid_of_sum(largest_input, model::largest_on_grid_24);
         int64_t sum = 0;
         for_each_row(launch.rows, [&](RowIndex at, int64_t) {
           sum += static_cast<int64_t>(model::on_grid(launch.gradients.row(at)[n], grid)) *
                  model::on_grid(launch.inputs.row(at)[k], input_grid);
         });
-        float gradient = counts(largest) && counts(of_input)
+        float gradient = counts(largest) && counts(largest_input)
                              ? model::from_wide_grid(sum, grid + input_grid, factor_of(launch.scale))
                              : nan;
         if (!is_connected(launch.mask, n, k, n_inputs)) gradient = 0;

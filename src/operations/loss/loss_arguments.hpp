@@ -103,9 +103,10 @@ inline uint64_t loss_sums_bytes(int64_t n_samples) {
 }
 inline LossSums loss_sums(void* memory, int32_t n_slots) {
   auto* const wide = static_cast<int64_t*>(memory);
-  auto* const narrow = reinterpret_cast<uint32_t*>(wide + 2 * n_slots + 2);
+  int64_t* const totals = wide + int64_t{2} * n_slots;
+  auto* const narrow = reinterpret_cast<uint32_t*>(totals + 2);
   auto* const losses = reinterpret_cast<float*>(static_cast<char*>(memory) + loss_integers_bytes(n_slots));
-  return {n_slots, narrow, wide, narrow + n_slots, wide + 2 * n_slots, losses, narrow + n_slots + 1};
+  return {n_slots, narrow, wide, narrow + n_slots, totals, losses, narrow + n_slots + 1};
 }
 
 // Small losses need no scratch memory: on a GPU one block computes them.

@@ -12,7 +12,7 @@ namespace synfire::operations {
 using namespace synfire::core;
 
 void Loss::operands(Loss& op, OperandVisitor visit) {
-  const auto does = [&](LossEntry entry) { return op.entry == LossEntry::all || op.entry == entry; };
+  const auto does = [&](LossEntry one) { return op.entry == LossEntry::all || op.entry == one; };
   visit({"desc.labels", op.labels, Access::read});
   visit({"desc.lengths", op.lengths, Access::read});
   visit({"desc.n_active", op.n_active, Access::read});
@@ -25,7 +25,7 @@ void Loss::operands(Loss& op, OperandVisitor visit) {
     visit({"desc.predictions", op.predictions, Access::write});
     visit({"desc.gradient", op.gradient, op.rules.add_gradient ? Access::update : Access::write});
   }
-  const auto written_by = [&](LossEntry entry) { return op.entry == entry ? Access::write : Access::read; };
+  const auto written_by = [&](LossEntry one) { return op.entry == one ? Access::write : Access::read; };
   visit({"the largest share of a loss", op.parts.largest_share, written_by(LossEntry::share_maxima)});
   visit({"the shares of a loss", op.parts.shares, written_by(LossEntry::share_sums)});
   visit({"the largest of the losses", op.parts.largest, written_by(LossEntry::samples)});

@@ -235,8 +235,8 @@ SYNFIRE_MODEL_FN void split_products(double (*high)[product_tile], double (*low)
   V found[2][n_rows][n];
   for (int r = 0; r < n_rows; ++r)
     for (int i = 0; i < n; ++i) {
-      found[0][r][i] = V::load(high[r] + column + i * V::count);
-      found[1][r][i] = V::load(low[r] + column + i * V::count);
+      found[0][r][i] = V::load(high[r] + column + int64_t{i} * V::count);
+      found[1][r][i] = V::load(low[r] + column + int64_t{i} * V::count);
     }
   for (int l = 0; l < length; ++l) {
     V row[n];
@@ -254,8 +254,8 @@ SYNFIRE_MODEL_FN void split_products(double (*high)[product_tile], double (*low)
   }
   for (int r = 0; r < n_rows; ++r)
     for (int i = 0; i < n; ++i) {
-      found[0][r][i].store(high[r] + column + i * V::count);
-      found[1][r][i].store(low[r] + column + i * V::count);
+      found[0][r][i].store(high[r] + column + int64_t{i} * V::count);
+      found[1][r][i].store(low[r] + column + int64_t{i} * V::count);
     }
 }
 
