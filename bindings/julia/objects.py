@@ -55,7 +55,7 @@ BASE_QUESTIONS = set((
     "instances inv isempty isequal islocked ismarked isopen isperm isready isvalid keys keytype kill last length lock "
     "log map mark match max maximum merge methods min minimum mod names ndims norm notify numerator only open pairs "
     "parent peek pointer position precision print prod promote rand range read real reduce rem repeat replace reset "
-    "reshape retry reverse round run schedule seek show sign significand similar size sizeof skip sleep sort split "
+    "rounding reshape retry reverse round run schedule seek show sign significand similar size sizeof skip sleep sort split "
     "stat step stride strides string strip success sum summary time touch transpose trunc truncate tryparse union "
     "unique unlock values vec view wait which widen write xor yield zero zeros zip").split())
 

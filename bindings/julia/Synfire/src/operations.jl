@@ -9,9 +9,9 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
        combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
-       array_info, rounding, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
-       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
-       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
+       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
+       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
+       build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -2160,7 +2160,7 @@ bits there, or becomes 0.
 - `largest_bias_error`: The same of the biases. 0 for values, whose biases have no grid.
 - `output`: The output that has the largest error of a weight; of several, the lowest one.
 """
-function rounding(synapse::Synapse, output::Integer)
+function Base.rounding(synapse::Synapse, output::Integer)
     rounding = Ref(LibSynfire.synfire_synapse_rounding())
     check(LibSynfire.synfire_synapse_get_rounding(synapse, output, rounding))
     return (has_grid=rounding[].has_grid != 0, weights=Int(rounding[].n_weights), lost=Int(rounding[].n_lost),

@@ -27,7 +27,11 @@ fn sums_and_fills() {
     assert_eq!(to.to_vec().unwrap(), [2.0, 3.0, 4.0]);
     replay(&mut graph);
     assert_eq!(to.to_vec().unwrap(), [9.0, 8.0, 7.0]);
-    assert_eq!(status(graph.set_value(fill, "scale", 1.0)), Status::InvalidArgument, "a number that a fill does not have");
+    assert_eq!(
+        status(graph.set_value(fill, "scale", 1.0)),
+        Status::InvalidArgument,
+        "a number that a fill does not have"
+    );
     assert_eq!(status(graph.set_value(sum, "scale", f64::NAN)), Status::InvalidArgument, "a NaN");
     let short = Buffer::<f32>::zeros(&context, Memory::Pinned, 2).unwrap();
     assert_eq!(status(context.scale_add(1.0, &source, 1.0, &short)), Status::InvalidArgument, "another length");
