@@ -674,7 +674,7 @@ TEST_F(NetworkParts, MayHaveTransientArrays) {
       synfire_buffer_destroy(spikes);
     } else {
       EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
-                   WORDS("SYN-NETWORK-BUFFER", "n1.spikes", "has \"input\", \"output\""),
+                   WORDS("SYN-NETWORK-BUFFER", "n1.spikes", "has \"input\", \"input.input\", \"output\""),
                    synfire_network_get_buffer(network, "n1.spikes", &spikes));
     }
     return found;
