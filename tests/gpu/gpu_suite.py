@@ -87,8 +87,10 @@ SANITIZED = ":".join([
 # Tests that measure run alone, judge their times, and have them recorded.
 MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicroseconds",
              "NativeNodes.ZzAReplayThatFaultsIsReportedLost")
-# Tests that take minutes on a GPU and try all their cases on the host: here they try one of four (tests/sample.hpp).
-SAMPLED = ("Gradients/*.MatchTheOracleWithEverySurrogate",)
+# Tests that take minutes begin first, so that others run beside them.
+LONG = ("Gradients/*.MatchTheOracleWithEverySurrogate", "Loss.GradientsAreThoseOfCentralDifferences",
+        "Loss.EveryChoiceOfOptions")
+TEST_TIMEOUT = 900
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
@@ -186,11 +188,9 @@ class Suite:
         return any(fnmatch.fnmatch(name, pattern) for pattern in MEASURING)
 
     def run_test(self, test):
-        name = test[1]
-        environment = {"SYNFIRE_TEST_BACKEND": "cuda", "SYNFIRE_TEST_TIMES": "1" if self.measures(name) else "0"}
-        if any(fnmatch.fnmatch(name, pattern) for pattern in SAMPLED):
-            environment["SYNFIRE_TEST_SAMPLE"] = "4"
-        return self.run([test[0], f"--gtest_filter={name}"], **environment)
+        times = "1" if self.measures(test[1]) else "0"
+        return self.run([test[0], f"--gtest_filter={test[1]}"], timeout=TEST_TIMEOUT, SYNFIRE_TEST_BACKEND="cuda",
+                        SYNFIRE_TEST_TIMES=times)
 
     def note_times(self, record, name, output):
         if not self.measures(name):
@@ -219,6 +219,7 @@ class Suite:
                  for name in self.list_tests(program)]
         measuring = [test for test in tests if self.measures(test[1])]
         tests = [test for test in tests if test not in measuring]
+        tests.sort(key=lambda test: not any(fnmatch.fnmatch(test[1], pattern) for pattern in LONG))
 
         seconds = []
 
