@@ -313,20 +313,24 @@ class Suite:
     def sanitize(self, sanitizer, subjects, record):
         record["version"] = self.run([sanitizer, "--version"])[1].strip().splitlines()[-1:]
         for tool in SANITIZER_TOOLS:
+            record[tool] = {"runs": 0, "findings": 0}
 
-            def run_one(subject, tool=tool):
-                return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]],
-                                timeout=420, SYNFIRE_TEST_BACKEND="cuda")
+        def run_one(tool, subject):
+            return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]], timeout=600,
+                            SYNFIRE_TEST_BACKEND="cuda")
 
-            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-                results = list(pool.map(run_one, subjects))
-            findings = 0
-            for (name, _), (status, output) in zip(subjects, results):
+        # All tools share the processors, so that none of them waits for the longest run of another.
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            running = {pool.submit(run_one, tool, subject): (tool, subject[0]) for subject in subjects for tool in SANITIZER_TOOLS}
+            for future in concurrent.futures.as_completed(running):
+                tool, name = running[future]
+                status, output = future.result()
                 found = sanitizer_findings(output)
-                findings += found or 0
+                record[tool]["runs"] += 1
+                record[tool]["findings"] += found or 0
                 self.count(status == 0 and found == 0, f"{tool} {name}", output)
-            record[tool] = {"runs": len(subjects), "findings": findings}
-            print(f"    {tool}: {len(subjects)} runs, {findings} findings")
+        for tool in SANITIZER_TOOLS:
+            print(f"    {tool}: {record[tool]['runs']} runs, {record[tool]['findings']} findings")
 
     # ---- bindings ----------------------------------------------------------------------------------------------------
 
