@@ -159,7 +159,8 @@ TEST(RandomNetworks, HaveTheBitsOfOneThreadOfTheHost) {
     ++n_run;
     n_learn += expected.learns ? 1 : 0;
   }
-  EXPECT_GE(2 * n_learn, n_run) << "networks that learn nothing show nothing";
+  // A sample is too small for a bound on all of them: every second one of it learns.
+  EXPECT_GE(10 * n_learn, (n_run == n_networks ? 8 : 5) * n_run) << "networks that learn nothing show nothing";
 }
 
 }  // namespace

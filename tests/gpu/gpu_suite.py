@@ -87,8 +87,10 @@ SANITIZED = ":".join([
 # Tests that measure run alone, judge their times, and have them recorded.
 MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicroseconds",
              "NativeNodes.ZzAReplayThatFaultsIsReportedLost")
-# Tests that take minutes on a GPU and try all their cases on the host: here they try one of four (tests/sample.hpp).
-SAMPLED = ("Gradients/*.MatchTheOracleWithEverySurrogate",)
+# Tests that take minutes begin first, so that others run beside them.
+LONG = ("Gradients/*.MatchTheOracleWithEverySurrogate", "Loss.GradientsAreThoseOfCentralDifferences",
+        "Loss.EveryChoiceOfOptions")
+TEST_TIMEOUT = 900
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
@@ -186,11 +188,9 @@ class Suite:
         return any(fnmatch.fnmatch(name, pattern) for pattern in MEASURING)
 
     def run_test(self, test):
-        name = test[1]
-        environment = {"SYNFIRE_TEST_BACKEND": "cuda", "SYNFIRE_TEST_TIMES": "1" if self.measures(name) else "0"}
-        if any(fnmatch.fnmatch(name, pattern) for pattern in SAMPLED):
-            environment["SYNFIRE_TEST_SAMPLE"] = "4"
-        return self.run([test[0], f"--gtest_filter={name}"], **environment)
+        times = "1" if self.measures(test[1]) else "0"
+        return self.run([test[0], f"--gtest_filter={test[1]}"], timeout=TEST_TIMEOUT, SYNFIRE_TEST_BACKEND="cuda",
+                        SYNFIRE_TEST_TIMES=times)
 
     def note_times(self, record, name, output):
         if not self.measures(name):
@@ -219,6 +219,7 @@ class Suite:
                  for name in self.list_tests(program)]
         measuring = [test for test in tests if self.measures(test[1])]
         tests = [test for test in tests if test not in measuring]
+        tests.sort(key=lambda test: not any(fnmatch.fnmatch(test[1], pattern) for pattern in LONG))
 
         seconds = []
 
@@ -312,20 +313,24 @@ class Suite:
     def sanitize(self, sanitizer, subjects, record):
         record["version"] = self.run([sanitizer, "--version"])[1].strip().splitlines()[-1:]
         for tool in SANITIZER_TOOLS:
+            record[tool] = {"runs": 0, "findings": 0}
 
-            def run_one(subject, tool=tool):
-                return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]],
-                                timeout=420, SYNFIRE_TEST_BACKEND="cuda")
+        def run_one(tool, subject):
+            return self.run([sanitizer, "--tool", tool, "--error-exitcode", SANITIZER_ERROR, *subject[1]], timeout=600,
+                            SYNFIRE_TEST_BACKEND="cuda")
 
-            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-                results = list(pool.map(run_one, subjects))
-            findings = 0
-            for (name, _), (status, output) in zip(subjects, results):
+        # All tools share the processors, so that none of them waits for the longest run of another.
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            running = {pool.submit(run_one, tool, subject): (tool, subject[0]) for subject in subjects for tool in SANITIZER_TOOLS}
+            for future in concurrent.futures.as_completed(running):
+                tool, name = running[future]
+                status, output = future.result()
                 found = sanitizer_findings(output)
-                findings += found or 0
+                record[tool]["runs"] += 1
+                record[tool]["findings"] += found or 0
                 self.count(status == 0 and found == 0, f"{tool} {name}", output)
-            record[tool] = {"runs": len(subjects), "findings": findings}
-            print(f"    {tool}: {len(subjects)} runs, {findings} findings")
+        for tool in SANITIZER_TOOLS:
+            print(f"    {tool}: {record[tool]['runs']} runs, {record[tool]['findings']} findings")
 
     # ---- bindings ----------------------------------------------------------------------------------------------------
 

@@ -1,27 +1,17 @@
 #include "row_sums.hpp"
 
+#include <backends/host/atomic_merge.hpp>
 #include <backends/host/host_launcher.hpp>
 
 #include <synfire/model/grid.hpp>
 
 #include <algorithm>
-#include <atomic>
 
 namespace synfire::operations {
 namespace {
 
 constexpr int row_tile = 256;
 constexpr int64_t rows_of_item = 32;
-
-void include(uint32_t& into, uint32_t value) {
-  const std::atomic_ref<uint32_t> most(into);
-  uint32_t held = most.load(std::memory_order_relaxed);
-  while (held < value && !most.compare_exchange_weak(held, value, std::memory_order_relaxed)) {
-  }
-}
-void include(int64_t& into, int64_t value) {
-  std::atomic_ref(into).fetch_add(value, std::memory_order_relaxed);
-}
 
 uint32_t largest_of(const RowSums& sums, int64_t entry) {
   uint32_t largest = 0;
@@ -52,7 +42,7 @@ void reduce_rows(const RowSums& sums, V* to, bool share, const host::Launcher& l
         const int64_t at = row * width + column;
         adder.add(found, all + at, static_cast<int>(std::clamp<int64_t>(n_elements - at, 0, n_columns)));
       }
-      for (int i = 0; i < n_columns; ++i) include(to[(column + i) % n_entries], found[i]);
+      for (int i = 0; i < n_columns; ++i) host::merge(to[(column + i) % n_entries], found[i]);
     }
   };
   launcher.for_each_range((n_rows + rows_of_item - 1) / rows_of_item * n_tiles, share, run_items);

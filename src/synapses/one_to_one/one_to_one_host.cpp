@@ -4,13 +4,13 @@
 #include "one_to_one.hpp"
 #include "one_to_one_host_kernels.hpp"
 
+#include <backends/host/atomic_merge.hpp>
 #include <backends/host/host_launcher.hpp>
 #include <synapses/passes/host_inputs.hpp>
 
 #include <synfire/model/grid.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 
 namespace synfire::operations {
@@ -234,17 +234,6 @@ void sum_contributions(const OneToOneGradient& op, host::Launcher& launcher) {
     run_row_sums(row_sums_of(op, which), op.entry, wants_threads(op), launcher);
 }
 
-// Integers of several items; the order in which they arrive does not matter.
-void merge_largest(uint32_t& into, uint32_t value) {
-  const std::atomic_ref<uint32_t> most(into);
-  uint32_t held = most.load(std::memory_order_relaxed);
-  while (held < value && !most.compare_exchange_weak(held, value, std::memory_order_relaxed)) {
-  }
-}
-void merge_sum(int64_t& into, int64_t value) {
-  std::atomic_ref(into).fetch_add(value, std::memory_order_relaxed);
-}
-
 int32_t grid_of_entry(const OneToOneGradient& op, uint32_t largest) {
   return model::grid_of_sum(
       largest, op.synapse->spec().gradient_bits == 32 ? model::largest_on_grid_32 : model::largest_on_grid_24);
@@ -272,7 +261,7 @@ void sum_exactly(const OneToOneGradient& op, host::Launcher& launcher) {
       for_each_run(block, first, n_entries, [&](const float* gradients, int64_t, int64_t, int64_t, int count) {
         kernels.largest(found, gradients, one, count);
       });
-      for (int i = 0; i < n_entries; ++i) merge_largest(largest[first + i], found[i]);
+      for (int i = 0; i < n_entries; ++i) host::merge(largest[first + i], found[i]);
     });
   }
   const auto add = [&](int64_t block, int64_t first, int n_entries) {
@@ -286,7 +275,7 @@ void sum_exactly(const OneToOneGradient& op, host::Launcher& launcher) {
                    kernels.add_exact(sums[0], sums[1], gradients, numbers, grid, one, count);
                  });
     for (int which = 0; which < 2; ++which)
-      for (int i = 0; i < n_entries; ++i) merge_sum(totals[which][first + i], sums[which][i]);
+      for (int i = 0; i < n_entries; ++i) host::merge(totals[which][first + i], sums[which][i]);
   };
   if (does(op.entry, SumEntry::sums)) {
     std::fill_n(totals[0], 2 * terms.n_entries(), 0);
