@@ -2,7 +2,6 @@
 #include "calls.hpp"
 
 #include <synapses/conv2d/conv2d.hpp>
-#include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 
@@ -48,7 +47,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_query_memory(const synfire_synapse_d
   return guarded(__func__, [&] {
     const synfire_synapse_desc checked = read_checked(desc);
     const Answer out(memory, "memory");
-    out.write(memory_of(operations::DenseSpec(checked)));
+    out.write(memory_of(operations::dense_matrix_of(checked)));
     return SYNFIRE_OK;
   });
 }
@@ -61,8 +60,7 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_synapse_desc checked = read_checked(desc);
-    *synapse =
-        registered<synfire_synapse>(operations::make_dense(*owner, operations::DenseSpec(checked), checked.mask));
+    *synapse = registered<synfire_synapse>(operations::make_any_dense(*owner, checked));
     return SYNFIRE_OK;
   });
 }

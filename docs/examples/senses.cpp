@@ -21,8 +21,8 @@ int main() {
   add_stage(network, synfire::Stage("concatenate", "both").reads("ear").reads("skin"));
   network.add_synapse("inner", 48);
   network.add_neurons("block", SYNFIRE_MODEL_LIF);
-  add_stage(network,
-            synfire::Stage("sum", "state").reads("block").reads("both"));  // the shortcut goes around the block
+  // The shortcut goes around the block.
+  add_stage(network, synfire::Stage("sum", "state").reads("block").reads("both"));
   for (const std::string head : {"what", "where"}) {
     add_stage(network, synfire::Stage("synapse", "to-" + head).reads("state").set("n_outputs", head == "what" ? 3 : 2));
     network.add_neurons((head + "-v").c_str(), SYNFIRE_MODEL_LI);

@@ -3827,7 +3827,7 @@ enum {
   /** Numbers. The product is a sum in a fixed order. */
   SYNFIRE_INPUT_VALUES = 1,
   /** Integers from 0 to a bound of at most 255, ::SYNFIRE_DTYPE_U8 `[T, B, K]`; larger ones count as the bound. In f32
-   *  the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3 */
+   *  the product is an exact sum, as that of spikes. Dense synapses and convolutions take them. @since ABI 0.3 */
   SYNFIRE_INPUT_COUNTS = 2
 };
 
@@ -3847,7 +3847,7 @@ typedef struct synfire_synapse_desc {
   uint32_t struct_size;
   /** One of `SYNFIRE_INPUT_*`. Default: spikes. */
   int32_t input_kind SYNFIRE_ONE_OF(SYNFIRE_INPUT);
-  /** Inputs K, 1 to 2^29. */
+  /** Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752. */
   int64_t n_inputs SYNFIRE_REQUIRED;
   /** Outputs N, at least 1. */
   int64_t n_outputs SYNFIRE_REQUIRED;
@@ -3858,8 +3858,8 @@ typedef struct synfire_synapse_desc {
   /** 1: without gradients of weights and bias. Default 0: with. */
   int32_t frozen SYNFIRE_FLAG;
   /** Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0. Default 0: 24
-   *  for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below 2^-24 of its
-   *  output's largest gets exactly 0. Ignored in f64. */
+   *  for spikes and counts, 32 for values. With 24, a weight whose input is active only where the gradient is below
+   *  2^-24 of its output's largest gets exactly 0. Ignored in f64. */
   int32_t gradient_bits;
   /** One of `SYNFIRE_INITIALIZATION_*`. Default: uniform. */
   int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
@@ -3870,7 +3870,7 @@ typedef struct synfire_synapse_desc {
   /** Any number. Different seeds give independent weights. */
   uint64_t seed;
   /** Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
-   *  call. Default: all. */
+   *  call. Must be null for counts. Default: all. */
   const uint8_t *mask SYNFIRE_NULLABLE;
   /** How many bytes `mask` has: N * K, or 0 without one. */
   uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
@@ -5290,14 +5290,14 @@ typedef struct synfire_stage_desc {
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
  *
- * What is made of readouts alone is a readout: a loss can follow it, and it is an output of inference. Neurons read sums,
- * concatenations and the like as their X; a count or a spike is a number then. A synapse takes counts as values.
+ * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
+ * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly; with a mask or a dropout they are values.
  *
  * Values of kinds with a function of their own that only this function gives:
  *
  * - of an input: `"height"`, `"width"`, `"channels"`: a map, in place of `"n_features"`. `"n_steps"` 1: rows have one step,
- *   `[R, 1, K]`, which neurons take as that of every step; their gradient is the sum over the steps, as
- *   synfire_reduce() computes it. `"bound"`, 1 to 255: of counts.
+ *   `[R, 1, K]`, which neurons take as that of every step; their gradient is the sum over the steps from +0, the last
+ *   step first, in the type of the network. `"bound"`, 1 to 255: of counts.
  * - of a synapse: `"weights_of"`, the name of a synapse that was added before, with as many inputs and outputs: the stage
  *   uses its weights, and the gradients of both uses add up. It then has no values of its own, and needs no `"n_outputs"`.
  * - of a loss: `"weight"`, the factor of this loss and of its gradient in the training. Default: 1. It can change after the

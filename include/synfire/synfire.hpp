@@ -1783,15 +1783,16 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  *
  * How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
  *
- * @param n_inputs       Inputs K, 1 to 2^29.
+ * @param n_inputs       Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.
  * @param n_outputs      Outputs N, at least 1.
  * @param input_kind     One of `SYNFIRE_INPUT_*`. Default: spikes.
  * @param dtype          Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
  *                       `SYNFIRE_DTYPE_F64`.
  * @param initialization One of `SYNFIRE_INITIALIZATION_*`. Default: uniform.
  * @param gradient_bits  Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32
- *                       or 0. Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only
- *                       where the gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
+ *                       or 0. Default 0: 24 for spikes and counts, 32 for values. With 24, a weight whose input is
+ *                       active only where the gradient is below 2^-24 of its output's largest gets exactly 0. Ignored
+ *                       in f64.
  * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed           Any number. Different seeds give independent weights.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.

@@ -28,6 +28,7 @@
 #include <operations/shuffle/shuffle.hpp>
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
+#include <operations/sum_steps/sum_steps.hpp>
 #include <optimizer/optimizer.hpp>
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
@@ -69,6 +70,7 @@
   KIND(CombineBackward)               \
   KIND(GroupMean)                     \
   KIND(GroupMeanBackward)             \
+  KIND(SumSteps)                      \
   KIND(Loss)                          \
   KIND(ReplaceNonfinite)              \
   KIND(CheckElements)                 \

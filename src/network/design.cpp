@@ -163,7 +163,8 @@ std::string readers_of(uint32_t signals) {
 }
 
 void check_edge(const NetworkRules& rules, const StageKind& kind, const Stage& before, Port port) {
-  const uint32_t reads = kind.reads(rules), of_kind = before.kind->traits.makes, makes = before.makes;
+  const uint32_t reads = kind.reads(rules) | kind.traits.reads_if_named, of_kind = before.kind->traits.makes,
+                 makes = before.makes;
   if ((reads & of_kind) == 0) fail_follow(kind, before, of_kind, "");
   if (port == Port::v && (reads & of_kind & signal::v) == 0)
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s cannot read the V of stage \"%s\"",
@@ -317,7 +318,11 @@ std::vector<Edge> Design::edges_of(const StageKind& kind, Choices choices, const
   if (kind.traits.reads_all)
     for (uint32_t i = 0; i < stages_.size(); ++i)
       if ((stages_[i].makes & kind.reads(rules_)) != 0) read(i, std::nullopt);
-  if (edges.empty() && !stages_.empty()) read(static_cast<uint32_t>(stages_.size() - 1), std::nullopt);
+  if (!edges.empty() || stages_.empty()) return edges;
+  const uint32_t signals = stages_.back().kind->traits.makes;
+  if ((signals & kind.reads(rules_)) == 0 && (signals & kind.traits.reads_if_named) != 0)
+    fail_follow(kind, stages_.back(), signals, " unless it names that stage");
+  read(static_cast<uint32_t>(stages_.size() - 1), std::nullopt);
   return edges;
 }
 
@@ -408,6 +413,16 @@ bool Design::wants_numbers(size_t index, Port port) const noexcept {
     const Stage& stage = stages_[reader.from];
     return reader.port == port && (stage.kind->reads_numbers(stage) ||
                                    (stage.kind->hands_on(stage) && wants_numbers(reader.from, Port::output)));
+  });
+}
+
+bool Design::has_reader_of_counts(size_t index, bool as_they_are) const {
+  return std::ranges::any_of(readers_[index], [&](const Edge& reader) {
+    const StageKind& kind = *stages_[reader.from].kind;
+    if (!kind.hands_on(stages_[reader.from])) return kind.takes_counts(view(reader.from)) == as_they_are;
+    // An output of a stage that hands them on is numbers.
+    const bool is_output = !as_they_are && kind.output(view(reader.from));
+    return is_output || has_reader_of_counts(reader.from, as_they_are);
   });
 }
 

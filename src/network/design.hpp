@@ -102,6 +102,9 @@ class Design {
   StageView view(size_t index) const noexcept;
   // True if a reader of the stage at this port needs numbers of the network's type, even of spikes.
   bool wants_numbers(size_t index, Port port) const noexcept;
+  // True if a reader of a stage that makes counts takes them as they are, or as numbers.
+  bool wants_counts(size_t index) const { return has_reader_of_counts(index, true); }
+  bool wants_counts_as_numbers(size_t index) const { return has_reader_of_counts(index, false); }
   // True if a stage has this value by its kind, and not as a further one.
   bool has_value(size_t index, const char* name) const noexcept;
   [[noreturn]] void fail_unknown_value(size_t index, const char* name) const;
@@ -129,6 +132,7 @@ class Design {
 
  private:
   size_t place(Stage&& stage);
+  bool has_reader_of_counts(size_t index, bool as_they_are) const;
   std::vector<Edge> edges_of(const StageKind& kind, Choices choices, const Reads& reads) const;
   void check_edges(const Stage& stage) const;
   void drop_last() noexcept;

@@ -59,9 +59,9 @@ Buffer* StageRecorder::array_at(size_t stage, Port port) const noexcept {
 StageRecorder::Read StageRecorder::read_edge(size_t reader, size_t i) const noexcept {
   const Edge& edge = parts_.stage(reader).inputs[i];
   StageParts& from = *parts_.stages[edge.from];
-  if (Product* const product = from.product()) return {nullptr, {}, product};
+  if (Product* const product = from.product()) return {nullptr, {}, product, nullptr};
   const Edge source = parts_.design.source(edge);
-  return {array_at(source.from, source.port), from.kept(), nullptr};
+  return {array_at(source.from, source.port), from.kept(), nullptr, parts_.stages[source.from]->counts()};
 }
 
 StageRecorder::Gradient StageRecorder::begin_gradient(const Edge& source) {
@@ -88,11 +88,17 @@ Buffer* StageRecorder::output_gradient(Port port) const noexcept {
 
 class Recording {
  public:
-  Recording(Parts& parts, GraphKind kind) : parts_(parts), recorder_(parts, kind) {}
+  Recording(Parts& parts, GraphKind kind)
+      : parts_(parts), recorder_(parts, kind), leads_to_neurons_(parts.stages.size()) {
+    for (size_t i = parts.stages.size(); i-- > 0;)
+      leads_to_neurons_[i] = parts.stage(i).kind->traits.reads_products ||
+                             std::ranges::any_of(parts.design.readers(i),
+                                                 [&](const Edge& reader) { return leads_to_neurons_[reader.from]; });
+  }
 
   void record_inference() {
     each([](const Stage& stage) { return stage.inputs.empty(); }, &StageParts::forward);
-    each([](const Stage& stage) { return !stage.inputs.empty(); }, &StageParts::forward);
+    record_stages();
   }
 
   void record_evaluation(const DataSet& data) {
@@ -144,16 +150,42 @@ class Recording {
       if (resets) stage->add_reset(reset, {0, 0});
       if (!reset.empty()) recorder_.append([&] { return std::move(reset); });
     }
-    each([](const Stage& stage) { return !stage.inputs.empty(); }, &StageParts::forward);
+    record_stages();
   }
 
+  // Readouts and losses that no neurons follow come last, so that the passes of several heads are neighbours, which
+  // small ones need to be joined in one launch. Nothing that is computed depends on it.
+  void record_stages() {
+    for (const bool leads : {true, false})
+      for (size_t i = 0; i < parts_.stages.size(); ++i)
+        if (!parts_.stage(i).inputs.empty() && leads_to_neurons_[i] == leads) at(i).forward(recorder_);
+  }
+
+  // True if the backward of a stage may come before those of stages that were added later: it is the only one that
+  // writes the gradients that it writes.
+  bool may_come_first(size_t index) const {
+    if (leads_to_neurons_[index] || parts_.gradients[index].learns) return false;
+    return std::ranges::none_of(parts_.stage(index).inputs,
+                                [&](const Edge& edge) { return parts_.design.has_other_readers(edge); });
+  }
+  void record_backward_of(size_t index) {
+    if (!parts_.gradients[index].has_backward) return;
+    StageParts& stage = at(index);
+    record_given_gradient();
+    stage.backward(recorder_);
+  }
   void record_backward() {
-    for (size_t i = parts_.stages.size(); i-- > 0;) {
-      if (!parts_.gradients[i].has_backward) continue;
-      StageParts& stage = at(i);
-      record_given_gradient();
-      stage.backward(recorder_);
+    const size_t n_stages = parts_.stages.size();
+    std::vector<bool> is_done(n_stages);
+    for (size_t i = n_stages; i-- > 0;) {
+      // After all that read it.
+      is_done[i] = may_come_first(i) && std::ranges::all_of(parts_.design.readers(i), [&](const Edge& reader) {
+                     return is_done[reader.from] || !parts_.gradients[reader.from].has_backward;
+                   });
+      if (is_done[i]) record_backward_of(i);
     }
+    for (size_t i = n_stages; i-- > 0;)
+      if (!is_done[i]) record_backward_of(i);
     each([](const Stage&) { return true; }, &StageParts::step);
   }
 
@@ -219,6 +251,7 @@ class Recording {
 
   Parts& parts_;
   StageRecorder recorder_;
+  std::vector<bool> leads_to_neurons_;  // of each stage
 };
 
 void Parts::record_inference() {

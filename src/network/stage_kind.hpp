@@ -75,7 +75,8 @@ struct KindTraits {
   const char* noun;  // "a synapse"
   std::span<const ChoiceSpec> choices = {};
   std::span<const ValueSpec> values = {};
-  uint32_t reads = 0;  // signals; 0: it reads nothing
+  uint32_t reads = 0;           // signals; 0: it reads nothing
+  uint32_t reads_if_named = 0;  // further ones, of stages that are named
   uint32_t makes = 0;
   std::span<const PortName> ports = {};  // none: its output alone, which has no name
   uint32_t least_inputs = 0, most_inputs = 1;
@@ -134,6 +135,8 @@ class StageKind {
   virtual bool hands_on(const Stage&) const { return false; }
   // It reads numbers of the network's type, even if these are spikes.
   virtual bool reads_numbers(const Stage&) const { return false; }
+  // True if it reads counts as they are, in u8; others read them as numbers.
+  virtual bool takes_counts(const StageView&) const { return false; }
   // True if an optimizer changes something of it.
   virtual bool learns(const StageView&) const { return false; }
   // The earlier stage whose weights this one uses; none: it has its own, if any.

@@ -89,6 +89,8 @@ class StageParts {
   virtual core::Object* object() const noexcept { return nullptr; }
   virtual Buffer* array(Port) const noexcept { return nullptr; }
   virtual Buffer* gradient(Port) const noexcept { return nullptr; }
+  // Counts as they are, in u8.
+  virtual Buffer* counts() const noexcept { return nullptr; }
   virtual DropoutArrays kept() const noexcept { return {}; }
   // The X of neurons where it is an array that their tape belongs to.
   virtual Buffer* taped_x() const noexcept { return nullptr; }

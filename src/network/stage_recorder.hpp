@@ -17,6 +17,7 @@ class StageRecorder {
     Buffer* array;
     DropoutArrays kept;
     Product* product;
+    Buffer* counts;  // u8, for those that take counts as they are; others read them as numbers
   };
   // The place of a gradient. Null: nothing before is trained.
   struct Gradient {

@@ -1011,11 +1011,6 @@ TEST_F(Conv2d, Refusals) {
   expect(
       "SYN-CONV-MAP", {"2^40"}, [](auto& desc) { desc.height = desc.width = int64_t{1} << 28; },
       SYNFIRE_ERROR_OUT_OF_MEMORY);
-  // Neither other kind reads counts.
-  synfire_synapse_desc dense = synfire_test::describe(c.product(), true);
-  dense.input_kind = SYNFIRE_INPUT_COUNTS;
-  synfire_synapse made = nullptr;
-  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-INPUT-KIND"), synfire_synapse_create(context, &dense, &made));
 
   // Passes: types, shapes of buffers, dropout, gradients that cannot be added exactly.
   const Product p = c.product();

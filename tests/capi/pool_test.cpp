@@ -377,6 +377,9 @@ TEST_F(Pool, Refusals) {
         desc.destination = numbers;
       },
       SYNFIRE_ERROR_UNSUPPORTED);
+  expect(
+      "SYN-POOL-OVERFLOW", "2^40", [](auto& desc) { desc.height = desc.width = desc.channels = int64_t{1} << 20; },
+      SYNFIRE_ERROR_OUT_OF_MEMORY);
   // The gradient of a maximum needs the source.
   const Rows grad = rows_of_outputs(c, SYNFIRE_DTYPE_F32, {}),
              dx = rows_for_input(context, SYNFIRE_DTYPE_F32, c.product());
@@ -384,6 +387,9 @@ TEST_F(Pool, Refusals) {
   back.grad_destination = grad;
   back.grad_source = dx;
   EXPECT_FAILS(refused, WORDS("SYN-POOL-SOURCE"), synfire_pool_backward(context, &back, nullptr));
+  back.accumulate = 2;
+  EXPECT_FAILS(refused, WORDS("SYN-POOL-FLAG", "desc.accumulate"), synfire_pool_backward(context, &back, nullptr));
+  back.accumulate = 0;
   const Rows wide = rows_for_input(context, SYNFIRE_DTYPE_F64, c.product());
   back.grad_source = wide;
   back.source = spikes;

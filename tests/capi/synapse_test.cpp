@@ -611,8 +611,8 @@ TEST_F(SynapseErrors, Descriptors) {
   expect("SYN-SYNAPSE-INPUTS", "2^29");
   bad.n_outputs = 0;
   expect("SYN-SYNAPSE-OUTPUTS", "desc.n_outputs is 0");
-  bad.input_kind = 2;
-  expect("SYN-SYNAPSE-INPUT-KIND", "desc.input_kind is 2");
+  bad.input_kind = 3;
+  expect("SYN-SYNAPSE-INPUT-KIND", "desc.input_kind is 3");
   bad.dtype = SYNFIRE_DTYPE_F16;
   expect("SYN-SYNAPSE-DTYPE", "desc.dtype is 3");
   bad.bias = 2;

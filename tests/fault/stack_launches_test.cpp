@@ -1,5 +1,6 @@
 // How many kernels small layers take: those of the graph with joined operations, as long as all of them are switched
 // on.
+#include "../capi/described_stages.hpp"
 #include "../capi/recording_support.hpp"
 #include "../capi/trained_network.hpp"
 #include "fake_cuda.hpp"
@@ -250,6 +251,59 @@ TEST_F(StackLaunches, LongSequencesStayApart) {
   EXPECT_EQ(kernels_of(17, 8), joined);
   EXPECT_EQ(kernels_of(32, 8), joined);
   EXPECT_EQ(kernels_of(33, 8), apart);
+}
+
+// A network of a body and of heads that read it, each with a readout and possibly a loss after its neurons.
+Network make_heads(synfire_context context, int n_heads, bool trains) {
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 16;
+  synfire_network made = nullptr;
+  require_ok(synfire_network_create(context, &desc, &made));
+  Network network(made);
+  require_ok(add_stage(network, "input", "in", {text("kind", "rates"), number("n_features", 64)}));
+  require_ok(add_stage(network, "synapse", "s", {number("n_outputs", 128)}));
+  require_ok(add_stage(network, "neurons", "body", {text("model", "lif")}));
+  for (int i = 0; i < n_heads; ++i) {
+    const std::string head = std::to_string(i);
+    require_ok(add_stage(network, "synapse", ("s" + head).c_str(), {number("n_outputs", 8)}, {reads("body")}));
+    require_ok(add_stage(network, "neurons", ("n" + head).c_str(), {text("model", "li")}));
+    require_ok(add_stage(network, "readout", ("r" + head).c_str(), {text("reduction", "mean")}));
+    if (trains) require_ok(add_stage(network, "loss", ("l" + head).c_str(), {text("kind", "cross_entropy")}));
+  }
+  if (trains) require_ok(add_stage(network, "optimizer", "o", {text("kind", "sgd")}));
+  return network;
+}
+
+// A head more adds its readout to the joined graph of an inference, and no launch of its own neurons.
+TEST_F(StackLaunches, HeadsOfANetworkAreJoinedAsAChainIs) {
+  // The nodes of the plain graph are the kernels of rates, two for each layer, one for each readout, and the count of
+  // replays.
+  for (const int n_heads : {1, 2, 3}) {
+    fake::reset_calls();
+    const Network network = make_heads(context, n_heads, false);
+    require_ok(synfire_network_build(network));
+    const size_t heads = static_cast<size_t>(n_heads), plain = 1 + 2 + 2 * heads + heads + 1,
+                 joined = 1 + 1 + heads + 1;
+    EXPECT_EQ(fake::captured_kernels().size(), plain + joined) << n_heads;
+  }
+}
+
+// In a training step too: all passes forward are one launch, and so are all gradients of weights.
+TEST_F(StackLaunches, TheTrainingOfHeadsIsJoinedAsThatOfAChain) {
+  const auto saved_by_joining = [&](int n_heads) {
+    const Network network = make_heads(context, n_heads, true);
+    require_ok(synfire_network_build(network));
+    const std::vector<float> rates(64, 0.5F);
+    const std::vector<uint32_t> classes = {3};
+    const Buffer inputs = make_buffer_of(context, rates),
+                 labels = buffer_of_bytes(context, SYNFIRE_DTYPE_U32, 1, classes.data(), 4);
+    fake::reset_calls();
+    require_ok(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, inputs, labels, nullptr, nullptr, nullptr));
+    return fake::captured_kernels().size();
+  };
+  const size_t one = saved_by_joining(1), two = saved_by_joining(2), three = saved_by_joining(3);
+  EXPECT_EQ(three - two, two - one);
+  EXPECT_EQ(two - one, 0u);
 }
 
 }  // namespace

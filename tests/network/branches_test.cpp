@@ -274,13 +274,12 @@ class BranchesByHand {
     desc.n_active = n_active_;
     require_ok(synfire_graph_record_reduce(graph_, &desc));
   }
-  // In the order of the stages.
+  // In the order of the stages, and readouts after all neurons.
   void record_forwards() const {
     const synfire_state_desc all = SYNFIRE_STATE_DESC_INIT;
     for (const Branch* const branch : {&shared_, &upper_, &lower_})
       require_ok(synfire_graph_record_reset_rows(graph_, branch->layer, &all));
     forward(shared_, inputs_, nullptr, true, true);
-    reduce(SYNFIRE_REDUCE_LAST, n_shared, shared_.v, last_);
     synfire_dropout_desc dropout = SYNFIRE_DROPOUT_DESC_INIT;
     dropout.n_neurons = n_shared;
     dropout.batch = batch;
@@ -298,6 +297,7 @@ class BranchesByHand {
     require_ok(synfire_graph_record_synapse_forward(graph_, upper_.synapse, &product));
     forward(upper_, nullptr, x_upper_, true, false);
     forward(lower_, shared_.spikes, nullptr, false, true);
+    reduce(SYNFIRE_REDUCE_LAST, n_shared, shared_.v, last_);
     reduce(SYNFIRE_REDUCE_MEAN, n_upper, upper_.spikes, mean_);
   }
 

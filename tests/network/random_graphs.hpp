@@ -191,8 +191,8 @@ class GraphDrawing {
     // A synapse that was added before, with inputs like these.
     for (const size_t i : graph_.of_kind("synapse")) {
       const Drawn others = graph_.at(graph_.stages[i].inputs.front());
-      const bool fits = graph_.stages[i].word.empty() && others.n_features() == read.n_features() &&
-                        (others.carries == Carries::spikes) == (read.carries == Carries::spikes);
+      const bool fits =
+          graph_.stages[i].word.empty() && others.n_features() == read.n_features() && others.carries == read.carries;
       if (!fits || !chance(2)) continue;
       made.channels = graph_.stages[i].made.channels;
       add("synapse", {from}, {}, made);
@@ -291,10 +291,7 @@ class GraphDrawing {
     add("flatten", {from}, {}, made);
   }
   void add_neurons_of_combined() {
-    const std::vector<DrawnEdge> all =
-        edges([](const Drawn& drawn, bool) { return drawn.is_product || drawn.is_combined(); });
-    if (all.empty()) return add_layer();
-    add_neurons(pick(all));
+    add_neurons(pick(edges([](const Drawn&, bool) { return true; })));
   }
   void add_readout() {
     const std::vector<DrawnEdge> all =

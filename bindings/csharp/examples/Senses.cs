@@ -1,4 +1,4 @@
-// Senses.cs - two inputs, a block with a shortcut around it, and two heads. It prints what docs/examples/senses.c prints.
+// Senses.cs - two inputs, a block with a shortcut, and two heads. It prints what docs/examples/senses.c prints.
 //
 // SPDX-License-Identifier: MIT
 using System;
@@ -11,7 +11,7 @@ static class SensesProgram
     static float Rate(int k, int n, uint[] labels) =>
         ((k % 24 % n == labels[k / 24] ? 48 : 12) + (2654435761 * (uint)k >> 28)) / 128.0f;
 
-    static float[] Rates(int n, uint[] labels) => Enumerable.Range(0, 96 * 24).Select(k => Rate(k, n, labels)).ToArray();
+    static float[] Rates(int n, uint[] of) => Enumerable.Range(0, 96 * 24).Select(k => Rate(k, n, of)).ToArray();
 
     static void Main()
     {
@@ -24,17 +24,17 @@ static class SensesProgram
                 .AddSynapse("inner", 48).AddNeurons("block", Model.Lif)
                 .AddStage("sum", "state", null, "block", "both"); // the shortcut goes around the block
             foreach (string head in new[] { "what", "where" })
-                network.AddStage("synapse", "to-" + head, new StageValues { { "n_outputs", head == "what" ? 3 : 2 } }, "state")
-                    .AddNeurons(head + "-v", Model.Li).AddReadout(head, Readout.Mean)
+                network.AddStage("synapse", "to-" + head, new StageValues { { "n_outputs", head == "what" ? 3 : 2 } },
+                                 "state").AddNeurons(head + "-v", Model.Li).AddReadout(head, Readout.Mean)
                     .AddLoss(head + "-loss", LossKind.CrossEntropy);
             network.AddOptimizer("adam", OptimizerKind.Adam, 0.01).Build();
             uint[] what = Enumerable.Range(0, 96).Select(row => (uint)(row % 3)).ToArray();
             uint[] where = Enumerable.Range(0, 96).Select(row => (uint)(row / 3 % 2)).ToArray();
-            network.SetArrays(Data.Training, 96, new StageRows("sound", Rates(3, what)), new StageRows("touch", Rates(2, where)),
-                              new StageRows("what-loss", what), new StageRows("where-loss", where));
-            NetworkResult whole;
+            network.SetArrays(Data.Training, 96, new StageRows("sound", Rates(3, what)),
+                              new StageRows("touch", Rates(2, where)), new StageRows("what-loss", what),
+                              new StageRows("where-loss", where));
             for (int i = 0; i < 5; ++i)
-                foreach (StageResult of in network.TrainStages(15, out whole, "what-loss", "where-loss"))
+                foreach (StageResult of in network.TrainStages(15, out NetworkResult all, "what-loss", "where-loss"))
                     Console.WriteLine(FormattableString.Invariant($"{of.Stage} {of.Loss:F9}, {of.Correct} of 480"));
         }
     }

@@ -476,7 +476,8 @@ namespace Synfire
 
         /// <summary>
         /// Integers from 0 to a bound of at most 255, SYNFIRE_DTYPE_U8 <c>[T, B, K]</c>; larger ones count as the
-        /// bound. In f32 the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        /// bound. In f32 the product is an exact sum, as that of spikes. Dense synapses and convolutions take
+        /// them. @since ABI 0.3
         /// </summary>
         Counts = 2
     }

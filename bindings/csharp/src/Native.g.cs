@@ -2177,7 +2177,7 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>One of <c>SYNFIRE_INPUT_*</c>. Default: spikes.</summary>
         public int input_kind;
-        /// <summary>Inputs K, 1 to 2^29.</summary>
+        /// <summary>Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.</summary>
         public long n_inputs;
         /// <summary>Outputs N, at least 1.</summary>
         public long n_outputs;
@@ -2192,8 +2192,8 @@ namespace Synfire.Raw
         public int frozen;
         /// <summary>
         /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
-        /// Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the
-        /// gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
+        /// Default 0: 24 for spikes and counts, 32 for values. With 24, a weight whose input is active only where
+        /// the gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
         /// </summary>
         public int gradient_bits;
         /// <summary>One of <c>SYNFIRE_INITIALIZATION_*</c>. Default: uniform.</summary>
@@ -2206,7 +2206,7 @@ namespace Synfire.Raw
         public ulong seed;
         /// <summary>
         /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
-        /// Read during the call. Default: all.
+        /// Read during the call. Must be null for counts. Default: all.
         /// </summary>
         public byte* mask;
         /// <summary>How many bytes <c>mask</c> has: N * K, or 0 without one.</summary>
@@ -3491,7 +3491,8 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Integers from 0 to a bound of at most 255, SYNFIRE_DTYPE_U8 <c>[T, B, K]</c>; larger ones count as the
-        /// bound. In f32 the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        /// bound. In f32 the product is an exact sum, as that of spikes. Dense synapses and convolutions take
+        /// them. @since ABI 0.3
         /// </summary>
         public const int SYNFIRE_INPUT_COUNTS = 2;
 

@@ -18,7 +18,7 @@ namespace Synfire
         /// <summary>One of <see cref="Input"/>. Default: spikes.</summary>
         public Input InputKind { get; set; }
 
-        /// <summary>Inputs K, 1 to 2^29.</summary>
+        /// <summary>Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.</summary>
         public long Inputs { get; set; }
 
         /// <summary>Outputs N, at least 1.</summary>
@@ -38,8 +38,8 @@ namespace Synfire
 
         /// <summary>
         /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
-        /// Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the
-        /// gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
+        /// Default 0: 24 for spikes and counts, 32 for values. With 24, a weight whose input is active only where
+        /// the gradient is below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
         /// </summary>
         public int GradientBits { get; set; }
 
@@ -54,7 +54,7 @@ namespace Synfire
 
         /// <summary>
         /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
-        /// Read during the call. Default: all.
+        /// Read during the call. Must be null for counts. Default: all.
         /// </summary>
         public IList<byte> Mask { get; } = new List<byte>();
 

@@ -20,17 +20,30 @@ using operations::CombineKind;
 class CombineParts final : public CombinedParts {
  public:
   CombineParts(StageMaker& maker, CombineKind kind) : CombinedParts(maker, dtype_of(maker)), kind_(kind) {
+    if (stage()->output.elements == Elements::counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, stage()->output);
     if (kind_ != CombineKind::concatenate) return;
     for (size_t i = 0; i < stage()->inputs.size(); ++i) channels_.push_back(stage().flow(i).channels);
   }
 
+  Buffer* counts() const noexcept override { return counts_.get(); }
+
+  // Counts are made once, and then numbers of them for those that read numbers.
   void forward(StageRecorder& recorder) override {
     std::vector<Buffer*> sources;
-    for (size_t i = 0; i < stage()->inputs.size(); ++i) sources.push_back(recorder.read(i).array);
+    std::vector<int32_t> bounds;
+    for (size_t i = 0; i < stage()->inputs.size(); ++i) {
+      const StageRecorder::Read input = recorder.read(i);
+      sources.push_back(input.counts ? input.counts : input.array);
+      bounds.push_back(input.counts ? stage().flow(i).bound : 0);
+    }
+    const bool has_bounds = std::ranges::any_of(bounds, [](int32_t bound) { return bound > 0; });
+    Buffer* const numbers = recorder.written();
     recorder.append([&] {
-      return operations::combine(
-          {kind_, StageRecorder::extents(stage()->output), sources, channels_, {}, recorder.written()});
+      return operations::combine({kind_, StageRecorder::extents(stage()->output), sources, channels_,
+                                  has_bounds ? std::span<const int32_t>(bounds) : std::span<const int32_t>(),
+                                  counts_ ? counts_.get() : numbers});
     });
+    if (counts_ && numbers) recorder.append([&] { return as_numbers(stage()->output, *counts_, *numbers); });
   }
 
   // From the last input to the first, as stages are.
@@ -49,15 +62,18 @@ class CombineParts final : public CombinedParts {
   }
 
  private:
-  // Spikes stay packed if all readers take them so; counts and values are numbers.
-  static int32_t dtype_of(const StageMaker& maker) {
+  // Spikes stay packed if all readers take them so, and counts are numbers too if a reader wants them; values are
+  // numbers.
+  static std::optional<int32_t> dtype_of(const StageMaker& maker) {
     const StageView& view = maker.stage();
-    const bool packed =
-        view->output.elements == Elements::spikes && !view.design().wants_numbers(view.index(), Port::output);
+    const Elements elements = view->output.elements;
+    if (elements == Elements::counts && !view.design().wants_counts_as_numbers(view.index())) return std::nullopt;
+    const bool packed = elements == Elements::spikes && !view.design().wants_numbers(view.index(), Port::output);
     return packed ? SYNFIRE_DTYPE_BITS : maker.number();
   }
 
   const CombineKind kind_;
+  Ref<Buffer> counts_;  // [T, B, N]; null unless it makes counts
   std::vector<int64_t> channels_;
 };
 
@@ -65,6 +81,7 @@ class CombineStage : public StageKind {
  public:
   uint32_t makes(const StageView& view) const override { return combined_of(view); }
   void check(const StageView&) const override {}
+  bool takes_counts(const StageView&) const override { return true; }
   std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
   std::string describe(const StageView& view) const override {
     if (view->output.elements == Elements::spikes) return "spikes";

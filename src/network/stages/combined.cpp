@@ -1,6 +1,7 @@
 #include "combined.hpp"
 
 #include <base/error.hpp>
+#include <operations/combine/combine.hpp>
 
 namespace synfire::network {
 
@@ -44,8 +45,15 @@ void check_spikes(const StageView& view, size_t i) {
                 view.input(i)->name.c_str());
 }
 
-CombinedParts::CombinedParts(StageMaker& maker, int32_t dtype)
-    : StageParts(maker.stage()), array_(maker.array(dtype, stage()->output)) {
+OperationList as_numbers(const Flow& flow, Buffer& counts, Buffer& numbers) {
+  Buffer* const sources[] = {&counts};
+  const int32_t bounds[] = {flow.bound};
+  return operations::combine(
+      {operations::CombineKind::sum, {flow.n_steps, flow.batch, flow.n_features()}, sources, {}, bounds, &numbers});
+}
+
+CombinedParts::CombinedParts(StageMaker& maker, std::optional<int32_t> dtype) : StageParts(maker.stage()) {
+  if (dtype) array_ = maker.array(*dtype, stage()->output);
   if (maker.gradient().has_backward) gradient_ = maker.array(maker.number(), stage()->output);
 }
 

@@ -23,6 +23,9 @@ void check_same_shape(const StageView& view, size_t one, size_t other, bool with
 // Throws INVALID_ARGUMENT unless the stage reads a spike in every element.
 void check_spikes(const StageView& view, size_t i);
 
+// Counts in u8 as numbers.
+core::OperationList as_numbers(const core::Flow& flow, Buffer& counts, Buffer& numbers);
+
 // An array of the stage's own, and its gradient.
 class CombinedParts : public StageParts {
  public:
@@ -30,7 +33,8 @@ class CombinedParts : public StageParts {
   Buffer* gradient(Port) const noexcept override { return gradient_.get(); }
 
  protected:
-  CombinedParts(StageMaker& maker, int32_t dtype);
+  // Without a type, it has no such array.
+  CombinedParts(StageMaker& maker, std::optional<int32_t> dtype);
 
  private:
   Ref<Buffer> array_, gradient_;  // [T, B, N]; the second is null where nothing before is trained

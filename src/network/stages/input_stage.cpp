@@ -84,10 +84,17 @@ class InputParts final : public StageParts {
     }
     parts.inputs.push_back({maker.stage().index(), row, array_, n_replaced_});
     const int32_t made = is_of_rates(stage) ? SYNFIRE_DTYPE_BITS : row.dtype;
-    const bool wants_numbers = parts.design.wants_numbers(maker.stage().index(), Port::output);
-    if (is_of_counts(stage) || (wants_numbers && made != maker.number()))
+    const size_t index = maker.stage().index();
+    if (is_of_counts(stage)) {
+      if (parts.design.wants_counts(index)) counts_ = maker.array(SYNFIRE_DTYPE_U8, stage.output);
+      if (parts.design.wants_counts_as_numbers(index)) numbers_ = maker.array(maker.number(), stage.output);
+    } else if (parts.design.wants_numbers(index, Port::output) && (made != maker.number() || parts.has_own_loss())) {
+      // The backward of a loss of the program's own writes to an X (spoil_tapes()), and the frame is the program's.
       numbers_ = maker.array(maker.number(), stage.output);
+    }
   }
+
+  Buffer* counts() const noexcept override { return counts_.get(); }
 
   void offer(FunctionRef<void(const char*, const Ref<Buffer>&)> each) const override {
     if (n_replaced_) each("n_replaced", n_replaced_);
@@ -105,7 +112,8 @@ class InputParts final : public StageParts {
     }
     // A readout of every step may make it an output.
     Buffer* const numbers = recorder.written() ? recorder.written() : numbers_.get();
-    if (numbers) write_numbers(recorder, *array, *numbers);
+    if (counts_) convert(recorder, *array, *counts_);
+    if (numbers) convert(recorder, *array, *numbers);
     recorder.hand_on(numbers ? *numbers : *array);
   }
 
@@ -124,19 +132,20 @@ class InputParts final : public StageParts {
     return destination;
   }
 
-  // Counts as numbers, of which none is above the bound; and other inputs whose readers need numbers.
-  void write_numbers(StageRecorder& recorder, Buffer& array, Buffer& numbers) const {
+  // Counts of which none is above the bound, also as numbers; and other inputs whose readers need numbers.
+  void convert(StageRecorder& recorder, Buffer& array, Buffer& to) const {
     Buffer* const sources[] = {&array};
     const int32_t bounds[] = {is_of_counts(stage().stage()) ? stage()->output.bound : 0};
     recorder.append([&] {
       return operations::combine(
-          {operations::CombineKind::sum, StageRecorder::extents(stage()->output), sources, {}, bounds, &numbers});
+          {operations::CombineKind::sum, StageRecorder::extents(stage()->output), sources, {}, bounds, &to});
     });
   }
 
   Ref<Buffer> array_;    // of a frame, page-locked
   Ref<Buffer> drawn_;    // spikes of rates, [T, B, K]
   Ref<Buffer> numbers_;  // what is handed on in place of the program's type
+  Ref<Buffer> counts_;   // u8, for those that take counts as they are
   // With "replace_nonfinite": the inference graph's input, u64 [1] page-locked, u64 [1].
   Ref<Buffer> finite_, n_replaced_, n_replaced_in_batches_;
 };

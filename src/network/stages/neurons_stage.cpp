@@ -19,6 +19,7 @@
 #include <operations/elementwise/scale_add.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
+#include <operations/sum_steps/sum_steps.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -282,19 +283,14 @@ class NeuronsParts final : public StageParts {
     });
     return *x_;
   }
-  // The gradient of an X that has one step, or other readers: summed over the steps, then added to that of the others.
+  // The gradient of an X that has one step, or other readers: summed over the steps from the last to the first, then
+  // added to that of the others.
   void hand_back(StageRecorder& recorder, const StageRecorder::Gradient& before) const {
-    Buffer* from = grad_x_.get();
-    if (x_) {
-      Buffer* const sum = grad_step_ && before.add ? grad_step_.get() : before.array;
-      recorder.append([&] {
-        return operations::reduce({operations::Reduction::sum, operations::Axis::steps, recorder.extents(own().width()),
-                                   from, sum, nullptr, nullptr});
-      });
-      from = sum;
-    }
-    if (from != before.array)
-      operations::record_scale_add(recorder.graph(), {from, before.array, 1, before.add ? 1.0 : 0.0});
+    if (!x_) return operations::record_scale_add(recorder.graph(), {grad_x_.get(), before.array, 1, 1});
+    recorder.append([&] {
+      return operations::sum_steps(recorder.rules().n_steps, recorder.rules().batch, own().width(), *grad_x_,
+                                   *before.array, before.add);
+    });
   }
 
   const Stage& own() const noexcept { return stage().stage(); }
@@ -330,7 +326,6 @@ class NeuronsParts final : public StageParts {
     if (one_step) x_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().has_backward) return;
     if (maker.gradient().passes && (one_step || is_shared)) grad_x_ = maker.sequence(maker.number(), width);
-    if (maker.gradient().passes && one_step && is_shared) grad_step_ = maker.array(maker.number(), view.flow());
     if (spikes_) grad_spikes_ = maker.sequence(maker.number(), width);
     if (v_) grad_v_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().learns) return;
@@ -362,7 +357,7 @@ class NeuronsParts final : public StageParts {
   const bool has_rate_;
   Ref<Layer> layer_;
   Ref<Buffer> x_;                       // [T, B, N], of an X of one step; null: it has T
-  Ref<Buffer> grad_x_, grad_step_;      // [T, B, N], [1, B, N]; null: the gradient is where the stage before has it
+  Ref<Buffer> grad_x_;                  // [T, B, N]; null: the gradient is where the stage before has it
   Buffer* read_x_ = nullptr;            // that a tape belongs to
   Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
   Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
@@ -432,6 +427,7 @@ class NeuronsKind final : public StageKind {
                    .choices = neurons_choices,
                    .values = neurons_values,
                    .reads = signal::product | signal::combined,
+                   .reads_if_named = signal::input | signal::spikes | signal::v | signal::readout,
                    .makes = signal::spikes | signal::v,
                    .ports = neurons_ports,
                    .reads_products = true,
@@ -476,6 +472,10 @@ class NeuronsKind final : public StageKind {
       check_trained(set, view.stage(), std::span(settings.trained).first(i), settings.trained[i]);
   }
   uint32_t makes(const StageView& view) const override { return never_fires(view.stage()) ? signal::v : traits.makes; }
+  // Version 0.2 has neurons after synapses alone.
+  bool needs_new_format(const StageView& view) const override {
+    return !view->inputs.empty() && (view.input()->makes & signal::product) == 0;
+  }
   // X is an array of numbers, also if it is made of spikes.
   bool reads_numbers(const Stage&) const override { return true; }
   const char* why_not(const Stage&) const override { return "whose neurons never fire"; }

@@ -68,8 +68,8 @@ void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
   const StageRecorder::Read input = recorder.read();
   operations::record_synapse_forward(recorder.graph(), *synapse_,
-                                     {stage()->output.n_steps, recorder.rules().batch, input.array, recorder.written(),
-                                      recorder.n_active(), input.kept.mask, input.kept.scale});
+                                     {stage()->output.n_steps, recorder.rules().batch, input_of(input),
+                                      recorder.written(), recorder.n_active(), input.kept.mask, input.kept.scale});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
@@ -79,13 +79,13 @@ void SynapseParts::backward(StageRecorder& recorder) {
   const bool adds = learns_ && recorder.adds_to_weights(stage().index());
   operations::record_synapse_backward(
       recorder.graph(), *synapse_,
-      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input.array : nullptr,
+      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input_of(input) : nullptr,
        before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
   request.synapse = synapse_.get();
-  request.synapse_input = recorder.read_edge(stage().index(), 0).array;
+  request.synapse_input = input_of(recorder.read_edge(stage().index(), 0));
   request.n_active = recorder.n_active();
 }
 
@@ -113,7 +113,8 @@ void SynapseParts::add_trained(Trainer& trainer, const char* name, const operati
 }
 
 std::optional<Rounding> SynapseParts::rounding() const {
-  return is_owner_ && synapse_->reads_spikes() ? synapse_->rounding(-1) : std::nullopt;
+  const bool is_exact = synapse_->reads_spikes() || synapse_->reads_counts();
+  return is_owner_ && is_exact ? synapse_->rounding(-1) : std::nullopt;
 }
 
 void SynapseParts::list_saved(StateArrays& list) const {

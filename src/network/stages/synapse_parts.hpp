@@ -32,6 +32,9 @@ class SynapseParts final : public StageParts, private Product {
   void list_saved(StateArrays& list) const override;
 
  private:
+  Buffer* input_of(const StageRecorder::Read& input) const noexcept {
+    return synapse_->reads_counts() ? input.counts : input.array;
+  }
   void give(operations::ForwardRequest& request, StageRecorder& recorder) override;
   void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
   void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const;

@@ -6,8 +6,7 @@
 #include <network/stage_key_values.hpp>
 #include <network/state_arrays.hpp>
 
-#include <synapses/dense/dense.hpp>
-#include <synapses/dense/dense_spec.hpp>
+#include <synapses/conv2d/conv2d.hpp>
 
 namespace synfire::network {
 
@@ -47,14 +46,23 @@ std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
 }
 
-// Counts are numbers to a dense product.
-bool reads_values(const StageView& view) {
-  return view.flow().elements != Elements::spikes;
-}
-
 // The stage itself, or that whose weights it uses.
 StageView owner_of(const StageView& view) {
   return view.design().view(view.design().owner_of_weights(view.index()));
+}
+
+// Synapses of counts take neither dropout nor a mask: counts are numbers to those that have one.
+bool is_exact_with_counts(const StageView& view) {
+  return view.flow().elements == Elements::counts && (view.input()->makes & signal::masked) == 0;
+}
+bool adds_counts(const StageView& view) {
+  const StageView owner = owner_of(view);
+  return is_exact_with_counts(owner) && owner->as<SynapseSettings>().mask.empty();
+}
+
+int32_t input_kind_of(const StageView& view) {
+  if (view.flow().elements == Elements::spikes) return SYNFIRE_INPUT_SPIKES;
+  return adds_counts(view) ? SYNFIRE_INPUT_COUNTS : SYNFIRE_INPUT_VALUES;
 }
 
 synfire_synapse_desc synapse_desc(const StageView& view) {
@@ -62,7 +70,7 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   const auto& settings = stage.as<SynapseSettings>();
   const Flow input = view.flow();
   synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
-  desc.input_kind = reads_values(view) ? SYNFIRE_INPUT_VALUES : SYNFIRE_INPUT_SPIKES;
+  desc.input_kind = input_kind_of(view);
   desc.n_inputs = input.n_features();
   desc.n_outputs = settings.n_outputs;
   desc.dtype = view.rules().dtype;
@@ -111,12 +119,19 @@ class SynapseStage final : public StageKind {
   void check(const StageView& view) const override {
     const auto& settings = view->as<SynapseSettings>();
     if (!settings.weights_of.empty()) {
-      check_shared_weights(view, view.design().view(view.design().find(settings.weights_of.c_str())), view->output);
+      const StageView owner = view.design().view(view.design().find(settings.weights_of.c_str()));
+      check_shared_weights(view, owner, view->output);
       if (!settings.mask.empty()) fail_mask(view.stage());
+      if (adds_counts(owner) && !is_exact_with_counts(view))
+        fail_argument(
+            "SYN-NETWORK-SHAPE",
+            "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads counts; both must be the same",
+            view->name.c_str(), view.flow().elements == Elements::counts ? "a dropout" : "values", owner->name.c_str());
     } else {
-      in_stage(view.stage(), [&] { operations::DenseSpec{synapse_desc(view)}; });
+      in_stage(view.stage(), [&] { operations::dense_matrix_of(synapse_desc(view)); });
     }
   }
+  bool takes_counts(const StageView& view) const override { return adds_counts(view); }
   bool learns(const StageView& view) const override { return !owner_of(view)->flag("frozen"); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<SynapseSettings>().weights_of);
@@ -139,7 +154,7 @@ class SynapseStage final : public StageKind {
     if (!owner.empty()) return words.before_seed.add("weights_of", owner);
     // A file holds the number that a default stands for.
     words.values[static_cast<size_t>(view->find_spec("gradient_bits") - synapse_values)] =
-        operations::DenseSpec(synapse_desc(view)).gradient_bits;
+        operations::dense_matrix_of(synapse_desc(view)).gradient_bits;
     if (!view->as<SynapseSettings>().mask.empty()) words.after_seed.add_whole("has_mask", 1);
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
@@ -168,9 +183,10 @@ class SynapseStage final : public StageKind {
   // A default stands for a number. Version 0.2 wrote 24 for every synapse, and of values it had no effect there.
   void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
     if (spec.name != std::string_view("gradient_bits")) return StageKind::compare_value(here, there, spec);
-    if (here->at(spec) == 0 && reads_values(here) && there->at(spec) == 24) return;
-    compare_whole(here.stage(), "\"gradient_bits\"", operations::DenseSpec(synapse_desc(here)).gradient_bits,
-                  operations::DenseSpec(synapse_desc(there)).gradient_bits);
+    const bool reads_values = here.flow().elements != Elements::spikes;
+    if (here->at(spec) == 0 && reads_values && there->at(spec) == 24) return;
+    compare_whole(here.stage(), "\"gradient_bits\"", operations::dense_matrix_of(synapse_desc(here)).gradient_bits,
+                  operations::dense_matrix_of(synapse_desc(there)).gradient_bits);
   }
   void compare_rest(const Stage& here, const Stage& there, bool) const override {
     if (here.as<SynapseSettings>().mask != there.as<SynapseSettings>().mask)
@@ -186,9 +202,8 @@ class SynapseStage final : public StageKind {
   std::unique_ptr<StageParts> make(StageMaker& maker) const override {
     return std::make_unique<SynapseParts>(maker, [&]() -> Ref<Synapse> {
       const synfire_synapse_desc desc = synapse_desc(maker.stage());
-      const operations::DenseSpec spec(desc);
-      return Ref<Synapse>::adopt(maker.is_planned() ? new operations::DenseSynapse(maker.context(), spec, nullptr)
-                                                    : operations::make_dense(maker.context(), spec, desc.mask));
+      return Ref<Synapse>::adopt(maker.is_planned() ? operations::make_empty_dense(maker.context(), desc)
+                                                    : operations::make_any_dense(maker.context(), desc));
     });
   }
 };

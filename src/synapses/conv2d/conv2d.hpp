@@ -2,7 +2,8 @@
 // around every place of a map. Its object and its operations. Weights are a matrix (dense/dense_matrix.hpp): what is
 // computed is what a dense synapse computes whose rows are the inputs that the kernel meets, with three differences.
 // Gradients of weights add over all places; inputs are counts too, and values have a grid for each input channel;
-// and the gradient of the input has one grid for a batch row and step.
+// and the gradient of the input has one grid for a batch row and step. A dense synapse of counts is a convolution of
+// one place, whose weights have the shape of a dense one's.
 #ifndef SYNFIRE_SYNAPSES_CONV2D_CONV2D_HPP
 #define SYNFIRE_SYNAPSES_CONV2D_CONV2D_HPP
 
@@ -16,19 +17,21 @@
 
 namespace synfire::operations {
 
-extern const core::SynapseKind conv2d_kind;
+extern const core::SynapseKind conv2d_kind, dense_of_counts_kind;
 
 // ---- the object -----------------------------------------------------------------------------------------------------
 
 class Conv2dSynapse final : public MatrixSynapse {
  public:
-  // All weights are 0.
-  Conv2dSynapse(core::Context& context, const Conv2dSpec& spec);
+  // All weights are 0; the caller takes the reference.
+  static Conv2dSynapse* make(core::Context& context, const Conv2dSpec& spec);
 
   const Conv2dSpec& conv() const noexcept { return conv_; }
   const Conv2dShape& map() const noexcept { return conv_.shape; }
 
  private:
+  Conv2dSynapse(core::Context& context, const core::SynapseKind& kind, const Conv2dSpec& spec,
+                std::initializer_list<int64_t> weight_lengths);
   ~Conv2dSynapse() override = default;
 
   const Conv2dSpec conv_;
@@ -36,6 +39,12 @@ class Conv2dSynapse final : public MatrixSynapse {
 
 // Creates a synapse with its initial weights; the caller takes the reference.
 Conv2dSynapse* make_conv2d(core::Context& context, const Conv2dSpec& spec);
+
+// Dense synapses of any input, those of counts among them: the matrix of a checked descriptor; an object with its
+// initial weights, or with weights of 0 and no mask. The caller takes the reference.
+DenseSpec dense_matrix_of(const synfire_synapse_desc& desc);
+core::Synapse* make_any_dense(core::Context& context, const synfire_synapse_desc& desc);
+core::Synapse* make_empty_dense(core::Context& context, const synfire_synapse_desc& desc);
 
 // ---- its operations -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 #include "conv2d.hpp"
 
 #include <base/error.hpp>
+#include <synapses/dense/dense.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -24,17 +25,36 @@ SynapseShape shape_of(const Conv2dSpec& spec) {
 
 }  // namespace
 
-Conv2dSynapse::Conv2dSynapse(Context& context, const Conv2dSpec& spec)
-    : MatrixSynapse(context, conv2d_kind, shape_of(spec), spec.matrix,
-                    {spec.shape.output_channels, spec.shape.y.kernel, spec.shape.x.kernel, spec.shape.group_inputs()},
-                    nullptr, static_cast<double>(spec.count_scale), slack_bytes),
+Conv2dSynapse::Conv2dSynapse(Context& context, const SynapseKind& kind, const Conv2dSpec& spec,
+                             std::initializer_list<int64_t> weight_lengths)
+    : MatrixSynapse(context, kind, shape_of(spec), spec.matrix, weight_lengths, nullptr,
+                    static_cast<double>(spec.count_scale), slack_bytes),
       conv_(spec) {}
 
+Conv2dSynapse* Conv2dSynapse::make(Context& context, const Conv2dSpec& spec) {
+  const Conv2dShape& map = spec.shape;
+  if (spec.is_dense) return new Conv2dSynapse(context, dense_of_counts_kind, spec, {map.output_channels, map.channels});
+  return new Conv2dSynapse(context, conv2d_kind, spec,
+                           {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()});
+}
+
 Conv2dSynapse* make_conv2d(Context& context, const Conv2dSpec& spec) {
-  Ref<Conv2dSynapse> synapse = Ref<Conv2dSynapse>::adopt(new Conv2dSynapse(context, spec));
+  Ref<Conv2dSynapse> synapse = Ref<Conv2dSynapse>::adopt(Conv2dSynapse::make(context, spec));
   synapse->initialize();
   synapse->retain();
   return synapse.get();
+}
+
+DenseSpec dense_matrix_of(const synfire_synapse_desc& desc) {
+  return desc.input_kind == SYNFIRE_INPUT_COUNTS ? Conv2dSpec(desc).matrix : DenseSpec(desc);
+}
+Synapse* make_any_dense(Context& context, const synfire_synapse_desc& desc) {
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return make_conv2d(context, Conv2dSpec(desc));
+  return make_dense(context, DenseSpec(desc), desc.mask);
+}
+Synapse* make_empty_dense(Context& context, const synfire_synapse_desc& desc) {
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return Conv2dSynapse::make(context, Conv2dSpec(desc));
+  return new DenseSynapse(context, DenseSpec(desc), nullptr);
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------
@@ -233,6 +253,8 @@ std::optional<Rounding> rounding(Synapse& synapse, int64_t first, int64_t count)
 
 const SynapseKind conv2d_kind = {"conv2d", array_names, false,          false,  row_operations, check_gradients,
                                  product,  gradients,   input_gradient, derive, rounding};
+const SynapseKind dense_of_counts_kind = {"dense", array_names, false,          false,  row_operations, check_gradients,
+                                          product, gradients,   input_gradient, derive, rounding};
 
 Conv2dSumLengths sum_lengths(const Conv2dSpec& spec, bool on_host) {
   const Conv2dShape& map = spec.shape;

@@ -194,7 +194,41 @@ DenseSpec matrix_of(const synfire_conv2d_desc& desc, const Conv2dShape& shape, i
   return DenseSpec(matrix);
 }
 
+constexpr int32_t largest_count = 255;
+
+// The matrix of a dense synapse of counts, of whose fields the checks of dense synapses see all but one.
+DenseSpec counts_matrix_of(const synfire_synapse_desc& desc) {
+  if (desc.mask) fail_argument("SYN-SYNAPSE-MASK", "desc.mask is given; a dense synapse of counts has all connections");
+  synfire_synapse_desc matrix = desc;
+  matrix.input_kind = SYNFIRE_INPUT_SPIKES;
+  const DenseSpec spec(matrix);
+  if (spec.n_inputs > most_counts / largest_count)
+    fail_argument("SYN-SYNAPSE-INPUTS", "desc.n_inputs is %lld; 1 to %lld are allowed with counts",
+                  static_cast<long long>(spec.n_inputs), static_cast<long long>(most_counts / largest_count));
+  if (spec.n_outputs > most_elements)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-SYNAPSE-OVERFLOW",
+         "desc.n_outputs is %lld; at most 2^40 are allowed with counts", static_cast<long long>(spec.n_outputs));
+  return spec;
+}
+
+Conv2dShape one_place_of(const DenseSpec& matrix) {
+  Conv2dShape shape;
+  shape.channels = matrix.n_inputs;
+  shape.output_channels = matrix.n_outputs;
+  return shape;
+}
+
 }  // namespace
+
+Conv2dSpec::Conv2dSpec(const synfire_synapse_desc& desc)
+    : is_dense(true),
+      elements(Elements::counts),
+      count_bound(largest_count),
+      count_scale(1),
+      input_gradient_bits(24),
+      matrix(counts_matrix_of(desc)) {
+  shape = one_place_of(matrix);
+}
 
 Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
     : shape(shape_of(desc)),

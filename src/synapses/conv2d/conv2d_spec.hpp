@@ -11,6 +11,7 @@ namespace synfire::operations {
 // A descriptor with its defaults filled in and every field checked. The weights are a matrix of output channels and the
 // K inputs that the kernel meets.
 struct Conv2dSpec {
+  bool is_dense = false;  // a dense synapse of counts
   Conv2dShape shape;
   core::Elements elements;  // of the input
   int32_t count_bound;      // the largest count; 1 for spikes
@@ -19,6 +20,8 @@ struct Conv2dSpec {
   DenseSpec matrix;
 
   explicit Conv2dSpec(const synfire_conv2d_desc& desc);
+  // A dense synapse of counts has a map of one place, whose channels are the inputs.
+  explicit Conv2dSpec(const synfire_synapse_desc& desc);
 
   bool is_exact() const { return elements != core::Elements::values && matrix.has_grid(); }
   bool has_values() const { return elements == core::Elements::values && matrix.has_grid(); }

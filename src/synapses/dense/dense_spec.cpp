@@ -37,7 +37,7 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
   check_lengths(n_inputs, n_outputs);
   if (desc.input_kind != SYNFIRE_INPUT_SPIKES && desc.input_kind != SYNFIRE_INPUT_VALUES)
     fail_argument("SYN-SYNAPSE-INPUT-KIND",
-                  "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0) and SYNFIRE_INPUT_VALUES (1)",
+                  "desc.input_kind is %d; allowed are SYNFIRE_INPUT_SPIKES (0), _VALUES (1) and _COUNTS (2)",
                   desc.input_kind);
   check_dtype("SYN-SYNAPSE-DTYPE", desc.dtype, arithmetic_dtypes);
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)

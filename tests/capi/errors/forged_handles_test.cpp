@@ -401,6 +401,8 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
        }},
       {"set_arrays", [](auto bad) { return synfire_network_set_arrays(bad, SYNFIRE_DATA_TRAINING, 1, nullptr, 0); }},
       {"evaluate_stages", [&](auto bad) { return synfire_network_evaluate_stages(bad, nullptr, 0, &result); }},
+      {"train_stages", [&](auto bad) { return synfire_network_train_stages(bad, 0, nullptr, 0, &result); }},
+      {"reset_rows", [](auto bad) { return synfire_network_reset_rows(bad, 0, 1); }},
       {"infer_arrays", [](auto bad) { return synfire_network_infer_arrays(bad, 1, nullptr, 0); }},
       {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
       {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},

@@ -171,9 +171,13 @@ const Rule of_stages[] = {
        require_ok(add_stage(network, "loss", "l", {text("kind", "cross_entropy")}));
        return add_stage(network, "optimizer", "o", {text("kind", "sgd")}, {reads("l"), reads("l")});
      }},
-    {{"SYN-NETWORK-CHAIN", "\"in\""},
+    {{"SYN-NETWORK-CHAIN", "\"d\""},
      order,
-     [](World& w) { return add_stage(w.open, "neurons", "a", {text("model", "lif")}, {reads("in")}); }},
+     [](World& w) {
+       const Network network = w.make_open();
+       require_ok(add_stage(network, "dropout", "d"));
+       return add_stage(network, "neurons", "a", {text("model", "lif")}, {reads("d")});
+     }},
     {{"SYN-NETWORK-READOUT", "of_spikes"},
      argument,
      [](World& w) {

@@ -1,4 +1,4 @@
-# senses.jl - two inputs, a block with a shortcut around it, and two heads. It prints what docs/examples/senses.c prints.
+# senses.jl - two inputs, a block with a shortcut, and two heads. It prints what docs/examples/senses.c prints.
 #
 # SPDX-License-Identifier: MIT
 using Printf, Synfire

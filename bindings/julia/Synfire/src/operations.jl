@@ -25,16 +25,16 @@ A synapse between two layers: arrays such as weights and a bias, and a product w
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
 - `mask`: Connections `[K, N]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during
-  the call. Default: all.
+  the call. Must be `nothing` for counts. Default: all.
 - `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
-- `inputs`: Inputs K, 1 to 2^29.
+- `inputs`: Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.
 - `outputs`: Outputs N, at least 1.
 - `dtype`: Type of weights, bias, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
 - `bias`: `true`: with a bias. Default `false`: without.
 - `frozen`: `true`: without gradients of weights and bias. Default `false`: with.
 - `gradient_bits`: Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0.
-  Default 0: 24 for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below
-  2^-24 of its output's largest gets exactly 0. Ignored in f64.
+  Default 0: 24 for spikes and counts, 32 for values. With 24, a weight whose input is active only where the gradient is
+  below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
 - `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.

@@ -28,7 +28,7 @@ crate::values::values! {
         /// Numbers. The product is a sum in a fixed order.
         Values = SYNFIRE_INPUT_VALUES,
         /// Integers from 0 to a bound of at most 255, [`DType::U8`] `[T, B, K]`; larger ones count as the bound. In f32
-        /// the product is an exact sum, as that of spikes. Convolutions take them. @since ABI 0.3
+        /// the product is an exact sum, as that of spikes. Dense synapses and convolutions take them. @since ABI 0.3
         Counts = SYNFIRE_INPUT_COUNTS,
     }
 }
@@ -187,8 +187,8 @@ impl<'a> SynapseBuilder<'a> {
         self
     }
     /// Bits of the grid on which dL/dy is rounded for the gradients of weights and bias in f32: 24, 32 or 0. Default 0:
-    /// 24 for spikes, 32 for values. With 24, a weight whose input is active only where the gradient is below 2^-24 of
-    /// its output's largest gets exactly 0. Ignored in f64.
+    /// 24 for spikes and counts, 32 for values. With 24, a weight whose input is active only where the gradient is below
+    /// 2^-24 of its output's largest gets exactly 0. Ignored in f64.
     pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
         self.gradient_bits = gradient_bits;
         self
@@ -209,7 +209,7 @@ impl<'a> SynapseBuilder<'a> {
         self
     }
     /// Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
-    /// call. Default: all.
+    /// call. Must be null for counts. Default: all.
     pub fn mask(mut self, mask: &'a [u8]) -> Self {
         self.mask = mask;
         self
@@ -247,7 +247,7 @@ impl<'a> SynapseBuilder<'a> {
 impl Synapse {
     /// Options, with what it needs; everything else has its default.
     ///
-    /// - `n_inputs`: Inputs K, 1 to 2^29.
+    /// - `n_inputs`: Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.
     /// - `n_outputs`: Outputs N, at least 1.
     pub fn builder<'a>(n_inputs: i64, n_outputs: i64) -> SynapseBuilder<'a> {
         SynapseBuilder {
