@@ -1,6 +1,7 @@
 // How many kernels small layers take: those of the graph with joined operations, as long as all of them are switched
 // on.
 #include "../capi/described_stages.hpp"
+#include "../capi/network_by_hand.hpp"
 #include "../capi/recording_support.hpp"
 #include "../capi/trained_network.hpp"
 #include "fake_cuda.hpp"
@@ -274,36 +275,43 @@ Network make_heads(synfire_context context, int n_heads, bool trains) {
   return network;
 }
 
-// A head more adds its readout to the joined graph of an inference, and no launch of its own neurons.
-TEST_F(StackLaunches, HeadsOfANetworkAreJoinedAsAChainIs) {
-  // The nodes of the plain graph are the kernels of rates, two for each layer, one for each readout, and the count of
-  // replays.
-  for (const int n_heads : {1, 2, 3}) {
-    fake::reset_calls();
-    const Network network = make_heads(context, n_heads, false);
-    require_ok(synfire_network_build(network));
-    const size_t heads = static_cast<size_t>(n_heads), plain = 1 + 2 + 2 * heads + heads + 1,
-                 joined = 1 + 1 + heads + 1;
-    EXPECT_EQ(fake::captured_kernels().size(), plain + joined) << n_heads;
-  }
+// The nodes of the two graphs that one of a network becomes.
+struct Nodes {
+  size_t plain, joined;
+};
+Nodes nodes_of_the_last() {
+  const size_t joined = fake::edges().size();
+  return {fake::captured_kernels().size() - joined, joined};
+}
+Nodes nodes_of_inference(synfire_context context, int n_heads) {
+  fake::reset_calls();
+  const Network network = make_heads(context, n_heads, false);
+  require_ok(synfire_network_build(network));
+  return nodes_of_the_last();
+}
+Nodes nodes_of_training(synfire_context context, int n_heads) {
+  const Network network = make_heads(context, n_heads, true);
+  require_ok(synfire_network_build(network));
+  const std::vector<uint32_t> classes = {3};
+  const Buffer inputs = make_buffer_of(context, std::vector<float>(64, 0.5F)),
+               labels = buffer_of_bytes(context, SYNFIRE_DTYPE_U32, 1, classes.data(), 4);
+  fake::reset_calls();
+  require_ok(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, inputs, labels, nullptr, nullptr, nullptr));
+  return nodes_of_the_last();
 }
 
-// In a training step too: all passes forward are one launch, and so are all gradients of weights.
-TEST_F(StackLaunches, TheTrainingOfHeadsIsJoinedAsThatOfAChain) {
-  const auto saved_by_joining = [&](int n_heads) {
-    const Network network = make_heads(context, n_heads, true);
-    require_ok(synfire_network_build(network));
-    const std::vector<float> rates(64, 0.5F);
-    const std::vector<uint32_t> classes = {3};
-    const Buffer inputs = make_buffer_of(context, rates),
-                 labels = buffer_of_bytes(context, SYNFIRE_DTYPE_U32, 1, classes.data(), 4);
-    fake::reset_calls();
-    require_ok(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 1, inputs, labels, nullptr, nullptr, nullptr));
-    return fake::captured_kernels().size();
-  };
-  const size_t one = saved_by_joining(1), two = saved_by_joining(2), three = saved_by_joining(3);
-  EXPECT_EQ(three - two, two - one);
-  EXPECT_EQ(two - one, 0u);
+// A head more adds its readout to the joined graph of an inference: its product and its neurons are in the launch of
+// the body. In a training step they are too, and so are its gradients of weights in the launch of all of them: a head
+// saves the three launches that one more layer of a chain saves.
+TEST_F(StackLaunches, HeadsOfANetworkAreJoinedAsAChainIs) {
+  const Nodes chain = nodes_of_inference(context, 1), trained_chain = nodes_of_training(context, 1);
+  for (const size_t more : {1U, 2U}) {
+    const Nodes inference = nodes_of_inference(context, static_cast<int>(1 + more)),
+                training = nodes_of_training(context, static_cast<int>(1 + more));
+    EXPECT_EQ(inference.plain, chain.plain + 3 * more);
+    EXPECT_EQ(inference.joined, chain.joined + more);
+    EXPECT_EQ(training.plain - training.joined, trained_chain.plain - trained_chain.joined + 3 * more);
+  }
 }
 
 }  // namespace

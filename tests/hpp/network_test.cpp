@@ -101,12 +101,15 @@ TEST_F(Networks, BranchesAreChecked) {
   };
   refused({"SYN-NETWORK-READS", "later"}, Stage("sum", "a").reads("hidden").reads("later"));
   refused({"SYN-NETWORK-SHAPE", "[4, 3, 6]", "[4, 3, 5]"}, Stage("sum", "a").reads("hidden").reads("rates"));
-  refused({"SYN-COUNT-BOUND", "256"},
-          Stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256));
+  refused({"SYN-COUNT-BOUND", "256"}, Stage("input", "a").set("kind", "counts").set("n_features", 2).set("bound", 256));
   synfire::Network open(context, synfire::network_desc(synfire::steps{4}, SYNFIRE_DTYPE_F32, batch));
   open.add_input("rates", SYNFIRE_NETWORK_INPUT_RATES, inputs);
   open.add_synapse("first", 6);
   expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK-INCOMPLETE"}, [&] { open.build(); });
+  open.add_neurons("hidden", SYNFIRE_MODEL_LIF);
+  add_stage(open, Stage("input", "c").set("kind", "counts").set("n_features", 6).set("bound", 255));
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-COUNT-BOUND", "256"},
+                 [&] { add_stage(open, Stage("sum", "a").reads("hidden").reads("c")); });
   // A head more than the network has.
   synfire::Network more = stages();
   add_stage(more, Stage("readout", "extra").reads("hidden").set("reduction", "sum"));

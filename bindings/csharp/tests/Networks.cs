@@ -96,6 +96,10 @@ namespace Synfire.Tests
                             { "kind", "counts" }, { "n_features", 2 }, { "bound", 256 } }));
                 open.AddInput("rates", NetworkInput.Rates, Inputs).AddSynapse("first", 6);
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK-INCOMPLETE", () => open.Build());
+                open.AddNeurons("hidden", Model.Lif).AddStage("input", "c", new StageValues {
+                    { "kind", "counts" }, { "n_features", 6 }, { "bound", 255 } });
+                Refused(Status.ErrorInvalidArgument, "SYN-COUNT-BOUND",
+                        () => open.AddStage("sum", "a", null, "hidden", "c"));
                 // A head more than the network has.
                 more.AddStage("readout", "extra", new StageValues { { "reduction", "sum" } }, "hidden").Build();
                 network.Build();

@@ -63,6 +63,9 @@ end
         add_input!(open, :rates, :rates, 5)
         add_synapse!(open, :first, 6)
         @test says("SYN-NETWORK-INCOMPLETE", () -> build!(open))
+        add_neurons!(open, :hidden, :lif)
+        add_stage!(open, :input, :c; kind=:counts, n_features=6, bound=255)
+        @test says("SYN-COUNT-BOUND", () -> add_stage!(open, :sum, :a; reads=(:hidden, :c)))
         add_stage!(more, :readout, :extra; reads=:hidden, reduction=:sum)    # a head more than the network has
         build!(more)
         build!(network)

@@ -55,6 +55,10 @@ fn branches_are_checked() -> Result<()> {
     open.add_input("rates", NetworkInput::Rates, INPUTS as i64)?;
     open.add_synapse("first", 6)?;
     refused(open.build(), Status::WrongOrder, &["SYN-NETWORK-INCOMPLETE"]);
+    open.add_neurons("hidden", Model::Lif)?;
+    open.stage("input", "c").set("kind", "counts").set("n_features", 6).set("bound", 255).add()?;
+    let sum = open.stage("sum", "a").reads("hidden").reads("c").add();
+    refused(sum, wrong, &["SYN-COUNT-BOUND", "256"]);
     // A head more than the network has.
     let more = stages(&context)?;
     more.stage("readout", "extra").reads("hidden").set("reduction", "sum").add()?;
