@@ -1,5 +1,6 @@
 // The object: its specification, members and memory.
 #include "optimizer.hpp"
+#include "optimizer_arithmetic.hpp"
 
 #include <base/error.hpp>
 #include <base/make_room.hpp>
@@ -54,6 +55,7 @@ OptimizerSpec::OptimizerSpec(const synfire_optimizer_desc& desc) {
   rates.beta1 = adam ? checked_beta(desc.beta1, 0.9, "desc.beta1") : 0;
   rates.beta2 = adam ? checked_beta(desc.beta2, 0.999, "desc.beta2") : 0;
   rates.epsilon = adam ? checked(desc.epsilon, 1e-8, "desc.epsilon") : 0;
+  rates.longest_ratio = adam ? longest_ratio_of(rates) : 0;
   learning_rate = checked(desc.learning_rate, 1e-3, "desc.learning_rate");
   weight_decay = checked(desc.weight_decay, rates.decoupled ? 1e-2 : 0, "desc.weight_decay");
   clip_norm = checked(desc.clip_norm, 0, "desc.clip_norm");

@@ -15,6 +15,7 @@ struct OptimizerRates {
   OptimizerRule rule;
   bool nesterov, decoupled;
   double momentum, beta1, beta2, epsilon;
+  double longest_ratio;  // longest_ratio_of() these
 };
 
 struct OptimizerState {

@@ -62,14 +62,26 @@ SYNFIRE_MODEL_FN R saturated(R x) {
 //   |m| = (1 - beta1) |sum beta1^i d_i| <= (1 - beta1) sqrt(sum r^i) sqrt(sum beta2^i d_i^2)
 //       <= (1 - beta1) / sqrt(1 - r) * sqrt(v / (1 - beta2)),
 // whatever the gradients are. A 1024th more leaves room for rounding. Without a bound for r of 1 or more.
-SYNFIRE_MODEL_FN double longest_ratio(const OptimizerRates& rates) {
+SYNFIRE_MODEL_FN double longest_ratio_of(const OptimizerRates& rates) {
   const double r = divide(rates.beta1 * rates.beta1, rates.beta2);
   if (!(r < 1)) return largest_of_type<double>;
   return divide((1 - rates.beta1) * (1 + 0x1p-10), square_root((1 - rates.beta2) * (1 - r)));
 }
 
+// The numbers of a step that depend on the powers of beta1 and beta2, and not on the gradients.
+struct StepCorrections {
+  double beta1_power, beta2_power;
+  double correction1, correction2, longest;
+};
+SYNFIRE_MODEL_FN StepCorrections next_corrections(const OptimizerState& state, const OptimizerRates& rates) {
+  const double beta1_power = state.beta1_power * rates.beta1, beta2_power = state.beta2_power * rates.beta2;
+  if (rates.rule != OptimizerRule::adam) return {beta1_power, beta2_power, 1.0, 1.0, 0.0};
+  const double correction2 = square_root(1 - beta2_power);
+  return {beta1_power, beta2_power, 1 - beta1_power, correction2, rates.longest_ratio * correction2};
+}
+
 // Begins a step, given the sum of the squares of all gradients, and the largest norm that they may have after clipping.
-SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const OptimizerRates& rates, const StepValues& values,
+SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const StepCorrections& next, const StepValues& values,
                                  double squares, double largest_norm) {
   const double norm = square_root(squares), clip = values.clip.get();
   double scale = 1;
@@ -87,12 +99,11 @@ SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const OptimizerRates& ra
   state.gradient_norm = norm;
   state.scale = scale;
   ++state.step_count;
-  state.beta1_power = state.beta1_power * rates.beta1;
-  state.beta2_power = state.beta2_power * rates.beta2;
-  const bool adam = rates.rule == OptimizerRule::adam;
-  state.correction1 = adam ? 1 - state.beta1_power : 1.0;
-  state.correction2 = adam ? square_root(1 - state.beta2_power) : 1.0;
-  state.longest = adam ? longest_ratio(rates) * state.correction2 : 0;
+  state.beta1_power = next.beta1_power;
+  state.beta2_power = next.beta2_power;
+  state.correction1 = next.correction1;
+  state.correction2 = next.correction2;
+  state.longest = next.longest;
   state.rate = values.rate.get();
   state.decay = values.decay.get();
 }

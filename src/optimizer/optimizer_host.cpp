@@ -78,8 +78,8 @@ bool wants_threads(const OptimizerStep& op) {
 
 void run(const OptimizerStep& op, host::Launcher& launcher) {
   Optimizer& optimizer = *op.optimizer;
-  begin_step(*optimizer.state(), optimizer.spec().rates, op.values, squares_of_all(op, launcher),
-             optimizer.largest_norm());
+  begin_step(*optimizer.state(), next_corrections(*optimizer.state(), optimizer.spec().rates), op.values,
+             squares_of_all(op, launcher), optimizer.largest_norm());
   if (optimizer.state()->takes_step == 0) return;
   for (const OptimizerSynapse& member : optimizer.synapses()) {
     for (size_t i = 0; i < member.arrays.size(); ++i) {

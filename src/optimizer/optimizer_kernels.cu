@@ -91,17 +91,21 @@ __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ Nor
   __syncthreads();
   if (!is_last) return;
   __shared__ double lanes[reduction_lanes];
+  __shared__ StepCorrections corrections;  // by a warp that has no lanes
+  static_assert(norm_threads > reduction_lanes);
   const auto thread = static_cast<int>(threadIdx.x);
   if (thread < reduction_lanes) {
     double lane = 0;
     for (int64_t chunk = thread; chunk < launch.n_chunks; chunk += reduction_lanes) lane += __ldcg(launch.sums + chunk);
     lanes[thread] = lane;
+  } else if (thread == reduction_lanes) {
+    corrections = next_corrections(*launch.state, launch.rates);
   }
   for (int half = reduction_lanes / 2; half > 0; half /= 2) {
     __syncthreads();
     if (thread < half) lanes[thread] += lanes[thread + half];
   }
-  if (thread == 0) begin_step(*launch.state, launch.rates, launch.values, lanes[0], launch.largest_norm);
+  if (thread == 0) begin_step(*launch.state, corrections, launch.values, lanes[0], launch.largest_norm);
 }
 
 // ---- arrays of synapses ---------------------------------------------------------------------------------------------

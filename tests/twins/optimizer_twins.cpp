@@ -39,8 +39,8 @@ const void* norm_kernel() {
   return twin<NormLaunch>({}, [](const NormLaunch& launch) {
     for (int32_t i = 0; i < launch.n_members; ++i) sum_member(launch, launch.members[i]);
     if (launch.begins_step)
-      begin_step(*launch.state, launch.rates, launch.values, model::lane_sum(launch.sums, launch.n_chunks),
-                 launch.largest_norm);
+      begin_step(*launch.state, next_corrections(*launch.state, launch.rates), launch.values,
+                 model::lane_sum(launch.sums, launch.n_chunks), launch.largest_norm);
   });
 }
 

@@ -39,8 +39,7 @@ struct RowShare {
   }
 };
 
-// Joins what the threads found for their columns; returned in the threads that are the first ones of their entries'
-// columns, and, where all warps ask for it, in all.
+// Joins what the threads found for their columns; returned in all threads of the entry.
 template <class V, class Join>
 __device__ __forceinline__ V join_columns(V value, int64_t n_entries, Join join) {
   __shared__ V found[n_warps][32];
@@ -48,11 +47,17 @@ __device__ __forceinline__ V join_columns(V value, int64_t n_entries, Join join)
   __syncthreads();  // wait until the previous ones have been read
   found[threadIdx.x / 32][lane] = value;
   __syncthreads();
-  const int apart = n_entries < 32 ? static_cast<int>(n_entries) : 32;
   V joined = V(0);
-  for (int column = lane % apart; column < 32; column += apart)
-    for (int warp = 0; warp < n_warps; ++warp) joined = join(joined, found[warp][column]);
-  return joined;
+#pragma unroll
+  for (int warp = 0; warp < n_warps; ++warp) joined = join(joined, found[warp][lane]);
+  if (n_entries >= 32) return joined;
+  // The columns of an entry are n_entries apart: a lane joins twice as many of them in each step.
+  const int n = static_cast<int>(n_entries);
+  for (int apart = n; apart < 32; apart *= 2) {
+    const V further = __shfl_down_sync(0xFFFFFFFFu, joined, static_cast<unsigned>(apart));
+    if (lane + apart < 32) joined = join(joined, further);
+  }
+  return __shfl_sync(0xFFFFFFFFu, joined, lane % n);
 }
 struct Largest {
   __device__ __forceinline__ uint32_t operator()(uint32_t a, uint32_t b) const { return a > b ? a : b; }

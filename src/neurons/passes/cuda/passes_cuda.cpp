@@ -30,10 +30,9 @@ void backward(const Backward& op, Launcher& launcher) {
 // The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute Capabilities").
 constexpr uint64_t most_resident_threads = 2048;
 
-// A pass walks through its steps one after the other, at about 35 ns a step (T = 1024, N = 1,024: 35 us). This many
-// steps take longer than the two ordinary edges of a branch cost in the place of programmatic ones
-// (docs/pages/tuning.md, "Branches").
-constexpr int64_t least_steps_beside_others = 64;
+// From this many steps on, two passes take less time side by side than one after the other: the ordinary edges of a
+// branch cost more than programmatic ones (docs/pages/tuning.md, "Branches").
+constexpr int64_t least_steps_beside_others = 16;
 
 // A pass on at most half of the multiprocessors leaves room for another one.
 bool leaves_room(const Plan& plan, const LayerSpec& spec, const GpuShape& gpu) {
