@@ -206,7 +206,8 @@ class Recording {
   }
 
   // Where a layer reads an X that is an array, neither its parameters nor a synapse of its own tell that its tape has
-  // been used: the X counts as written.
+  // been used: the X counts as written. Its first number is replaced by itself, because a program may read the array
+  // too.
   void spoil_tapes() {
     for (const std::unique_ptr<StageParts>& stage : parts_.stages) {
       Buffer* const x = stage->taped_x();
@@ -214,7 +215,7 @@ class Recording {
       View first = x->view().shaped({1});
       first.bytes = bytes_of_dtype(first.dtype);
       first.pitch = 1;
-      recorder_.append([&] { return OperationList{operations::Fill{first, 0}}; });
+      recorder_.append([&] { return OperationList{operations::ScaleAdd{first, first, 1, 0}}; });
       return;
     }
   }

@@ -350,6 +350,39 @@ TEST_F(CountsInNetworks, TheFrameStaysAsItIs) {
   EXPECT_EQ(download<float>(input, frame.size()), frame);
 }
 
+// An X that is an output too keeps its numbers in a backward.
+TEST_F(CountsInNetworks, OutputsStayAsTheyAre) {
+  const Network network = make_empty(SYNFIRE_OWN_LOSS_STARTS);
+  require_ok(add_stage(network, "input", "in", {text("kind", "values"), number("n_features", n_inputs)}));
+  require_ok(add_stage(network, "synapse", "s", {number("n_outputs", 5), number("gain", 3)}));
+  require_ok(add_stage(network, "neurons", "n", {text("model", "li")}));
+  require_ok(add_stage(network, "scale", "x", {}, {reads("n", "v")}));
+  require_ok(add_stage(network, "readout", "seen", {text("reduction", "steps")}));
+  require_ok(add_stage(network, "neurons", "m", {text("model", "li")}, {reads("x")}));
+  require_ok(add_stage(network, "readout", "r", {text("reduction", "mean")}));
+  require_ok(add_stage(network, "optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 0.1)}));
+  require_ok(synfire_network_build(network));
+  const auto buffer = [&](const char* name) {
+    synfire_buffer found = nullptr;
+    require_ok(synfire_network_get_buffer(network, name, &found));
+    return Buffer(found);
+  };
+  Random random(2);
+  upload(buffer("input"), random.values<float>(n_steps * batch * n_inputs, 1, 2));
+  std::vector<float> seen;
+  for (const int32_t kind : {SYNFIRE_NETWORK_GRAPH_FORWARD, SYNFIRE_NETWORK_GRAPH_BACKWARD}) {
+    synfire_graph of_kind = nullptr;
+    require_ok(synfire_network_get_graph(network, kind, &of_kind));
+    replay(Graph(of_kind));
+    const std::vector<float> now = download<float>(buffer("seen.output"), n_steps * batch * 5);
+    if (!seen.empty()) {
+      EXPECT_TRUE(same_bits(now, seen));
+    }
+    seen = now;
+    EXPECT_NE(seen.front(), 0);
+  }
+}
+
 // Two uses of a synapse read the same: counts both, or values both.
 TEST_F(CountsInNetworks, UsesOfOneSynapseReadTheSame) {
   const Network network = make_empty();

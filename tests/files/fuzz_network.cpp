@@ -64,19 +64,27 @@ void add_tensors(files::SafetensorsWriter& writer, std::string_view line, int64_
   if (word_of(line, "has_mask") == "1") writer.add(name + ".mask", Dtype::u8, shape, std::span(zeros).first(n));
 }
 
+// The width of the stage that a line reads first: that before, unless it names another one by its number.
+int64_t width_before(std::string_view line, const std::vector<int64_t>& widths) {
+  const std::string inputs = word_of(line, "inputs");
+  const int64_t from = inputs.empty() ? static_cast<int64_t>(widths.size()) - 1 : number_of(inputs);
+  return from >= 0 && from < static_cast<int64_t>(widths.size()) ? widths[static_cast<size_t>(from)] : 0;
+}
+
 std::vector<std::byte> file_of(std::string_view text) {
   files::SafetensorsWriter writer;
   const std::string_view network = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), network.size() + 1));
   writer.set_metadata("synfire.network", network);
   const bool f64 = word_of(network, "dtype") == "f64";
-  int64_t width = 0;
+  std::vector<int64_t> widths;
   for (size_t stage = 0; !text.empty(); ++stage) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     writer.set_metadata("synfire.stage." + std::to_string(stage), line);
-    const int64_t before = width, own = number_of(word_of(line, "width"));
-    if (own > 0) width = own;
+    const int64_t before = width_before(line, widths), own = number_of(word_of(line, "width"));
+    const int64_t width = own > 0 ? own : before;
+    widths.push_back(width);
     if (word_of(line, "kind") == "synapse") add_tensors(writer, line, before, width, f64);
     if (word_of(line, "has_class_weights") == "1" && width > 0 && width <= 4096) {
       static const std::vector<float> ones(4096, 1.0F);

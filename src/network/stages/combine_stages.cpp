@@ -33,8 +33,9 @@ class CombineParts final : public CombinedParts {
     std::vector<int32_t> bounds;
     for (size_t i = 0; i < stage()->inputs.size(); ++i) {
       const StageRecorder::Read input = recorder.read(i);
-      sources.push_back(input.counts ? input.counts : input.array);
-      bounds.push_back(input.counts ? stage().flow(i).bound : 0);
+      const bool counts = stage().flow(i).elements == Elements::counts;
+      sources.push_back(counts ? input.counts : input.array);
+      bounds.push_back(counts ? stage().flow(i).bound : 0);
     }
     const bool has_bounds = std::ranges::any_of(bounds, [](int32_t bound) { return bound > 0; });
     Buffer* const numbers = recorder.written();
