@@ -115,7 +115,7 @@ void read_time_words(uint32_t* __restrict to, const CombineSource& source, int64
 
 // ---- combining ------------------------------------------------------------------------------------------------------
 
-// Calls f(source, its element, place in the combine_tile, count) for the parts of a combine_tile of a concatenation.
+// Calls f(source, its element, place in the tile, count) for the parts of a tile of a concatenation.
 template <class F>
 void for_each_part(const CombineArrays& arrays, int64_t first, int count, F f) {
   int64_t position = first / arrays.channels, channel = first % arrays.channels;
