@@ -4248,12 +4248,12 @@ struct StageRows {
    *
    * @param of        The name of the stage, or null, as synfire_network_array::stage; it is not copied.
    * @param as        One of `SYNFIRE_ARRAY_*`.
-   * @param rows      All rows, one after the other; they are not copied.
+   * @param elements  All rows, one after the other; they are not copied.
    * @param dtype_of_rows One of `SYNFIRE_DTYPE_*` whose elements are of type T.
    */
   template <class T>
-  StageRows(const char* of, std::int32_t as, const std::vector<T>& rows, std::int32_t dtype_of_rows) noexcept
-      : stage(of), role(as), dtype(dtype_of_rows), data(rows.data()), n_elements(rows.size()) {}
+  StageRows(const char* of, std::int32_t as, const std::vector<T>& elements, std::int32_t dtype_of_rows) noexcept
+      : stage(of), role(as), dtype(dtype_of_rows), data(elements.data()), n_elements(elements.size()) {}
 
   const char* stage;         ///< The name of the stage, or null.
   std::int32_t role;         ///< One of `SYNFIRE_ARRAY_*`.
