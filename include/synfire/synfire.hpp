@@ -4074,11 +4074,13 @@ class Stage {
 
  private:
   friend void add_stage(Network& network, const Stage& stage);
+  /** @cond DETAIL */
   struct Value {
     std::string name, text;
     double number;
     bool is_text;
   };
+  /** @endcond */
 
   std::string kind_, name_;
   std::vector<std::pair<std::string, std::string>> inputs_;
@@ -4121,6 +4123,7 @@ constexpr synfire_network_array network_array(const char* stage, std::int32_t ro
   return {stage, role, 0, buffer};
 }
 
+/** @cond DETAIL */
 namespace detail {
 
 template <class Call>
@@ -4134,6 +4137,7 @@ std::pair<synfire_network_result, std::vector<synfire_stage_result>> results_of(
 }
 
 }  // namespace detail
+/** @endcond */
 
 /**
  * Trains, and returns the results of single losses. Calls synfire_network_train_stages().
