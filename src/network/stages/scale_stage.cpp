@@ -53,10 +53,6 @@ synfire_one_to_one_desc scale_desc(const StageView& view) {
   return desc;
 }
 
-StageView owner_of(const StageView& view) {
-  return view.design().view(view.design().owner_of_weights(view.index()));
-}
-
 class ScaleKind final : public StageKind {
  public:
   constexpr ScaleKind()

@@ -46,11 +46,6 @@ std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
 }
 
-// The stage itself, or that whose weights it uses.
-StageView owner_of(const StageView& view) {
-  return view.design().view(view.design().owner_of_weights(view.index()));
-}
-
 // Synapses of counts take neither dropout nor a mask: counts are numbers to those that have one.
 bool is_exact_with_counts(const StageView& view) {
   return view.flow().elements == Elements::counts && (view.input()->makes & signal::masked) == 0;
