@@ -4074,11 +4074,13 @@ class Stage {
 
  private:
   friend void add_stage(Network& network, const Stage& stage);
+  /** @cond DETAIL */
   struct Value {
     std::string name, text;
     double number;
     bool is_text;
   };
+  /** @endcond */
 
   std::string kind_, name_;
   std::vector<std::pair<std::string, std::string>> inputs_;
@@ -4121,6 +4123,7 @@ constexpr synfire_network_array network_array(const char* stage, std::int32_t ro
   return {stage, role, 0, buffer};
 }
 
+/** @cond DETAIL */
 namespace detail {
 
 template <class Call>
@@ -4134,6 +4137,7 @@ std::pair<synfire_network_result, std::vector<synfire_stage_result>> results_of(
 }
 
 }  // namespace detail
+/** @endcond */
 
 /**
  * Trains, and returns the results of single losses. Calls synfire_network_train_stages().
@@ -4248,12 +4252,12 @@ struct StageRows {
    *
    * @param of        The name of the stage, or null, as synfire_network_array::stage; it is not copied.
    * @param as        One of `SYNFIRE_ARRAY_*`.
-   * @param rows      All rows, one after the other; they are not copied.
+   * @param elements  All rows, one after the other; they are not copied.
    * @param dtype_of_rows One of `SYNFIRE_DTYPE_*` whose elements are of type T.
    */
   template <class T>
-  StageRows(const char* of, std::int32_t as, const std::vector<T>& rows, std::int32_t dtype_of_rows) noexcept
-      : stage(of), role(as), dtype(dtype_of_rows), data(rows.data()), n_elements(rows.size()) {}
+  StageRows(const char* of, std::int32_t as, const std::vector<T>& elements, std::int32_t dtype_of_rows) noexcept
+      : stage(of), role(as), dtype(dtype_of_rows), data(elements.data()), n_elements(elements.size()) {}
 
   const char* stage;         ///< The name of the stage, or null.
   std::int32_t role;         ///< One of `SYNFIRE_ARRAY_*`.

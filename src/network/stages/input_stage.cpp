@@ -304,9 +304,13 @@ class InputKind final : public StageKind {
   static void check_map(InputSettings& settings) {
     if (!settings.has_map() && settings.height == 1 && settings.width == 1) return;
     int64_t n_features = 0;
-    const bool fits = settings.height >= 1 && settings.width >= 1 && settings.channels >= 1 &&
-                      !__builtin_mul_overflow(settings.height, settings.width, &n_features) &&
-                      !__builtin_mul_overflow(n_features, settings.channels, &n_features);
+    const bool fits = settings.height >= 1 && settings.width >= 1 && settings.channels >= 1;
+    if (fits && (__builtin_mul_overflow(settings.height, settings.width, &n_features) ||
+                 __builtin_mul_overflow(n_features, settings.channels, &n_features)))
+      fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-NETWORK-OVERFLOW",
+           "height, width and channels are %lld, %lld and %lld; their product cannot be addressed",
+           static_cast<long long>(settings.height), static_cast<long long>(settings.width),
+           static_cast<long long>(settings.channels));
     if (!fits || (settings.n_features != 0 && settings.n_features != n_features))
       fail_argument(
           "SYN-NETWORK-SHAPE",

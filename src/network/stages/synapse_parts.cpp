@@ -132,6 +132,10 @@ std::optional<size_t> weights_of_stage(const StageView& view, const std::string&
   return name.empty() ? std::nullopt : view.design().find_if(name);
 }
 
+StageView owner_of(const StageView& view) {
+  return view.design().view(view.design().owner_of_weights(view.index()));
+}
+
 void check_shared_weights(const StageView& view, const StageView& owner, const Flow& own_output) {
   const Stage& stage = view.stage();
   if (owner->kind != stage.kind)

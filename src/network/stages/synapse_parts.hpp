@@ -50,6 +50,8 @@ class SynapseParts final : public StageParts, private Product {
 StageView owner_of(const StageView& view);
 // The stage whose weights a stage uses, by its name; none if the name is empty.
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
+// The stage itself, or that whose weights it uses.
+StageView owner_of(const StageView& view);
 // Throws INVALID_ARGUMENT if a stage that uses the weights of another one has values of its own, or another shape.
 void check_shared_weights(const StageView& view, const StageView& owner, const core::Flow& own_output);
 

@@ -17,7 +17,7 @@ namespace {
 // With fewer elements the calling thread works alone.
 constexpr int64_t least_work_for_threads = 1 << 17;
 // Channels at once.
-constexpr int channels_at_once = 256;
+constexpr int pool_tile = 256;
 
 template <class R>
 const host::PoolLoops<R>& loops() {
@@ -49,8 +49,8 @@ void for_each_image(const Op& op, host::Launcher& launcher, F f) {
 template <class F>
 void for_each_tile(const PoolShape& shape, F f) {
   for (int64_t place = 0; place < shape.places(); ++place)
-    for (int64_t c = 0; c < shape.channels; c += channels_at_once)
-      f(place, c, static_cast<int>(std::min<int64_t>(channels_at_once, shape.channels - c)));
+    for (int64_t c = 0; c < shape.channels; c += pool_tile)
+      f(place, c, static_cast<int>(std::min<int64_t>(pool_tile, shape.channels - c)));
 }
 
 // ---- forward --------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ template <class R, class Read>
 void find_maxima(const PoolShape& shape, int64_t place, int count, R* most, int64_t* places, Read read) {
   bool first = true;
   for_each_candidate(shape, place, [&](int64_t at) {
-    R copy[channels_at_once];
+    R copy[pool_tile];
     const R* const values = read(at, copy);
     if (first) {
       std::copy_n(values, count, most);
@@ -78,7 +78,7 @@ void pool_values(const Pool& op, const R* from, R* to) {
   for_each_tile(shape, [&](int64_t place, int64_t c, int count) {
     R* const result = to + place * shape.channels + c;
     if (op.kind == PoolKind::max) {
-      int64_t places[channels_at_once];
+      int64_t places[pool_tile];
       find_maxima<R>(shape, place, count, result, places,
                      [&](int64_t at, R*) { return from + at * shape.channels + c; });
       return;
@@ -105,9 +105,9 @@ void pool_counts(const Pool& op, const uint32_t* words, const uint8_t* bytes, vo
   const PoolShape& shape = op.shape;
   for_each_tile(shape, [&](int64_t place, int64_t c, int count) {
     const int64_t at_result = place * shape.channels + c;
-    int32_t sums[channels_at_once] = {};
+    int32_t sums[pool_tile] = {};
     for_each_candidate(shape, place, [&](int64_t at) {
-      uint8_t copy[channels_at_once];
+      uint8_t copy[pool_tile];
       const uint8_t* const counts =
           words ? bytes_at(words, at * shape.channels + c, count, copy) : bytes + at * shape.channels + c;
       if (op.kind == PoolKind::max)
@@ -163,12 +163,12 @@ void spread(const PoolBackward& op, int64_t t, int64_t b, R* sums) {
   const R* const gradients = image_of<const R>(op.grad_destination, t, b, shape.n_outputs());
   std::fill_n(sums, shape.n_inputs(), R(0));
   for_each_tile(shape, [&](int64_t place, int64_t c, int count) {
-    R given[channels_at_once];
+    R given[pool_tile];
     std::copy_n(gradients + place * shape.channels + c, count, given);
     if (op.kind == PoolKind::max) {
       // f64 holds the numbers of every source.
-      double most[channels_at_once];
-      int64_t places[channels_at_once];
+      double most[pool_tile];
+      int64_t places[pool_tile];
       find_maxima<double>(shape, place, count, most, places, [&](int64_t at, double* to) {
         return numbers_at<double>(op, t, b, at * shape.channels + c, count, to);
       });

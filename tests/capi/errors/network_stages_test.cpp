@@ -245,6 +245,13 @@ const Rule of_stages[] = {
                         {text("kind", "spikes"), number("height", 2), number("width", 3), number("channels", 4),
                          number("n_features", 5)});
      }},
+    {{"SYN-NETWORK-OVERFLOW", "cannot be addressed"},
+     SYNFIRE_ERROR_OUT_OF_MEMORY,
+     [](World& w) {
+       return add_stage(
+           w.open, "input", "a",
+           {text("kind", "spikes"), number("height", 0x1p31), number("width", 0x1p31), number("channels", 4)});
+     }},
     {{"SYN-NETWORK-VALUE", "\"n_features\"", "needed"},
      argument,
      [](World& w) {
