@@ -124,10 +124,6 @@ void SynapseParts::list_saved(StateArrays& list) const {
 
 // ---- shared weights -------------------------------------------------------------------------------------------------
 
-StageView owner_of(const StageView& view) {
-  return view.design().view(view.design().owner_of_weights(view.index()));
-}
-
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name) {
   return name.empty() ? std::nullopt : view.design().find_if(name);
 }

@@ -46,8 +46,6 @@ class SynapseParts final : public StageParts, private Product {
 
 // ---- what the kinds of such stages share ----------------------------------------------------------------------------
 
-// The stage itself, or that whose weights it uses.
-StageView owner_of(const StageView& view);
 // The stage whose weights a stage uses, by its name; none if the name is empty.
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
 // The stage itself, or that whose weights it uses.

@@ -7,6 +7,8 @@ namespace {
 
 using namespace synfire::operations;
 
+constexpr int tile = combine_tile;
+
 int lesser(int64_t a, int b) {
   return a < b ? static_cast<int>(a) : b;
 }
@@ -66,7 +68,7 @@ void read_integers(uint8_t* __restrict to, const CombineSource& source, int64_t 
 template <class R>
 void read_numbers(R* __restrict to, const CombineSource& source, int64_t t, int64_t b, int64_t n, int count) {
   if (!source.is_number) {
-    uint8_t integers[combine_tile];
+    uint8_t integers[tile];
     read_integers(integers, source, t, b, n, count);
     for (int i = 0; i < count; ++i) to[i] = static_cast<R>(integers[i]);
     return;
@@ -91,7 +93,7 @@ void read_words(uint32_t* __restrict to, const CombineSource& source, int64_t t,
     for (int i = 0; i < count; i += 32) to[i / 32] = bits_from(words, n + i, lesser(count - i, 32));
     return;
   }
-  uint8_t spikes[combine_tile];
+  uint8_t spikes[tile];
   read_integers(spikes, source, t, b, n, count);
   for (int i = 0; i < count; i += 32) to[i / 32] = packed(spikes + i, lesser(count - i, 32));
 }
@@ -106,7 +108,7 @@ void read_time_words(uint32_t* __restrict to, const CombineSource& source, int64
     return;
   }
   for (int i = 0; i < count; ++i) to[i] = 0;
-  uint8_t spikes[combine_tile];
+  uint8_t spikes[tile];
   for (int step = 0; step < steps; ++step) {
     read_integers(spikes, source, group * 32 + step, b, n, count);
     for (int i = 0; i < count; ++i) to[i] |= static_cast<uint32_t>(spikes[i]) << step;
@@ -173,7 +175,7 @@ void keep_first_alone(E* __restrict to, const E* __restrict other, int count) {
 template <bool sum, class E, class Read>
 void combine_sources(const CombineArrays& arrays, int64_t first, int count, E* to, Read read) {
   read(to, arrays.sources[0], first, count);
-  E other[combine_tile];
+  E other[tile];
   for (int k = 1; k < arrays.n_sources; ++k) {
     read(other, arrays.sources[k], first, count);
     if constexpr (sum)
@@ -198,7 +200,7 @@ void combine_elements(const CombineArrays& arrays, int64_t first, int count, E* 
 template <class To>
 void write_numbers(const CombineArrays& arrays, const CombineTile& at, int64_t element) {
   using R = Arithmetic<To>;
-  R row[combine_tile];
+  R row[tile];
   combine_elements<true>(arrays, at.first, at.count, row,
                          [&](R* to, const CombineSource& source, int64_t n, int count) {
                            read_numbers(to, source, at.step, at.row, n, count);
@@ -208,7 +210,7 @@ void write_numbers(const CombineArrays& arrays, const CombineTile& at, int64_t e
 }
 
 void write_bytes(const CombineArrays& arrays, const CombineTile& at, int64_t element) {
-  uint8_t row[combine_tile];
+  uint8_t row[tile];
   combine_elements<true>(arrays, at.first, at.count, row,
                          [&](uint8_t* to, const CombineSource& source, int64_t n, int count) {
                            read_integers(to, source, at.step, at.row, n, count);
@@ -234,8 +236,8 @@ void append(uint32_t* words, int at, const uint32_t* bits, int count) {
 }
 
 void write_words(const CombineArrays& arrays, const CombineTile& at) {
-  constexpr int most_words = combine_tile / 32;
-  uint32_t row[combine_tile] = {};  // combine_sources() takes tiles
+  constexpr int most_words = tile / 32;
+  uint32_t row[tile] = {};  // combine_sources() takes tiles
   const int n_words = (at.count + 31) / 32;
   if (arrays.kind == CombineKind::concatenate) {
     for_each_part(arrays, at.first, at.count, [&](const CombineSource& source, int64_t n, int place, int count) {
@@ -291,7 +293,7 @@ void read_gradient(R* __restrict to, const CombineGradientArrays& arrays, const 
 
 template <class R>
 void multiply(R* __restrict gradient, const CombineGradientArrays& arrays, const CombineTile& at) {
-  uint8_t other[combine_tile];
+  uint8_t other[tile];
   read_integers(other, arrays.other, at.step, at.row, at.first, at.count);
   if (arrays.kind == CombineKind::both)
     for (int i = 0; i < at.count; ++i) gradient[i] = gradient[i] * static_cast<R>(other[i]);
@@ -304,7 +306,7 @@ void multiply(R* __restrict gradient, const CombineGradientArrays& arrays, const
 template <class To>
 void write_gradient(const CombineGradientArrays& arrays, const CombineTile& at) {
   using R = Arithmetic<To>;
-  R gradient[combine_tile];
+  R gradient[tile];
   read_gradient(gradient, arrays, at);
   if (arrays.kind == CombineKind::both || arrays.kind == CombineKind::first_alone) multiply(gradient, arrays, at);
   To* __restrict const to =
