@@ -4233,19 +4233,19 @@ struct StageRows {
    * The inputs of an input, as f32.
    *
    * @param of   The name of the stage; it is not copied.
-   * @param rows All rows, one after the other.
+   * @param all_inputs All rows, one after the other.
    */
-  StageRows(const char* of, const std::vector<float>& rows) noexcept
-      : StageRows(of, SYNFIRE_ARRAY_INPUTS, rows, SYNFIRE_DTYPE_F32) {}
+  StageRows(const char* of, const std::vector<float>& all_inputs) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_INPUTS, all_inputs, SYNFIRE_DTYPE_F32) {}
 
   /**
    * The labels of a loss.
    *
    * @param of   The name of the stage; it is not copied.
-   * @param rows The label of each row.
+   * @param all_labels The label of each row.
    */
-  StageRows(const char* of, const std::vector<std::uint32_t>& rows) noexcept
-      : StageRows(of, SYNFIRE_ARRAY_LABELS, rows, SYNFIRE_DTYPE_U32) {}
+  StageRows(const char* of, const std::vector<std::uint32_t>& all_labels) noexcept
+      : StageRows(of, SYNFIRE_ARRAY_LABELS, all_labels, SYNFIRE_DTYPE_U32) {}
 
   /**
    * Any array.
