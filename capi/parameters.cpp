@@ -1,10 +1,26 @@
 // The functions of synfire.h for the parameters of layers.
 #include "calls.hpp"
 
+#include <neurons/parameter_bounds.hpp>
 #include <neurons/parameters/update_parameter.hpp>
+
+#include <limits>
 
 using namespace synfire;
 using namespace synfire::capi;
+
+namespace {
+
+// Those that are given; infinite: none.
+core::ParameterBounds bounds_of(const core::ParameterSet& parameters, core::ParameterName name,
+                                const synfire_update_parameter_desc& desc) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return core::trained_bounds(parameters, name,
+                              {(desc.bounds & SYNFIRE_BOUND_LOWER) != 0 ? desc.lower : -infinity,
+                               (desc.bounds & SYNFIRE_BOUND_UPPER) != 0 ? desc.upper : infinity});
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -90,11 +106,12 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
                                                                   const synfire_update_parameter_desc* desc) noexcept {
   return record_on(__func__, graph, layer, "layer", desc,
                    [](core::Graph& target, core::Layer& found, const Operands<synfire_update_parameter_desc>& given) {
-                     const uint32_t bounds = given.desc.bounds;
-                     const operations::UpdateRequest request = {
-                         found.parameters().find(given.desc.name, "desc.name"), given.gradient.get(),
-                         (bounds & SYNFIRE_BOUND_LOWER) != 0 ? &given.desc.lower : nullptr,
-                         (bounds & SYNFIRE_BOUND_UPPER) != 0 ? &given.desc.upper : nullptr};
+                     const core::ParameterName name = found.parameters().find(given.desc.name, "desc.name");
+                     const core::ParameterBounds bounds = bounds_of(found.parameters(), name, given.desc);
+                     constexpr double infinity = std::numeric_limits<double>::infinity();
+                     const operations::UpdateRequest request = {name, given.gradient.get(),
+                                                                bounds.lower == -infinity ? nullptr : &bounds.lower,
+                                                                bounds.upper == infinity ? nullptr : &bounds.upper};
                      operations::record_update(target, found, request, given.desc.learning_rate);
                    });
 }

@@ -3085,9 +3085,10 @@ typedef struct synfire_update_parameter_desc {
   synfire_buffer gradient SYNFIRE_READ("[1] or [N]");
   /** Finite. The operation's value `"learning_rate"`. */
   double learning_rate SYNFIRE_REQUIRED;
-  /** The smallest value that the parameter may take, in addition to its own range. */
+  /** The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus infinity is none,
+   *  and NaN is the default of training, as in synfire_optimizer_add_parameter(). Used with ::SYNFIRE_BOUND_LOWER. */
   double lower;
-  /** The largest value that the parameter may take, in addition to its own range. */
+  /** The largest value likewise: infinity is none. Used with ::SYNFIRE_BOUND_UPPER. */
   double upper;
 } synfire_update_parameter_desc;
 

@@ -258,6 +258,34 @@ TYPED_TEST(ParameterUpdate, BoundsOfOnesOwn) {
   EXPECT_EQ(get_parameter(layer, "tau")[0], 3);
 }
 
+// One bad step without bounds ends where the gradient is 0; with those of training, tau stays from 1 to 10,000.
+TYPED_TEST(ParameterUpdate, NaNAsksForTheBoundsOfTraining) {
+  for (const double sign : {-1.0, 1.0}) {
+    const Layer layer = this->make(SYNFIRE_MODEL_LIF);
+    const Buffer grad = this->gradient({TypeParam(sign * 1e30)});
+    synfire_update_parameter_desc desc = update_desc("tau", grad, 1);
+    desc.bounds = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
+    desc.lower = desc.upper = nan_value;
+    const Graph graph = this->updating(layer, desc);
+    replay(graph);
+    EXPECT_EQ(get_parameter(layer, "tau")[0], sign > 0 ? 1 : 10000);
+  }
+}
+
+TYPED_TEST(ParameterUpdate, AnInfinityIsNoBound) {
+  const Layer layer = this->make(SYNFIRE_MODEL_LIF), free = this->make(SYNFIRE_MODEL_LIF);
+  const Buffer grad = this->gradient({TypeParam(1e30)});
+  synfire_update_parameter_desc desc = update_desc("tau", grad, 1);
+  const Graph without = this->updating(free, desc);
+  desc.bounds = SYNFIRE_BOUND_LOWER | SYNFIRE_BOUND_UPPER;
+  desc.lower = -infinity;
+  desc.upper = infinity;
+  const Graph graph = this->updating(layer, desc);
+  replay(graph);
+  replay(without);
+  EXPECT_TRUE(same_bits(get_parameter(layer, "tau", 1), get_parameter(free, "tau", 1)));
+}
+
 TYPED_TEST(ParameterUpdate, GradientsThatAreNoNumbersChangeNothing) {
   const size_t n = 5;
   const Layer layer = this->make(SYNFIRE_MODEL_LIF);
@@ -535,8 +563,10 @@ TYPED_TEST(ParameterUpdate, BadInput) {
   desc.lower = 3;
   desc.upper = 2;
   refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"lower", "upper"}, desc);
-  desc.upper = nan_value;
+  desc.upper = -infinity;
   refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"upper"}, desc);
+  desc.lower = infinity;
+  refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"lower"}, desc);
   desc.lower = -2;
   desc.upper = -1;
   refuses(SYNFIRE_ERROR_INVALID_ARGUMENT, {"lower", "upper"}, desc);

@@ -2149,9 +2149,13 @@ namespace Synfire.Raw
         public synfire_buffer gradient;
         /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
         public double learning_rate;
-        /// <summary>The smallest value that the parameter may take, in addition to its own range.</summary>
+        /// <summary>
+        /// The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus
+        /// infinity is none, and NaN is the default of training, as in synfire_optimizer_add_parameter(). Used
+        /// with SYNFIRE_BOUND_LOWER.
+        /// </summary>
         public double lower;
-        /// <summary>The largest value that the parameter may take, in addition to its own range.</summary>
+        /// <summary>The largest value likewise: infinity is none. Used with SYNFIRE_BOUND_UPPER.</summary>
         public double upper;
 
         /// <summary>All zeros plus the size.</summary>

@@ -1527,10 +1527,15 @@ namespace Synfire
         /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
         public double LearningRate { get; set; }
 
-        /// <summary>The smallest value that the parameter may take, in addition to its own range.</summary>
+        /// <summary>
+        /// The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus
+        /// infinity is none, and NaN is the default of training, as in
+        /// <see cref="Optimizer.AddParameter(Layer, string, BufferBase, double, double, double, double)"/>. Used
+        /// with <see cref="Bound.Lower"/>.
+        /// </summary>
         public double Lower { get; set; }
 
-        /// <summary>The largest value that the parameter may take, in addition to its own range.</summary>
+        /// <summary>The largest value likewise: infinity is none. Used with <see cref="Bound.Upper"/>.</summary>
         public double Upper { get; set; }
 
         internal unsafe synfire_update_parameter_desc Desc(Call call)

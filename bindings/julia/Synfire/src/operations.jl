@@ -1683,8 +1683,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   (`tau` of PLIF), the step is taken in that quantity.
 - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
 - `learning_rate`: Finite. The operation's value `:learning_rate`.
-- `lower`: The smallest value that the parameter may take, in addition to its own range. Default: none.
-- `upper`: The largest value that the parameter may take, in addition to its own range. Default: none.
+- `lower`: The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus infinity
+  is none, and NaN is the default of training, as in [`add_parameter!`](@ref). Used with `:lower`. Default: none.
+- `upper`: The largest value likewise: infinity is none. Used with `:upper`. Default: none.
 """
 update_parameter!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_update_parameter,

@@ -2690,12 +2690,13 @@ impl<'a> UpdateParameter<'a> {
         self.bounds = bounds;
         self
     }
-    /// The smallest value that the parameter may take, in addition to its own range.
+    /// The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus infinity is
+    /// none, and NaN is the default of training, as in [`Optimizer::add_parameter`]. Used with [`Bounds::LOWER`].
     pub fn lower(mut self, lower: f64) -> Self {
         self.lower = lower;
         self
     }
-    /// The largest value that the parameter may take, in addition to its own range.
+    /// The largest value likewise: infinity is none. Used with [`Bounds::UPPER`].
     pub fn upper(mut self, upper: f64) -> Self {
         self.upper = upper;
         self
