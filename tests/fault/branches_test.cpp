@@ -133,7 +133,7 @@ TEST_F(Branches, OfANetworkOfOneChainAreOne) {
 
 // Passes that fill the GPU, or are short, gain nothing.
 TEST_F(Branches, OfLargeAndOfShortPassesAreOne) {
-  for (const Shape& shape : {Shape{63, 1, 64}, Shape{64, 64, 512}}) {
+  for (const Shape& shape : {Shape{15, 1, 64}, Shape{64, 64, 512}}) {
     const auto count = static_cast<uint64_t>(shape.sequence());
     const Graph graph = make_graph(context);
     const Buffer x = make_frame(context, count, SYNFIRE_MEMORY_DEVICE);
