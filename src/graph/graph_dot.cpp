@@ -5,6 +5,7 @@
 #include "replayed_numbers.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace synfire::core {
 namespace {
@@ -66,12 +67,56 @@ void add_touches(const Operation& entry, std::vector<Touch>& touches) {
   });
 }
 
-// True if an operation reads, or writes, what an earlier one has read or written.
-bool meet(const std::vector<Touch>& before, bool Touch::*had, const std::vector<Touch>& after, bool Touch::*has) {
-  for (const Touch& a : before)
-    for (const Touch& b : after)
-      if (a.*had && b.*has && overlaps(a.begin, a.bytes, b.begin, b.bytes)) return true;
-  return false;
+// The ranges that operations touch in one way, told by where they lie.
+class TouchedRanges {
+ public:
+  TouchedRanges(const std::vector<std::vector<Touch>>& touches, bool Touch::*how) {
+    for (uint32_t operation = 0; operation < touches.size(); ++operation)
+      for (const Touch& touch : touches[operation])
+        if (touch.*how && touch.bytes > 0)
+          ranges_.push_back({begin_of(touch), begin_of(touch) + touch.bytes, operation});
+    std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+    // Each half of the ranges knows how far they reach, and so does each half of it.
+    reach_.resize(ranges_.size());
+    find_reach(0, ranges_.size());
+  }
+  // Appends the operations before this one that touch something of the range.
+  void append_before(uint32_t operation, const Touch& touch, std::vector<uint32_t>& found) const {
+    if (touch.bytes > 0) append(0, ranges_.size(), {begin_of(touch), begin_of(touch) + touch.bytes, operation}, found);
+  }
+
+ private:
+  struct Range {
+    uintptr_t begin, end;
+    uint32_t operation;
+  };
+
+  static uintptr_t begin_of(const Touch& touch) { return reinterpret_cast<uintptr_t>(touch.begin); }
+  // The tree of the ranges from `first` to before `last` has the middle one at its root.
+  uintptr_t find_reach(size_t first, size_t last) {
+    if (first == last) return 0;
+    const size_t middle = first + (last - first) / 2;
+    return reach_[middle] = std::max({ranges_[middle].end, find_reach(first, middle), find_reach(middle + 1, last)});
+  }
+  void append(size_t first, size_t last, const Range& range, std::vector<uint32_t>& found) const {
+    if (first == last) return;
+    const size_t middle = first + (last - first) / 2;
+    if (reach_[middle] <= range.begin) return;
+    append(first, middle, range, found);
+    const Range& one = ranges_[middle];
+    if (one.begin >= range.end) return;
+    if (one.end > range.begin && one.operation < range.operation) found.push_back(one.operation);
+    append(middle + 1, last, range, found);
+  }
+
+  std::vector<Range> ranges_;
+  std::vector<uintptr_t> reach_;
+};
+
+// The latest first, each once.
+void sort(std::vector<uint32_t>& operations) {
+  std::sort(operations.begin(), operations.end(), std::greater<>());
+  operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
 }
 
 }  // namespace
@@ -102,12 +147,22 @@ std::string Graph::dot() {
         .append(enabled_[i] ? "" : ", style=dashed")
         .append("];\n");
   }
-  for (size_t later = 0; later < labels.size(); ++later) {
-    for (size_t i = later; i-- > 0;) {
-      const bool reads = meet(touches[i], &Touch::written, touches[later], &Touch::read);
-      const bool overwrites = meet(touches[i], &Touch::written, touches[later], &Touch::written) ||
-                              meet(touches[i], &Touch::read, touches[later], &Touch::written);
-      if (!reads && !overwrites) continue;
+  const TouchedRanges read(touches, &Touch::read), written(touches, &Touch::written);
+  std::vector<uint32_t> results, earlier;  // whose results it reads, and all that it must come after
+  for (uint32_t later = 0; later < labels.size(); ++later) {
+    results.clear();
+    earlier.clear();
+    for (const Touch& touch : touches[later]) {
+      if (touch.read) written.append_before(later, touch, results);
+      if (!touch.written) continue;
+      written.append_before(later, touch, earlier);
+      read.append_before(later, touch, earlier);
+    }
+    sort(results);
+    earlier.insert(earlier.end(), results.begin(), results.end());
+    sort(earlier);
+    for (const uint32_t i : earlier) {
+      const bool reads = std::binary_search(results.begin(), results.end(), i, std::greater<>());
       text.append("  n")
           .append(std::to_string(i))
           .append(" -> n")

@@ -3,6 +3,7 @@
 #include "operands.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -86,6 +87,17 @@ class Lifetimes {
   bool meet(size_t a, size_t b) const {
     return intervals_[a].any() && intervals_[b].any() && !is_before(a, b) && !is_before(b, a);
   }
+  // The next number is that of two arrays or groups together: who meets the group meets every array in it. It begins
+  // when the last of them does, and ends when the first one does.
+  void add_group(size_t a, size_t b) {
+    for (size_t branch = 0; branch < count_; ++branch) {
+      begins_.push_back(std::max(begins_[a * count_ + branch], begins_[b * count_ + branch]));
+      ends_.push_back(std::min(ends_[a * count_ + branch], ends_[b * count_ + branch]));
+    }
+    Interval interval;
+    if (intervals_[a].any() && intervals_[b].any()) interval.add(0);
+    intervals_.push_back(interval);
+  }
   // In the order of the list.
   const Interval& interval(size_t array) const { return intervals_[array]; }
 
@@ -118,7 +130,10 @@ class Uses {
  public:
   Uses(std::span<const Operation> entries, size_t n_arrays, std::span<const Join> joins, const Branches& branches,
        const Branches& joined_branches)
-      : separate_(n_arrays, branches), joined_(n_arrays, joined_branches), spans_(n_arrays) {
+      : separate_(n_arrays, branches),
+        joined_(n_arrays, joined_branches),
+        spans_(n_arrays),
+        n_numbers_(static_cast<uint32_t>(n_arrays)) {
     auto join = joins.begin();
     for (uint32_t entry = 0; entry < entries.size();) {
       if (join == joins.end() || join->first != entry) {
@@ -138,7 +153,14 @@ class Uses {
     }
   }
 
+  // The second may be a group: then true says that the first one meets every array in it.
   bool meet(size_t a, size_t b) const { return separate_.meet(a, b) || joined_.meet(a, b); }
+  // Returns the number of a group of two arrays or groups.
+  uint32_t add_group(uint32_t a, uint32_t b) {
+    separate_.add_group(a, b);
+    joined_.add_group(a, b);
+    return n_numbers_++;
+  }
   // The entries at which an array may meet others: two whose spans do not overlap never meet.
   std::span<const Interval> spans() const { return spans_; }
   uint32_t length(size_t array) const {
@@ -189,50 +211,98 @@ class Uses {
 
   Lifetimes separate_, joined_;
   std::vector<Interval> spans_;
-};
-
-// Finds spans that overlap, in time in proportion to their number.
-class SpanIndex {
- public:
-  SpanIndex(std::span<const Interval> spans, std::vector<uint32_t> by_first)
-      : spans_(spans), by_first_(std::move(by_first)), n_leaves_(std::bit_ceil(by_first_.size())) {
-    latest_.resize(2 * n_leaves_);
-    for (size_t i = 0; i < by_first_.size(); ++i) latest_[n_leaves_ + i] = spans_[by_first_[i]].last;
-    for (size_t i = n_leaves_; --i > 0;) latest_[i] = std::max(latest_[2 * i], latest_[2 * i + 1]);
-  }
-  template <class Visit>
-  void overlapping(const Interval& one, Visit visit) const {
-    const auto end = std::upper_bound(by_first_.begin(), by_first_.end(), one.last,
-                                      [this](uint32_t last, uint32_t i) { return last < spans_[i].first; });
-    visit_under(1, 0, n_leaves_, static_cast<size_t>(end - by_first_.begin()), one.first, visit);
-  }
-
- private:
-  template <class Visit>
-  void visit_under(size_t node, size_t begin, size_t end, size_t limit, uint32_t first, Visit& visit) const {
-    if (begin >= limit || latest_[node] < first) return;
-    if (end - begin == 1) return visit(by_first_[begin]);
-    const size_t middle = begin + (end - begin) / 2;
-    visit_under(2 * node, begin, middle, limit, first, visit);
-    visit_under(2 * node + 1, middle, end, limit, first, visit);
-  }
-
-  std::span<const Interval> spans_;
-  std::vector<uint32_t> by_first_;
-  size_t n_leaves_;
-  std::vector<uint32_t> latest_;  // a tree: the latest end under each node
+  uint32_t n_numbers_;  // of arrays and groups
 };
 
 // ---- where they lie -------------------------------------------------------------------------------------------------
 
+// Bytes of the arena.
+struct Range {
+  uint64_t begin, end;
+};
+
+// Where those of some arrays lie that have been placed. The arrays are in the order of their first uses, and were in
+// use for about as long: an array in use meets most of those under a node of the tree, or none. Of a node whose arrays
+// it meets all, it gets their ranges as few larger ones, so that a long list with arrays that are all in use at once
+// takes little more time than one without.
+class PlacedArrays {
+ public:
+  PlacedArrays(std::vector<uint32_t> arrays, Uses& uses)
+      : arrays_(std::move(arrays)), uses_(uses), n_leaves_(std::bit_ceil(arrays_.size())), nodes_(2 * n_leaves_) {
+    for (size_t i = 0; i < arrays_.size(); ++i)
+      nodes_[n_leaves_ + i] = {uses_.spans()[arrays_[i]].last, arrays_[i], {}};
+    for (size_t i = n_leaves_; --i > 0;) {
+      const Node &left = nodes_[2 * i], &right = nodes_[2 * i + 1];
+      if (left.members == none) continue;
+      nodes_[i].latest = std::max(left.latest, right.latest);
+      nodes_[i].members = right.members == none ? left.members : uses_.add_group(left.members, right.members);
+    }
+  }
+  void clear() noexcept {
+    for (Node& node : nodes_) node.taken.clear();
+  }
+  // Places the array of this number in the order.
+  void place(size_t i, const Range& range) {
+    for (size_t node = n_leaves_ + i; node > 0; node /= 2) add(nodes_[node].taken, range);
+  }
+  // Appends the ranges of those that an array meets.
+  void append_met_by(uint32_t array, std::vector<Range>& taken) const {
+    const Interval& span = uses_.spans()[array];
+    const auto end = std::upper_bound(arrays_.begin(), arrays_.end(), span.last, [this](uint32_t last, uint32_t other) {
+      return last < uses_.spans()[other].first;
+    });
+    append_under(1, 0, n_leaves_, static_cast<size_t>(end - arrays_.begin()), array, taken);
+  }
+
+ private:
+  static constexpr uint32_t none = UINT32_MAX;
+  struct Node {
+    uint32_t latest = 0;       // the end of the last span under it
+    uint32_t members = none;   // the array, or the group of the arrays under it
+    std::vector<Range> taken;  // by those of them that have been placed: ascending, with gaps between
+  };
+
+  static void add(std::vector<Range>& taken, Range range) {
+    const auto first = std::lower_bound(taken.begin(), taken.end(), range.begin,
+                                        [](const Range& one, uint64_t begin) { return one.end < begin; });
+    auto next = first;
+    for (; next != taken.end() && next->begin <= range.end; ++next)
+      range = {std::min(range.begin, next->begin), std::max(range.end, next->end)};
+    if (next == first) {
+      taken.insert(first, range);
+      return;
+    }
+    *first = range;
+    taken.erase(first + 1, next);
+  }
+  void append_under(size_t node, size_t begin, size_t end, size_t limit, uint32_t array,
+                    std::vector<Range>& taken) const {
+    const Node& one = nodes_[node];
+    if (begin >= limit || one.taken.empty() || one.latest < uses_.spans()[array].first) return;
+    if (uses_.meet(array, one.members)) {
+      taken.insert(taken.end(), one.taken.begin(), one.taken.end());
+      return;
+    }
+    if (end - begin == 1) return;
+    const size_t middle = begin + (end - begin) / 2;
+    append_under(2 * node, begin, middle, limit, array, taken);
+    append_under(2 * node + 1, middle, end, limit, array, taken);
+  }
+
+  const std::vector<uint32_t> arrays_;
+  Uses& uses_;
+  const size_t n_leaves_;
+  std::vector<Node> nodes_;  // a tree: node i has the nodes 2 i and 2 i + 1
+};
+
 class Places {
  public:
-  Places(std::span<const TransientArray> arrays, const Uses& uses, const SpanIndex& index)
-      : arrays_(arrays), uses_(uses), index_(index), ends_(arrays.size()), others_(arrays.size()) {}
+  Places(std::span<const TransientArray> arrays, Uses& uses)
+      : arrays_(arrays), uses_(uses), set_of_(arrays.size()), place_in_set_(arrays.size()), others_(arrays.size()) {}
 
-  // Places arrays whose spans are connected, in the better of two orders: the longest used first, which puts what the
-  // entries of an operation pass on below the scratch memory of each; and by size, which is best for arrays that are
-  // alike. Returns where the last one ends.
+  // Places arrays whose spans are connected, in the order of their first uses, in the better of two orders: the longest
+  // used first, which puts what the entries of an operation pass on below the scratch memory of each; and by size,
+  // which is best for arrays that are alike. Returns where the last one ends.
   uint64_t place_connected(std::span<uint32_t> connected, std::span<uint64_t> offsets) {
     const auto larger = [&](uint32_t a, uint32_t b) {
       return arrays_[a].bytes != arrays_[b].bytes ? arrays_[a].bytes > arrays_[b].bytes : a < b;
@@ -241,6 +311,7 @@ class Places {
       const uint32_t of_a = uses_.length(a), of_b = uses_.length(b);
       return of_a != of_b ? of_a > of_b : larger(a, b);
     };
+    divide(connected);
     std::sort(connected.begin(), connected.end(), longer);
     const uint64_t end = place_in_order(connected, offsets);
     if (connected.size() < 3 || end == uses_.most_at_once(connected, arrays_)) return end;
@@ -252,20 +323,30 @@ class Places {
   }
 
  private:
-  struct Range {
-    uint64_t begin, end;
-  };
-
+  // A set of arrays for each length of their spans, in powers of two.
+  void divide(std::span<const uint32_t> connected) {
+    const auto doublings = [&](uint32_t array) {
+      return static_cast<size_t>(std::bit_width(uses_.spans()[array].last - uses_.spans()[array].first));
+    };
+    std::array<std::vector<uint32_t>, 33> of_length;
+    for (const uint32_t array : connected) of_length[doublings(array)].push_back(array);
+    placed_.clear();
+    for (std::vector<uint32_t>& arrays : of_length) {
+      for (size_t i = 0; i < arrays.size(); ++i) {
+        set_of_[arrays[i]] = placed_.size();
+        place_in_set_[arrays[i]] = i;
+      }
+      if (!arrays.empty()) placed_.emplace_back(std::move(arrays), uses_);
+    }
+  }
   // Gives each array, in this order, the lowest offset at which it meets none of those before it.
   uint64_t place_in_order(std::span<const uint32_t> order, std::span<uint64_t> offsets) {
-    for (const uint32_t array : order) ends_[array] = 0;
+    for (PlacedArrays& set : placed_) set.clear();
     uint64_t last_end = 0;
     for (const uint32_t array : order) {
       const uint64_t bytes = aligned(arrays_[array].bytes);
       taken_.clear();
-      index_.overlapping(uses_.spans()[array], [&](uint32_t other) {
-        if (ends_[other] > 0 && uses_.meet(array, other)) taken_.push_back({offsets[other], ends_[other]});
-      });
+      for (const PlacedArrays& set : placed_) set.append_met_by(array, taken_);
       std::sort(taken_.begin(), taken_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
       uint64_t offset = 0;
       for (const Range& other : taken_) {
@@ -273,17 +354,17 @@ class Places {
         offset = std::max(offset, other.end);
       }
       offsets[array] = offset;
-      ends_[array] = offset + bytes;
+      if (bytes > 0) placed_[set_of_[array]].place(place_in_set_[array], {offset, offset + bytes});
       last_end = std::max(last_end, offset + bytes);
     }
     return last_end;
   }
 
   const std::span<const TransientArray> arrays_;
-  const Uses& uses_;
-  const SpanIndex& index_;
-  std::vector<uint64_t> ends_;    // of those that have been placed; 0: it has not been
-  std::vector<uint64_t> others_;  // offsets
+  Uses& uses_;
+  std::vector<PlacedArrays> placed_;
+  std::vector<size_t> set_of_, place_in_set_;  // of each array
+  std::vector<uint64_t> others_;               // offsets
   std::vector<Range> taken_;
 };
 
@@ -293,7 +374,7 @@ Plan make_plan(std::span<const Operation> entries, std::span<const TransientArra
                const Branches& branches, const Branches& joined_branches) {
   Plan plan;
   if (arrays.empty()) return plan;
-  const Uses uses(entries, arrays.size(), joins, branches, joined_branches);
+  Uses uses(entries, arrays.size(), joins, branches, joined_branches);
   const std::span<const Interval> spans = uses.spans();
   std::vector<uint32_t> order(arrays.size());
   std::iota(order.begin(), order.end(), 0);
@@ -303,8 +384,7 @@ Plan make_plan(std::span<const Operation> entries, std::span<const TransientArra
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return spans[a].first != spans[b].first ? spans[a].first < spans[b].first : a < b;
   });
-  const SpanIndex index(spans, order);
-  Places places(arrays, uses, index);
+  Places places(arrays, uses);
   // Arrays that no chain of overlapping spans connects begin at 0 again.
   for (size_t first = 0; first < order.size();) {
     uint32_t last = spans[order[first]].last;

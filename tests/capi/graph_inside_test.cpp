@@ -118,6 +118,48 @@ TEST_F(Inside, TheDotTextNamesEveryKindOfOperation) {
   }
 }
 
+// Every pair of operations of which one writes what the other one uses, and no other pair.
+TEST_F(Inside, TheDotTextHasEveryConflict) {
+  struct Step {
+    uint64_t source, destination, length;
+  };
+  Random random(5);
+  const auto meet = [](uint64_t a, uint64_t a_length, uint64_t b, uint64_t b_length) {
+    return a < b + b_length && b < a + a_length;
+  };
+  const uint64_t n_elements = 200;
+  const Buffer memory = make_buffer(context, SYNFIRE_DTYPE_F32, n_elements);
+  std::vector<Step> steps;
+  std::vector<Buffer> windows;
+  for (int i = 0; i < 120; ++i) {
+    const auto length = static_cast<uint64_t>(random.whole(1, i % 10 == 0 ? 60 : 8));
+    const auto place = [&] {
+      return static_cast<uint64_t>(random.whole(0, static_cast<int64_t>(n_elements - length)));
+    };
+    Step step = {place(), place(), length};
+    while (meet(step.source, length, step.destination, length)) step.destination = place();
+    windows.push_back(make_window(context, memory, SYNFIRE_DTYPE_F32, 4 * step.source, length));
+    windows.push_back(make_window(context, memory, SYNFIRE_DTYPE_F32, 4 * step.destination, length));
+    record_scale_add(graph, windows[windows.size() - 2], windows.back(), 2, 1);
+    steps.push_back(step);
+  }
+  std::string expected;
+  for (size_t later = 0; later < steps.size(); ++later)
+    for (size_t earlier = later; earlier-- > 0;) {
+      const Step &a = steps[earlier], &b = steps[later];
+      // It reads what it adds to.
+      const bool reads =
+          meet(a.destination, a.length, b.source, b.length) || meet(a.destination, a.length, b.destination, b.length);
+      if (!reads && !meet(a.source, a.length, b.destination, b.length)) continue;
+      expected += "  n" + std::to_string(earlier) + " -> n" + std::to_string(later);
+      expected += reads ? ";\n" : " [style=dotted];\n";
+    }
+  const std::string text = dot(graph);
+  const size_t last_node = text.find("  n119 [label");
+  ASSERT_NE(last_node, std::string::npos);
+  EXPECT_EQ(text.substr(text.find('\n', last_node) + 1), expected + "}\n");
+}
+
 TEST_F(Inside, TheDotTextNeedsItsSpace) {
   record(graph);
   uint64_t bytes = 10;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -442,6 +443,15 @@ TEST_F(Plans, MemoryDoesNotOrderBranchesOfJoinedOperations) {
   EXPECT_GT(n_divided, 100);
 }
 
+void expect_proportional(const std::function<double(int64_t n_entries)>& seconds_of) {
+  seconds_of(1000);
+  const double shorter = seconds_of(1000), longer = seconds_of(16000);
+  std::printf("%.4f s for 1,000 entries, %.4f s for 16,000\n", shorter, longer);
+  if (judges_times()) {
+    EXPECT_LT(longer, 64 * shorter);  // the square would be 256
+  }
+}
+
 // A transient buffer that is in use throughout, and the same for each operation, does not make a long list slow.
 TEST_F(Plans, TakeTimeInProportionToTheList) {
   const auto seconds_of = [&](int64_t n_entries) {
@@ -463,12 +473,38 @@ TEST_F(Plans, TakeTimeInProportionToTheList) {
     clear();
     return seconds;
   };
-  seconds_of(1000);
-  const double shorter = seconds_of(1000), longer = seconds_of(16000);
-  std::printf("%.4f s for 1,000 entries, %.4f s for 16,000\n", shorter, longer);
-  if (judges_times()) {
-    EXPECT_LT(longer, 64 * shorter);  // the square would be 256
-  }
+  expect_proportional(seconds_of);
+}
+
+// The arrays of a forward that its backward uses, the last one first: all are in use at once, and beside each of them
+// there are some for its own entries.
+TEST_F(Plans, TakeTimeInProportionToTheListIfAllIsInUseAtOnce) {
+  const auto seconds_of = [&](int64_t n_entries) {
+    const int64_t n_arrays = n_entries / 2;
+    for (int64_t i = 0; i < n_entries; ++i) {
+      OperationList list;
+      Touch touch = {};
+      touch.access[0] = Access::write;
+      if (i < n_arrays) touch.views[0] = transient_array(1, SYNFIRE_DTYPE_U8, {300 + i % 3 * 300});
+      touch.access[1] = Access::scratch;
+      touch.views[1].bytes = static_cast<uint64_t>(whole(1, 1000));
+      list.emplace_back(touch);
+      transients_.number(list);
+      entries_.push_back(std::move(list.front()));
+    }
+    for (int64_t i = n_arrays; i < n_entries; ++i) {
+      const auto at = [&](int64_t entry) { return static_cast<Touch*>(entries_[static_cast<size_t>(entry)].data()); };
+      at(i)->views[0] = at(n_entries - 1 - i)->views[0];
+      at(i)->access[0] = Access::read;
+    }
+    const double start = static_cast<double>(std::clock());
+    // 512, 768 and 1,024 bytes in turn, and 1,024 of scratch memory for the entries.
+    EXPECT_LE(make_plan(entries_, transients_.arrays()).arena_bytes, static_cast<uint64_t>(n_arrays) * 768 + 4096);
+    const double seconds = (static_cast<double>(std::clock()) - start) / CLOCKS_PER_SEC;
+    clear();
+    return seconds;
+  };
+  expect_proportional(seconds_of);
 }
 
 }  // namespace

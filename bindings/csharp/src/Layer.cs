@@ -244,6 +244,7 @@ namespace Synfire
         {
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
+            Errors.GivenSpan(values, "values");
             fixed (double* data = &MemoryMarshal.GetReference(values))
                 Errors.Check(Native.synfire_layer_set_parameter(Raw, text, data, (ulong)values.Length));
             GC.KeepAlive(this);

@@ -168,7 +168,12 @@ namespace Synfire.Tests
                 network.SetValue("hidden", "surrogate", Surrogate.Atan).SetValue("hidden", "detach_reset", true);
                 Check.That(network.GetValue("hidden", "surrogate") == (int)Surrogate.Atan &&
                            network.GetValue("hidden", "detach_reset") == 1, "constants and flags are values");
+                Check.Throws<ArgumentNullException>(() => network.SetMask("first", null), "no mask");
+                Check.Throws<ArgumentNullException>(() => network.SetClassWeights("loss", null), "no weights of classes");
                 network.Build();
+                using (Layer hidden = network.GetLayer("hidden"))
+                    Check.Throws<ArgumentNullException>(
+                        () => hidden.SetParameter("tau", new ReadOnlySpan<double>(null)), "no values");
                 Refused(Status.ErrorWrongOrder, "SYN-NETWORK", () => network.Build());
                 Refused(Status.ErrorInvalidArgument, "first", () => network.GetSynapse("firts"));
                 Refused(Status.ErrorInvalidArgument, "hidden", () => network.GetSynapse("hidden"));
