@@ -656,7 +656,7 @@ class Method:
         if rule == "numbers":
             kind = "void" if p.target == "void" else entry
             pointer = f"{bare}Data"
-            checks = [] if p.nullable else [f'Errors.GivenSpan({name}, "{bare}");']
+            checks = [] if p.nullable else [f'Errors.GivenSpan<{entry}>({name}, "{bare}");']
             return (checks, f"fixed ({entry}* {pointer} = &MemoryMarshal.GetReference({name}))",
                     pointer if kind == entry else f"(void*){pointer}")
         return self.handles(p, name, given) if rule == "objects" else self.entries(p, name, given)

@@ -599,7 +599,7 @@ namespace Synfire
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
-            Errors.GivenSpan(mask, "mask");
+            Errors.GivenSpan<byte>(mask, "mask");
             fixed (byte* maskData = &MemoryMarshal.GetReference(mask))
                 Errors.Check(Native.synfire_network_set_mask(Raw, stageText, maskData, (ulong)mask.Length));
             GC.KeepAlive(this);
@@ -611,7 +611,7 @@ namespace Synfire
         {
             byte* stageText = stackalloc byte[Synfire.Name.Capacity];
             Synfire.Name.Write(stage, stageText, "stage");
-            Errors.GivenSpan(weights, "weights");
+            Errors.GivenSpan<float>(weights, "weights");
             fixed (float* weightsData = &MemoryMarshal.GetReference(weights))
                 Errors.Check(Native.synfire_network_set_class_weights(Raw, stageText, weightsData,
                                                                       (ulong)weights.Length));
