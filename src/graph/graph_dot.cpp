@@ -113,8 +113,7 @@ class TouchedRanges {
   std::vector<uintptr_t> reach_;
 };
 
-// The latest first, each once.
-void sort(std::vector<uint32_t>& operations) {
+void order_latest_first(std::vector<uint32_t>& operations) {
   std::sort(operations.begin(), operations.end(), std::greater<>());
   operations.erase(std::unique(operations.begin(), operations.end()), operations.end());
 }
@@ -158,9 +157,9 @@ std::string Graph::dot() {
       written.append_before(later, touch, earlier);
       read.append_before(later, touch, earlier);
     }
-    sort(results);
+    order_latest_first(results);
     earlier.insert(earlier.end(), results.begin(), results.end());
-    sort(earlier);
+    order_latest_first(earlier);
     for (const uint32_t i : earlier) {
       const bool reads = std::binary_search(results.begin(), results.end(), i, std::greater<>());
       text.append("  n")

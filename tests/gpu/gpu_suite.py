@@ -321,7 +321,8 @@ class Suite:
 
         # All tools share the processors, so that none of them waits for the longest run of another.
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            running = {pool.submit(run_one, tool, subject): (tool, subject[0]) for subject in subjects for tool in SANITIZER_TOOLS}
+            running = {pool.submit(run_one, tool, subject): (tool, subject[0])
+                       for subject in subjects for tool in SANITIZER_TOOLS}
             for future in concurrent.futures.as_completed(running):
                 tool, name = running[future]
                 status, output = future.result()
