@@ -2287,7 +2287,8 @@ class Buffer : public Owner<synfire_buffer> {
   const Shape& shape() const noexcept { return shape_; }
 
   /**
-   * True if the host can access the memory: pinned and host memory and, on a host context, all kinds.
+   * True if the host can access the memory: pinned and host memory and, on a host context, device memory. A transient
+   * buffer has none.
    *
    * @return True if data() works.
    */
@@ -2424,6 +2425,7 @@ class Buffer : public Owner<synfire_buffer> {
   /** @endcond */
 
   static bool is_host_visible(const Context& context, const synfire_buffer_desc& desc) {
+    if (desc.memory == SYNFIRE_MEMORY_TRANSIENT) return false;
     return desc.memory != SYNFIRE_MEMORY_DEVICE || context.properties().backend == SYNFIRE_BACKEND_HOST;
   }
 
@@ -2450,7 +2452,7 @@ class Buffer : public Owner<synfire_buffer> {
     check_type<T>("data");
     if (!host_visible_)
       refuse("SYN-BUFFER-KIND", "data",
-             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU; download it, or use pinned memory");
+             "the buffer is SYNFIRE_MEMORY_DEVICE on a GPU, which can be downloaded, or transient; use pinned memory");
     return at;
   }
 

@@ -71,7 +71,7 @@ fn branches_are_combined() {
     assert_eq!(mean.to_vec().unwrap(), [20.0]);
     GroupMeanBackward::new(&mean, &sum, Steps(1), 1, 3).accumulate(true).run(&context).unwrap();
     assert_eq!(sum.to_vec().unwrap(), [20.0f32 / 3.0, 20.0 / 3.0, 1.0 + 20.0 / 3.0]);
-    let error = Combine::new(&all, Steps(1), Neurons(3)).sources(&spikes).run(&context).unwrap_err();
+    let error = Combine::new(&all, Steps(1), Neurons(3)).run(&context).unwrap_err();
     assert_eq!(error.status, Status::InvalidArgument);
 }
 
