@@ -12,6 +12,23 @@ using operations::RowSums;
 
 constexpr int n_warps = row_sum_threads / 32;
 
+// A block's piece of the work.
+struct Piece {
+  int which;  // of the sums
+  int64_t tile, slot;
+
+  __device__ __forceinline__ Piece(int64_t index, int64_t n_tiles, int64_t n_slots) : which(0), tile(0), slot(0) {
+    for (const int64_t of_sum = n_tiles * n_slots; index >= of_sum; index -= of_sum) ++which;
+    if (n_slots == 1) {
+      tile = index;
+      return;
+    }
+    const auto small = static_cast<uint32_t>(index), slots = static_cast<uint32_t>(n_slots);  // at most 64
+    tile = small / slots;
+    slot = small % slots;
+  }
+};
+
 // The elements of a thread: a column of the period, and every so manieth row of it.
 template <class E>
 struct RowShare {
@@ -20,15 +37,15 @@ struct RowShare {
   bool exists;
   int n_entries;  // of the tile
 
-  __device__ __forceinline__ RowShare(const RowSums& sums, int64_t tile, int64_t slot, int64_t n_slots)
+  __device__ __forceinline__ RowShare(const RowSums& sums, const Piece& piece, int64_t period, int64_t n_slots)
       : contributions(static_cast<const E*>(sums.contributions)), end(sums.n_elements()) {
-    const int64_t period = sums.shape.period(), all = sums.shape.n_entries;
-    column = tile * 32 + threadIdx.x % 32;
+    const int64_t all = sums.shape.n_entries;
+    column = piece.tile * 32 + threadIdx.x % 32;
     exists = column < period;
-    entry = all < 32 ? column % all : column;
-    first = (slot * n_warps + threadIdx.x / 32) * period + column;
+    entry = all < 32 ? static_cast<uint32_t>(column) % static_cast<uint32_t>(all) : column;
+    first = (piece.slot * n_warps + threadIdx.x / 32) * period + column;
     step = n_slots * n_warps * period;
-    const int64_t left = all - tile * 32;
+    const int64_t left = all - piece.tile * 32;
     n_entries = static_cast<int>(left < 32 ? left : 32);
   }
   template <class F>
@@ -94,12 +111,12 @@ __device__ __forceinline__ void write_sum(const RowSums& sums, int64_t entry, in
 template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_maxima(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const operations::RowSumShape& shape = launch.sums[0].shape;
-  const int64_t n_entries = shape.n_entries, n_slots = shape.n_slots(), n_pieces = shape.n_tiles() * n_slots;
-  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_pieces; piece += gridDim.x) {
-    const RowSums& sums = launch.sums[piece / n_pieces];
-    const int64_t tile = piece % n_pieces / n_slots, slot = piece % n_slots;
-    const RowShare<E> share(sums, tile, slot, n_slots);
+  const int64_t n_entries = launch.sums[0].shape.n_entries, n_slots = launch.n_slots;
+  for (int64_t index = blockIdx.x; index < launch.n_sums * launch.n_tiles * n_slots; index += gridDim.x) {
+    const Piece piece(index, launch.n_tiles, n_slots);
+    const int64_t tile = piece.tile, slot = piece.slot;
+    const RowSums& sums = launch.sums[piece.which];
+    const RowShare<E> share(sums, piece, launch.period, n_slots);
     const uint32_t largest = largest_of(share, n_entries);
     if (static_cast<int>(threadIdx.x) < share.n_entries) sums.largest[slot * n_entries + share.entry] = largest;
     if (launch.finishes && slot == 0 && threadIdx.x == 0) sums.n_arrived[tile] = 0;
@@ -107,8 +124,8 @@ __global__ void __launch_bounds__(row_sum_threads) row_maxima(const __grid_const
 }
 
 // The largest of an entry over all slots, in all threads that have it.
-__device__ __forceinline__ uint32_t largest_of_slots(const RowSums& sums, bool exists, int64_t entry) {
-  const int64_t n_entries = sums.shape.n_entries, n_slots = sums.shape.n_slots();
+__device__ __forceinline__ uint32_t largest_of_slots(const RowSums& sums, int64_t n_slots, bool exists, int64_t entry) {
+  const int64_t n_entries = sums.shape.n_entries;
   uint32_t most = 0;
   if (exists)
     for (int64_t slot = threadIdx.x / 32; slot < n_slots; slot += n_warps) {
@@ -122,14 +139,14 @@ template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_sums(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
   __shared__ bool is_last;
-  const operations::RowSumShape& shape = launch.sums[0].shape;
-  const int64_t n_entries = shape.n_entries, n_slots = shape.n_slots(), n_pieces = shape.n_tiles() * n_slots;
-  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_pieces; piece += gridDim.x) {
-    const RowSums& sums = launch.sums[piece / n_pieces];
-    const int64_t tile = piece % n_pieces / n_slots, slot = piece % n_slots;
-    const RowShare<E> share(sums, tile, slot, n_slots);
+  const int64_t n_entries = launch.sums[0].shape.n_entries, n_slots = launch.n_slots;
+  for (int64_t index = blockIdx.x; index < launch.n_sums * launch.n_tiles * n_slots; index += gridDim.x) {
+    const Piece piece(index, launch.n_tiles, n_slots);
+    const int64_t tile = piece.tile, slot = piece.slot;
+    const RowSums& sums = launch.sums[piece.which];
+    const RowShare<E> share(sums, piece, launch.period, n_slots);
     const bool writes = static_cast<int>(threadIdx.x) < share.n_entries;
-    const uint32_t largest = largest_of_slots(sums, share.exists, share.entry);
+    const uint32_t largest = largest_of_slots(sums, n_slots, share.exists, share.entry);
     const int64_t total = sum_of(share, largest, n_entries);
     if (writes) sums.totals[slot * n_entries + share.entry] = total;
     if (!launch.finishes) continue;
@@ -153,10 +170,11 @@ __global__ void __launch_bounds__(row_sum_threads) row_sums(const __grid_constan
 template <class E>
 __global__ void __launch_bounds__(row_sum_threads) row_whole(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const int64_t n_entries = launch.sums[0].shape.n_entries, n_tiles = launch.sums[0].shape.n_tiles();
-  for (int64_t piece = blockIdx.x; piece < launch.n_sums * n_tiles; piece += gridDim.x) {
-    const RowSums& sums = launch.sums[piece / n_tiles];
-    const RowShare<E> share(sums, piece % n_tiles, 0, 1);
+  const int64_t n_entries = launch.sums[0].shape.n_entries;
+  for (int64_t index = blockIdx.x; index < launch.n_sums * launch.n_tiles; index += gridDim.x) {
+    const Piece piece(index, launch.n_tiles, 1);
+    const RowSums& sums = launch.sums[piece.which];
+    const RowShare<E> share(sums, piece, launch.period, 1);
     const uint32_t largest = largest_of(share, n_entries);
     const int64_t total = sum_of(share, largest, n_entries);
     if (static_cast<int>(threadIdx.x) < share.n_entries) write_sum(sums, share.entry, total, largest);
@@ -165,7 +183,7 @@ __global__ void __launch_bounds__(row_sum_threads) row_whole(const __grid_consta
 
 __global__ void __launch_bounds__(threads_per_block) row_finish(const __grid_constant__ RowSumLaunch launch) {
   wait_for_previous();
-  const int64_t n_entries = launch.sums[0].shape.n_entries, n_slots = launch.sums[0].shape.n_slots();
+  const int64_t n_entries = launch.sums[0].shape.n_entries, n_slots = launch.n_slots;
   for (int64_t i = first_element(); i < launch.n_sums * n_entries; i += stride()) {
     const RowSums& sums = launch.sums[i / n_entries];
     const int64_t entry = i % n_entries;

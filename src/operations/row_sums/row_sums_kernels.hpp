@@ -10,6 +10,7 @@ namespace synfire::cuda {
 inline constexpr int row_sum_threads = 256;
 struct RowSumLaunch {
   operations::RowSums sums[operations::most_row_sums];  // of one shape
+  int64_t period, n_tiles, n_slots;                     // of the shape: a GPU divides 64-bit integers slowly
   int32_t n_sums;
   bool finishes;  // with the sums: the last block of a tile to arrive finishes; the maxima make n_arrived ready
 };
