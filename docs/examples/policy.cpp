@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <synfire/synfire.hpp>
 
-constexpr int carts = 16, ticks = 24, episodes = 300;
+constexpr std::size_t carts = 16, ticks = 24;
+constexpr int episodes = 300;
 
 // Numbers from 0 to 1, the same in every language.
 static double drawn(std::uint32_t &state) {
@@ -48,26 +49,26 @@ int main() {
   double sum = 0;
   for (int episode = 1; episode <= episodes; ++episode) {
     Row x, v;
-    for (int i = 0; i < carts; ++i) x[i] = 2 * drawn(state) - 1, v[i] = drawn(state) - 0.5;
-    for (int t = 0; t < ticks; ++t) {
-      for (int i = 0; i < carts; ++i) frames[t][2 * i] = static_cast<float>(x[i]);
-      for (int i = 0; i < carts; ++i) frames[t][2 * i + 1] = static_cast<float>(v[i]);
+    for (std::size_t i = 0; i < carts; ++i) x[i] = 2 * drawn(state) - 1, v[i] = drawn(state) - 0.5;
+    for (std::size_t t = 0; t < ticks; ++t) {
+      for (std::size_t i = 0; i < carts; ++i) frames[t][2 * i] = static_cast<float>(x[i]);
+      for (std::size_t i = 0; i < carts; ++i) frames[t][2 * i + 1] = static_cast<float>(v[i]);
       std::copy(frames[t].begin(), frames[t].end(), in.data());
       forward.wait(forward.launch());
-      for (int i = 0; i < carts; ++i) {
+      for (std::size_t i = 0; i < carts; ++i) {
         pushed[t][i] = drawn(state) < Right(out[i]).probability;
         v[i] = 0.95 * v[i] + (pushed[t][i] ? 0.15 : -0.15);
         x[i] += 0.2 * v[i];
         sum += rewards[t][i] = -(x[i] * x[i]);
       }
     }
-    for (int t = ticks - 1; t >= 0; --t) {  // the reward of a push is all that follows it: from the last to the first
+    for (std::size_t t = ticks; t-- > 0;) {  // the reward of a push is all that follows it: from the last to the first
       double mean = 0;
-      for (int i = 0; i < carts; ++i) rewards[t][i] += 0.8 * rewards[t + 1][i], mean += rewards[t][i] / carts;
+      for (std::size_t i = 0; i < carts; ++i) rewards[t][i] += 0.8 * rewards[t + 1][i], mean += rewards[t][i] / carts;
       baseline[t] = episode == 1 ? mean : 0.9 * baseline[t] + 0.1 * mean;
       std::copy(frames[t].begin(), frames[t].end(), in.data());
       forward.wait(forward.launch());
-      for (int i = 0; i < carts; ++i) {
+      for (std::size_t i = 0; i < carts; ++i) {
         const Right right(out[i]);
         const double of_push = pushed[t][i] ? right.slope / right.probability : -right.slope / (1 - right.probability);
         gradient[i] = static_cast<float>(-(rewards[t][i] - baseline[t]) * of_push / carts);

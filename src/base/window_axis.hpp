@@ -9,8 +9,8 @@
 
 namespace synfire::core {
 
-// Lengths are checked: every index computed here fits 32 bits. A place of the window is a tap of the kernel. Transposed:
-// inputs and outputs are exchanged.
+// Lengths are checked: every index computed here fits 32 bits. A place of the window is a tap of the kernel.
+// Transposed: inputs and outputs are exchanged.
 struct WindowAxis {
   int32_t n_inputs = 1, n_outputs = 1;
   int32_t kernel = 1, stride = 1, padding = 0, dilation = 1;

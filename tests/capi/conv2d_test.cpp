@@ -136,8 +136,8 @@ class Reference {
       const auto [finite, grid] = grid_of_gradients(grad, o);
       std::vector<int64_t> sums(c_.terms() + 1);
       if (finite)
-        for_each_place([&](size_t m, size_t place) {
-          const int64_t g = on_grid(grad[m * p_.outputs() + place * outputs_ + o], grid);
+        for_each_place([&, of_grid = grid](size_t m, size_t place) {
+          const int64_t g = on_grid(grad[m * p_.outputs() + place * outputs_ + o], of_grid);
           for (size_t k = 0; k < c_.terms(); ++k) sums[k] += g * static_cast<int64_t>(input(m, place, o, k));
           sums.back() += g;
         });

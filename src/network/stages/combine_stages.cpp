@@ -145,7 +145,7 @@ class SpikesKind final : public CombineStage {
       : CombineStage(name, noun, combine, 2) {}
 
   Flow shape(const StageView& view) const override {
-    for (const size_t i : {0, 1}) check_spikes(view, i);
+    for (size_t i = 0; i < 2; ++i) check_spikes(view, i);
     check_same_shape(view, 0, 1, true);
     return view.flow();
   }

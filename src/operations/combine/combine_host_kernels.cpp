@@ -228,10 +228,10 @@ void write_time_words(const CombineArrays& arrays, const CombineTile& at, int64_
 }
 
 // Sets bits that are 0 from bit `at` on.
-void append(uint32_t* words, int at, const uint32_t* bits, int count) {
+void append(uint32_t* row, int at, const uint32_t* words, int count) {
   for (int i = 0; i < count; i += 32, at += 32) {
-    words[at / 32] |= bits[i / 32] << at % 32;
-    if (at % 32 != 0 && at % 32 + lesser(count - i, 32) > 32) words[at / 32 + 1] |= bits[i / 32] >> (32 - at % 32);
+    row[at / 32] |= words[i / 32] << at % 32;
+    if (at % 32 != 0 && at % 32 + lesser(count - i, 32) > 32) row[at / 32 + 1] |= words[i / 32] >> (32 - at % 32);
   }
 }
 

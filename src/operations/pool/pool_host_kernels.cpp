@@ -1,12 +1,14 @@
 #include "pool_host_kernels.hpp"
 
+#include <cmath>
+
 namespace synfire::host::SYNFIRE_MODEL_LEVEL {
 namespace {
 
 template <class R>
 void take_larger(R* most, int64_t* places, const R* values, int64_t place, int count) {
   for (int i = 0; i < count; ++i) {
-    const bool taken = values[i] > most[i] || values[i] != values[i];
+    const bool taken = values[i] > most[i] || std::isnan(values[i]);
     most[i] = taken ? values[i] : most[i];
     places[i] = taken ? place : places[i];
   }

@@ -12,14 +12,14 @@ void add_some(double* sums, const int32_t* table, int64_t pitch, const int32_t* 
               int width) {
   for (int i = 0; i < width; i += columns) {
     Ints found[n_vectors];
-    for (int v = 0; v < n_vectors; ++v) found[v] = Ints{};
+    for (Ints& vector : found) vector = Ints{};
     for (int at = 0; at < count; ++at) {
       const int32_t* const row = table + list[at] * pitch + i;
 #pragma GCC unroll 8
       for (int v = 0; v < n_vectors; ++v) found[v] += load_ints(row + int64_t{v} * ints) * times[at];
     }
     int32_t values[columns];
-    for (int v = 0; v < n_vectors; ++v) store_ints(values + v * ints, found[v]);
+    for (int v = 0; v < n_vectors; ++v) store_ints(values + int64_t{v} * ints, found[v]);
     for (int j = 0; j < columns; ++j) sums[i + j] += static_cast<double>(values[j]);
   }
 }

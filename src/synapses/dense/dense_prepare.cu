@@ -19,7 +19,8 @@ __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<float>& laun
     launch.bias_on_grid[n] = on_grid(bias, grid);
   }
   int32_t* const row = static_cast<int32_t*>(launch.rows) + n * launch.rows_pitch;
-  for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads) row[k] = on_grid(weights[k] * launch.factor, grid);
+  for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads)
+    row[k] = on_grid(weights[k] * launch.factor, grid);
 }
 __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<double>& launch, int64_t n, const uint32_t* mask) {
   double* const weights = launch.weights + n * launch.n_inputs;
