@@ -59,7 +59,7 @@ fn main() -> Result<()> {
             frames.push(frame);
             pushes.push(pushed);
         }
-        let mut following = vec![0.0; CARTS]; // the reward of a push is all that follows it
+        let mut following = [0.0; CARTS]; // the reward of a push is all that follows it
         for t in (0..TICKS).rev() {
             let mut mean = 0.0;
             for (after, reward) in following.iter_mut().zip(&rewards[t]) {
