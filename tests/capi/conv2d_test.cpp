@@ -642,7 +642,7 @@ TEST_F(Conv2d, EqualsDense) {
 
 // In f64, L = sum of g * y is linear in weights, bias and inputs: its central differences are its gradients.
 TEST_F(Conv2d, CentralDifferences) {
-  for (const size_t which : {1, 3, 7, 9, 12, 13}) {
+  for (const size_t which : {1u, 3u, 7u, 9u, 12u, 13u}) {
     Case c = cases[which];
     c.active = -1;
     SCOPED_TRACE(testing::Message() << c);
