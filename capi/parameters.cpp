@@ -14,10 +14,10 @@ namespace {
 // Those that are given; infinite: none.
 core::ParameterBounds bounds_of(const core::ParameterSet& parameters, core::ParameterName name,
                                 const synfire_update_parameter_desc& desc) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<double>::infinity(), smallest = -largest;
   return core::trained_bounds(parameters, name,
-                              {(desc.bounds & SYNFIRE_BOUND_LOWER) != 0 ? desc.lower : -infinity,
-                               (desc.bounds & SYNFIRE_BOUND_UPPER) != 0 ? desc.upper : infinity});
+                              {(desc.bounds & SYNFIRE_BOUND_LOWER) != 0 ? desc.lower : smallest,
+                               (desc.bounds & SYNFIRE_BOUND_UPPER) != 0 ? desc.upper : largest});
 }
 
 }  // namespace
@@ -108,10 +108,10 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
                    [](core::Graph& target, core::Layer& found, const Operands<synfire_update_parameter_desc>& given) {
                      const core::ParameterName name = found.parameters().find(given.desc.name, "desc.name");
                      const core::ParameterBounds bounds = bounds_of(found.parameters(), name, given.desc);
-                     constexpr double infinity = std::numeric_limits<double>::infinity();
+                     constexpr double largest = std::numeric_limits<double>::infinity(), smallest = -largest;
                      const operations::UpdateRequest request = {name, given.gradient.get(),
-                                                                bounds.lower == -infinity ? nullptr : &bounds.lower,
-                                                                bounds.upper == infinity ? nullptr : &bounds.upper};
+                                                                bounds.lower == smallest ? nullptr : &bounds.lower,
+                                                                bounds.upper == largest ? nullptr : &bounds.upper};
                      operations::record_update(target, found, request, given.desc.learning_rate);
                    });
 }

@@ -66,8 +66,8 @@ int main(void) {
     double x[CARTS], v[CARTS], slope;
     for (int i = 0; i < CARTS; ++i) x[i] = 2 * drawn(&state) - 1, v[i] = drawn(&state) - 0.5;
     for (int t = 0; t < TICKS; ++t) {
-      for (int i = 0; i < CARTS; ++i) in[2 * i] = frames[t][2 * i] = (float)x[i];
-      for (int i = 0; i < CARTS; ++i) in[2 * i + 1] = frames[t][2 * i + 1] = (float)v[i];
+      for (size_t i = 0; i < CARTS; ++i) in[2 * i] = frames[t][2 * i] = (float)x[i];
+      for (size_t i = 0; i < CARTS; ++i) in[2 * i + 1] = frames[t][2 * i + 1] = (float)v[i];
       replay(forward);
       for (int i = 0; i < CARTS; ++i) {
         pushes[t][i] = drawn(&state) < right((double)out[i], &slope);

@@ -44,7 +44,7 @@ int main(void) {
       classes[i][row] = i ? row / 3 % 2 : row % 3;
       x[i][k] = (float)((k % INPUTS % (3 - i) == classes[i][row] ? 48U : 12U) + noise) / 128.0F;
     }
-    b.dtype = SYNFIRE_DTYPE_F32, b.data = x[i], b.n_elements = ROWS * INPUTS, arrays[i].stage = input[i];
+    b.dtype = SYNFIRE_DTYPE_F32, b.data = x[i], b.n_elements = (uint64_t)ROWS * INPUTS, arrays[i].stage = input[i];
     check(synfire_buffer_create(context, &b, &arrays[i].buffer));
     b.dtype = SYNFIRE_DTYPE_U32, b.data = classes[i], b.n_elements = ROWS, arrays[2 + i].stage = loss[i];
     check(synfire_buffer_create(context, &b, &arrays[2 + i].buffer)), arrays[2 + i].role = SYNFIRE_ARRAY_LABELS;

@@ -4132,6 +4132,7 @@ template <class Call>
 std::pair<synfire_network_result, std::vector<synfire_stage_result>> results_of(const std::vector<const char*>& losses,
                                                                                 Call call) {
   std::vector<synfire_stage_result> results;
+  results.reserve(losses.size());
   for (const char* const loss : losses) results.push_back({loss, 0, 0, 0});
   auto result = empty<synfire_network_result>();
   check(call(results.data(), results.size(), &result));

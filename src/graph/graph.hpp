@@ -114,6 +114,9 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   SlotMemory slot_memory(uint64_t ticket, const Buffer& buffer);
 
   // ---- what keepers of tapes must know
+  // The keeper of this type, made as Keeper(const Graph&) if there is none yet. Called while nothing replays the graph.
+  template <class Keeper>
+  Keeper& keeper();
   const RecordedWrites& writes() const noexcept { return writes_; }
   uint32_t slot_count() const noexcept { return n_slots_ == 0 || n_slots_ == shared_slots ? 1 : n_slots_; }
   bool is_observed() const noexcept { return observed_; }
@@ -206,13 +209,18 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
 };
 
 template <class Keeper>
-Keeper& Recorder::keeper() {
-  for (TapeKeeper& keeper : graph_.keepers_)
+Keeper& Graph::keeper() {
+  for (TapeKeeper& keeper : keepers_)
     if (auto* const found = dynamic_cast<Keeper*>(&keeper)) return *found;
-  auto made = std::make_unique<Keeper>(graph_);
+  auto made = std::make_unique<Keeper>(*this);
   Keeper& keeper = *made;
-  graph_.keepers_.add(std::move(made));
+  keepers_.add(std::move(made));
   return keeper;
+}
+
+template <class Keeper>
+Keeper& Recorder::keeper() {
+  return graph_.keeper<Keeper>();
 }
 
 }  // namespace synfire::core

@@ -498,7 +498,21 @@ std::string possible_ends() {
 
 }  // namespace
 
+// What reads all stages of a kind by default has no other choice: training minimises all losses.
+void Design::check_reads_all(size_t index) const {
+  const StageKind& kind = *stages_[index].kind;
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const uint32_t read = stages_[i].makes & kind.traits.reads & signal::objective;
+    if (read != 0 && std::ranges::none_of(stages_[index].inputs, [&](const Edge& edge) { return edge.from == i; }))
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+           "stage \"%s\" of kind %s does not read stage \"%s\"; it reads all stages of kind %s, which come before it",
+           stages_[index].name.c_str(), kind.traits.name, stages_[i].name.c_str(), stages_[i].kind->traits.name);
+  }
+}
+
 void Design::check_complete() const {
+  for (size_t i = 0; i < stages_.size(); ++i)
+    if (stages_[i].kind->traits.reads_all) check_reads_all(i);
   if (is_complete()) return;
   const auto can_end = [](const Stage& stage) { return stage.kind->can_end(stage); };
   if (std::ranges::none_of(stages_, can_end))
@@ -506,7 +520,7 @@ void Design::check_complete() const {
   for (size_t i = 0; i < stages_.size(); ++i)
     if (readers_[i].empty() && !can_end(stages_[i]))
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
-           "the network ends with stage \"%s\" of kind %s; it can end with %s", stages_[i].name.c_str(),
+           "nothing reads stage \"%s\" of kind %s; a network can end with %s", stages_[i].name.c_str(),
            stages_[i].kind->traits.name, possible_ends().c_str());
 }
 

@@ -94,6 +94,7 @@ class Design {
   // True if it can be built. The second function throws WRONG_ORDER if stages are missing.
   bool is_complete() const noexcept;
   void check_complete() const;
+  void check_reads_all(size_t index) const;
 
   // ---- stages
   std::optional<size_t> find_if(std::string_view name) const;  // none: there is no such stage

@@ -176,6 +176,7 @@ void Network::load(const files::SafetensorsFile& file) {
   hold_all(held);
   auto before = std::make_unique<Before>(writer(held).bytes(), *context());
   check_order();
+  parts_->frame_tape->set(FrameTape::State::overwritten);
   try {
     apply(held, file, saved);
   } catch (...) {

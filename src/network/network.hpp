@@ -54,7 +54,7 @@ class Network final : public core::Child {
   // The network becomes that of the file, or stays as it is.
   void load(const files::SafetensorsFile& file);
   // load() for a network that nobody else has yet.
-  void load_first(const files::SafetensorsFile& file, const SavedNetwork& saved);
+  void load_first(const files::SafetensorsFile& file, const SavedNetwork& whole);
 
   // ---- parts
   // The object of a stage of one of these kinds.

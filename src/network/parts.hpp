@@ -5,6 +5,7 @@
 
 #include "data_set.hpp"
 #include "design.hpp"
+#include "frame_tape.hpp"
 #include "held_graphs.hpp"
 #include "kept_state.hpp"
 #include "random_seed.hpp"
@@ -102,6 +103,7 @@ struct Parts {
   std::vector<NetworkInput> inputs;
   std::vector<NetworkOutput> outputs;
   std::vector<FrameArray> frame;  // with a loss of the program's own
+  std::shared_ptr<FrameTape> frame_tape = std::make_shared<FrameTape>();
   std::vector<Score> scores;
   std::vector<Ref<Buffer>> rate_losses;            // f64 [1]: sums over the replays of a call
   std::vector<Ref<Buffer>> n_replaced_in_batches;  // u64 [1]: sums over the replays of a call, but those that infer

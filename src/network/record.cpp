@@ -123,10 +123,10 @@ class Recording {
   void record_own_backward(const Recording& forward) {
     recorder_.handed_on_ = forward.recorder_.handed_on_;
     record_backward();
-    spoil_tapes();
   }
 
   RecordedGraph finish(int64_t n_rows) {
+    if (parts_.has_own_loss()) recorder_.graph_->keeper<FrameTapeKeeper>().keep(parts_.frame_tape, recorder_.kind());
     recorder_.graph_->instantiate();
     return {recorder_.graph_, std::move(recorder_.values_), n_rows};
   }
@@ -203,21 +203,6 @@ class Recording {
       operations::record_scale_add(*recorder_.graph_, {given->array.get(), to.array, 1, to.add ? 1.0 : 0.0});
     else if (!to.add)
       recorder_.append([&] { return OperationList{operations::Fill{to.array->view(), 0}}; });
-  }
-
-  // Where a layer reads an X that is an array, neither its parameters nor a synapse of its own tell that its tape has
-  // been used: the X counts as written. Its first number is replaced by itself, because a program may read the array
-  // too.
-  void spoil_tapes() {
-    for (const std::unique_ptr<StageParts>& stage : parts_.stages) {
-      Buffer* const x = stage->taped_x();
-      if (!x || !parts_.gradients[stage->stage().index()].has_backward) continue;
-      View first = x->view().shaped({1});
-      first.bytes = bytes_of_dtype(first.dtype);
-      first.pitch = 1;
-      recorder_.append([&] { return OperationList{operations::ScaleAdd{first, first, 1, 0}}; });
-      return;
-    }
   }
 
   void gather(int64_t n_rows, const Ref<Buffer>& source, Ref<Buffer>& destination, const RowShape& row) {

@@ -92,8 +92,6 @@ class StageParts {
   // Counts as they are, in u8.
   virtual Buffer* counts() const noexcept { return nullptr; }
   virtual DropoutArrays kept() const noexcept { return {}; }
-  // The X of neurons where it is an array that their tape belongs to.
-  virtual Buffer* taped_x() const noexcept { return nullptr; }
   virtual Product* product() noexcept { return nullptr; }
   // Calls the function with each buffer for programs and its name; one that begins with a dot follows the stage's.
   virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}

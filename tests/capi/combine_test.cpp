@@ -920,7 +920,7 @@ TEST_F(CombineTest, ErrorsNameWhatIsWrong) {
 
   // Sources.
   std::vector<synfire_buffer> many(65, arrays.source(0).buffer());
-  for (const uint64_t count : {0, 17, 65})
+  for (const uint64_t count : {0u, 17u, 65u})
     expect_bad(refused, WORDS("SYN-COMBINE-COUNT", "n_sources"), [&](auto& desc) {
       desc.sources = many.data();
       desc.n_sources = count;
@@ -1044,7 +1044,7 @@ TEST_F(CombineTest, ErrorsOfGradients) {
     desc.n_channels = 2;
     desc.source = 2;
   });
-  for (const uint64_t count : {0, 1})
+  for (const uint64_t count : {0u, 1u})
     expect_bad(WORDS("SYN-COMBINE-CHANNELS", "desc.n_channels"), [&](auto& desc) {
       desc.kind = SYNFIRE_COMBINE_CONCATENATE;
       desc.channels = channels;

@@ -158,6 +158,85 @@ TEST_F(SeveralHeads, ThatAreRemovedAreNamed) {
       same_bits(download<float>(outputs[0], n_rows * n_classes), download<float>(outputs[1], n_rows * n_classes)));
 }
 
+// The number of steps of the network may change between a file and a network, that of an input of one step does not.
+TEST_F(SeveralHeads, FilesOfInputsOfOneStepFitAnyNumberOfSteps) {
+  const auto make = [&](int64_t steps, bool one_step) {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = steps;
+    desc.batch = batch;
+    synfire_network made = nullptr;
+    require_ok(synfire_network_create(context, &desc, &made));
+    Network network(made);
+    StageValues values = {text("kind", "values"), number("n_features", n_inputs)};
+    if (one_step) values.push_back(number("n_steps", 1));
+    require_ok(add_stage(network, "input", "in", values));
+    require_ok(add_stage(network, "synapse", "s0", {number("n_outputs", 15)}));
+    require_ok(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+    require_ok(add_stage(network, "readout", "sum", {text("reduction", "sum")}));
+    require_ok(synfire_network_build(network));
+    return network;
+  };
+  for (const int64_t from : {1, 4})
+    for (const int64_t to : {1, 2, 4}) {
+      const File file = saved(make(from, true));
+      EXPECT_OK(synfire_network_load_from_memory(make(to, true), file.data(), file.size()));
+      synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
+      desc.n_steps = to;
+      synfire_network made = nullptr;
+      ASSERT_OK(synfire_network_create_from_memory(context, file.data(), file.size(), &desc, &made));
+      const Network again(made);
+      EXPECT_OK(synfire_network_load_from_memory(again, file.data(), file.size()));
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("\"in\"", "number of steps", "that of the network"),
+                   synfire_network_load_from_memory(make(to, false), file.data(), file.size()));
+    }
+}
+
+// One head with labels and one with targets: each loss takes its own from the arrays of the data set.
+TEST_F(SeveralHeads, LabelsAndTargetsOfOneDataSet) {
+  const Network network = make_empty(context);
+  require_ok(add_stage(network, "input", "in", {text("kind", "values"), number("n_features", n_inputs)}));
+  require_ok(add_stage(network, "synapse", "s0", {number("n_outputs", n_classes)}));
+  require_ok(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+  require_ok(add_stage(network, "readout", "sum", {text("reduction", "sum")}, {reads("hidden")}));
+  require_ok(add_stage(network, "loss", "what", {text("kind", "cross_entropy")}));
+  require_ok(add_stage(network, "readout", "last", {text("reduction", "last")}, {reads("hidden")}));
+  require_ok(add_stage(network, "loss", "where", {text("kind", "mean_squared_error")}));
+  require_ok(add_stage(network, "optimizer", "adam", {text("kind", "adam"), number("learning_rate", 0.01)}));
+  require_ok(synfire_network_build(network));
+  const Buffer inputs = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(n_rows * n_steps * n_inputs)),
+               labels = make_buffer(context, SYNFIRE_DTYPE_U32, static_cast<uint64_t>(n_rows)),
+               targets = make_buffer(context, SYNFIRE_DTYPE_F32, static_cast<uint64_t>(n_rows * n_classes));
+  const auto set = [&](synfire_buffer some_labels, synfire_buffer some_targets) {
+    return synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, n_rows, inputs, some_labels, some_targets, nullptr,
+                                    nullptr);
+  };
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "targets null", "another stage"),
+               set(labels, nullptr));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "labels are null", "another stage"),
+               set(nullptr, targets));
+  EXPECT_OK(set(labels, targets));
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  EXPECT_OK(synfire_network_train(network, 2, &result));
+}
+
+// An optimiser that leaves a loss out would train it all the same.
+TEST_F(SeveralHeads, AnOptimizerReadsEveryLoss) {
+  for (const bool names : {false, true}) {
+    const Network network = make_empty(context);
+    require_ok(add_stage(network, "input", "in", {text("kind", "values"), number("n_features", n_inputs)}));
+    require_ok(add_stage(network, "synapse", "s0", {number("n_outputs", n_classes)}));
+    require_ok(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+    require_ok(add_stage(network, "readout", "sum", {text("reduction", "sum")}, {reads("hidden")}));
+    require_ok(add_stage(network, "loss", "one", {text("kind", "cross_entropy")}));
+    if (!names) require_ok(add_stage(network, "optimizer", "adam", {text("kind", "adam")}));
+    require_ok(add_stage(network, "readout", "last", {text("reduction", "last")}, {reads("hidden")}));
+    require_ok(add_stage(network, "loss", "two", {text("kind", "cross_entropy")}));
+    if (names) require_ok(add_stage(network, "optimizer", "adam", {text("kind", "adam")}, {reads("one")}));
+    EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-INCOMPLETE", "\"adam\"", "\"two\""),
+                 synfire_network_build(network));
+  }
+}
+
 // One step that every step takes has the bits of T equal steps.
 TEST_F(SeveralHeads, InputsOfOneStepAreThatOfEveryStep) {
   const auto make = [&](bool one_step) {

@@ -190,6 +190,51 @@ TEST_F(OwnLoss, NeedsAForwardForEachBackward) {
   }
 }
 
+// A trained path without neurons has no tape of a layer. Other graphs of the network write what a backward reads.
+TEST_F(OwnLoss, NeedsAForwardWithoutLayersToo) {
+  for (const char* const first : {"synapse", "scale"}) {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = n_steps;
+    desc.batch = batch;
+    desc.own_loss = SYNFIRE_OWN_LOSS_STARTS;
+    synfire_network made = nullptr;
+    require_ok(synfire_network_create(context, &desc, &made));
+    const Network network(made);
+    require_ok(add_stage(network, "input", "in", {text("kind", "values"), number("n_features", n_classes)}));
+    if (std::string(first) == "synapse")
+      require_ok(add_stage(network, "synapse", "first", {number("n_outputs", n_classes)}));
+    require_ok(add_stage(network, "scale", "second", {}));
+    require_ok(add_stage(network, "readout", "scores", {text("reduction", "max")}));
+    require_ok(add_stage(network, "optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 0.5)}));
+    require_ok(synfire_network_build(network));
+    const Graph forward = graph_of(network, SYNFIRE_NETWORK_GRAPH_FORWARD),
+                backward = graph_of(network, SYNFIRE_NETWORK_GRAPH_BACKWARD),
+                inference = graph_of(network, SYNFIRE_NETWORK_GRAPH_INFERENCE);
+    const std::vector<float> before = weights_of(network, "second", n_classes);
+    const auto expect_stale = [&](const char* word) {
+      EXPECT_FAILS(SYNFIRE_ERROR_STALE_TAPE, WORDS("SYN-TAPE-FRAME", word),
+                   synfire_graph_launch(backward, nullptr, nullptr));
+    };
+    upload(buffer_named(network, "in.input"), std::vector<float>(n_steps * batch * n_classes, 0.5F));
+    upload(buffer_named(network, "scores.gradient"), std::vector<float>(batch * n_classes, 1.0F));
+    expect_stale("has not run yet");
+    replay(forward);
+    replay(inference);
+    expect_stale("another graph");
+    EXPECT_TRUE(same_bits(before, weights_of(network, "second", n_classes)));
+    replay(forward);
+    replay(backward);
+    EXPECT_FALSE(same_bits(before, weights_of(network, "second", n_classes)));
+    expect_stale("has used");
+    replay(forward);
+    const File file = saved(network);
+    EXPECT_OK(synfire_network_load_from_memory(network, file.data(), file.size()));
+    expect_stale("a file");
+    replay(forward);
+    replay(backward);
+  }
+}
+
 // From frame to frame, as the inference graph does; and single rows begin anew.
 TEST_F(OwnLoss, ContinuesTheStateOfRows) {
   const Network network = make_network(context, {SYNFIRE_OWN_LOSS_CONTINUES, false, 0, "last"}),

@@ -169,13 +169,13 @@ const void* conv2d_finish_kernel() {
       for (int64_t k = 0; k <= n_terms; ++k) {
         const bool is_bias = k == n_terms, in_parts = launch.low != nullptr;
         if (is_bias && !launch.bias_gradient) continue;
-        const uint32_t of_input = is_bias || !in_parts ? 0 : launch.largest_inputs[channel_of(shape, o, k)];
+        const uint32_t largest_input = is_bias || !in_parts ? 0 : launch.largest_inputs[channel_of(shape, o, k)];
         const int32_t grid = grid_of_sum(launch.largest[o], most_of(launch.wide)) +
-                             (is_bias || !in_parts ? 0 : grid_of_sum(of_input, largest_on_grid_24));
+                             (is_bias || !in_parts ? 0 : grid_of_sum(largest_input, largest_on_grid_24));
         const int64_t at = o * (n_terms + 1) + k;
         const double factor = is_bias ? 1 : launch.factor;
         float gradient = nan;
-        if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(of_input))
+        if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(largest_input))
           gradient = in_parts ? from_parts(launch.total[at], launch.low[at], grid, factor)
                               : from_wide_grid(launch.total[at], grid, factor);
         write_gradient(is_bias ? launch.bias_gradient[o] : launch.weight_gradient[o * n_terms + k], gradient,

@@ -89,7 +89,7 @@ class InputParts final : public StageParts {
       if (parts.design.wants_counts(index)) counts_ = maker.array(SYNFIRE_DTYPE_U8, stage.output);
       if (parts.design.wants_counts_as_numbers(index)) numbers_ = maker.array(maker.number(), stage.output);
     } else if (parts.design.wants_numbers(index, Port::output) && (made != maker.number() || parts.has_own_loss())) {
-      // The backward of a loss of the program's own writes to an X (spoil_tapes()), and the frame is the program's.
+      // The frame is the program's, who may write the next one before the backward of this one.
       numbers_ = maker.array(maker.number(), stage.output);
     }
   }
@@ -292,7 +292,10 @@ class InputKind final : public StageKind {
     const auto &one = here.as<InputSettings>(), &other = there.as<InputSettings>();
     compare_whole(here, "the kind", one.kind, other.kind);
     compare_whole(here, "the bound", one.bound, other.bound);
-    compare_whole(here, "the number of steps", one.one_step ? 1 : 0, other.one_step ? 1 : 0);
+    if (one.one_step != other.one_step) {
+      const auto text = [](bool is_one) { return is_one ? "1" : "that of the network"; };
+      fail_other(here, "the number of steps", text(one.one_step), text(other.one_step));
+    }
     compare_whole(here, "the height", one.height, other.height);
     compare_whole(here, "the width of the map", one.width, other.width);
     compare_whole(here, "the number of channels", one.channels, other.channels);
@@ -326,7 +329,6 @@ class InputKind final : public StageKind {
       fail_argument("SYN-NETWORK-VALUE", "\"n_steps\" of stage \"%s\" is %lld; it can be 1, except of rates, or %lld",
                     stage.name.c_str(), static_cast<long long>(settings.n_steps),
                     static_cast<long long>(rules.n_steps));
-    settings.one_step = settings.one_step && rules.n_steps != 1;
   }
   static void check_bound(const Stage& stage, const InputSettings& settings) {
     const bool has_bound = settings.kind == SYNFIRE_NETWORK_INPUT_COUNTS;

@@ -155,8 +155,6 @@ class NeuronsParts final : public StageParts {
     each(".grad_v", grad_v_);
   }
 
-  Buffer* taped_x() const noexcept override { return x_ ? x_.get() : read_x_; }
-
   void add_reset(OperationList& list, const operations::RowRange& rows) const override {
     OperationList reset = operations::reset_rows(*layer_, rows, nullptr);
     std::move(reset.begin(), reset.end(), std::back_inserter(list));
@@ -172,7 +170,6 @@ class NeuronsParts final : public StageParts {
       input.product->give(request, recorder);
     else
       request.x = x_ ? &repeat(recorder, *input.array) : input.array;
-    if (request.x && recorder.has_backward()) read_x_ = request.x;
     operations::record_forward(recorder.graph(), *layer_, request);
     if (has_rate_ && recorder.has_batch() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
   }
@@ -358,7 +355,6 @@ class NeuronsParts final : public StageParts {
   Ref<Layer> layer_;
   Ref<Buffer> x_;                       // [T, B, N], of an X of one step; null: it has T
   Ref<Buffer> grad_x_;                  // [T, B, N]; null: the gradient is where the stage before has it
-  Buffer* read_x_ = nullptr;            // that a tape belongs to
   Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
   Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
   std::vector<Ref<Buffer>> gradients_;  // of trained parameters

@@ -123,7 +123,7 @@ class ReadoutKind final : public StageKind {
     const Stage& stage = view.stage();
     constexpr const char* names[] = {"sum", "mean", "maximum", "last", "every step"};
     const auto& settings = stage.as<ReadoutSettings>();
-    const std::string name = names[settings.reduction];
+    std::string name = names[settings.reduction];
     if (view.input()->makes == signal::combined) return name;
     return name + (settings.of_spikes ? " of spikes" : " of v");
   }
