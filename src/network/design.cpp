@@ -498,7 +498,7 @@ std::string possible_ends() {
 
 }  // namespace
 
-// What reads all stages of a kind by default has no other choice: training minimises all losses.
+// A stage that reads all losses by default has no other choice: training minimises them all.
 void Design::check_reads_all(size_t index) const {
   const StageKind& kind = *stages_[index].kind;
   for (size_t i = 0; i < stages_.size(); ++i) {
