@@ -1,5 +1,5 @@
-// What the forward graph of a loss of the program's own leaves for the backward graph, beyond the tapes of layers: the
-// arrays of stages without neurons. A backward uses it up, and other graphs of the network overwrite it.
+// The arrays of stages without neurons that the forward graph of a loss of the program's own leaves for the backward
+// graph, beyond the tapes of layers. A backward uses them up, and other graphs of the network overwrite them.
 #ifndef SYNFIRE_NETWORK_FRAME_TAPE_HPP
 #define SYNFIRE_NETWORK_FRAME_TAPE_HPP
 
