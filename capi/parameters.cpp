@@ -11,13 +11,15 @@ using namespace synfire::capi;
 
 namespace {
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 // Those that are given; infinite: none.
 core::ParameterBounds bounds_of(const core::ParameterSet& parameters, core::ParameterName name,
                                 const synfire_update_parameter_desc& desc) {
-  constexpr double largest = std::numeric_limits<double>::infinity(), smallest = -largest;
-  return core::trained_bounds(parameters, name,
-                              {(desc.bounds & SYNFIRE_BOUND_LOWER) != 0 ? desc.lower : smallest,
-                               (desc.bounds & SYNFIRE_BOUND_UPPER) != 0 ? desc.upper : largest});
+  core::ParameterBounds wanted = {-infinity, infinity};
+  if ((desc.bounds & SYNFIRE_BOUND_LOWER) != 0) wanted.lower = desc.lower;
+  if ((desc.bounds & SYNFIRE_BOUND_UPPER) != 0) wanted.upper = desc.upper;
+  return core::trained_bounds(parameters, name, wanted);
 }
 
 }  // namespace
@@ -108,10 +110,9 @@ synfire_status SYNFIRE_CALL synfire_graph_record_update_parameter(synfire_graph 
                    [](core::Graph& target, core::Layer& found, const Operands<synfire_update_parameter_desc>& given) {
                      const core::ParameterName name = found.parameters().find(given.desc.name, "desc.name");
                      const core::ParameterBounds bounds = bounds_of(found.parameters(), name, given.desc);
-                     constexpr double largest = std::numeric_limits<double>::infinity(), smallest = -largest;
                      const operations::UpdateRequest request = {name, given.gradient.get(),
-                                                                bounds.lower == smallest ? nullptr : &bounds.lower,
-                                                                bounds.upper == largest ? nullptr : &bounds.upper};
+                                                                bounds.lower == -infinity ? nullptr : &bounds.lower,
+                                                                bounds.upper == infinity ? nullptr : &bounds.upper};
                      operations::record_update(target, found, request, given.desc.learning_rate);
                    });
 }
