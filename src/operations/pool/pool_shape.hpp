@@ -46,16 +46,6 @@ SYNFIRE_MODEL_FN void for_each_window(const PoolShape& shape, int64_t place, F f
   }
 }
 
-SYNFIRE_MODEL_FN bool is_nan(float value) {
-  return value != value;
-}
-SYNFIRE_MODEL_FN bool is_nan(double value) {
-  return value != value;
-}
-SYNFIRE_MODEL_FN bool is_nan(int32_t) {
-  return false;
-}
-
 // The place of the maximum among the candidates of a window: the first one, replaced by those that are above it, or
 // NaN. `read` gives the number at a place.
 template <class Read>
@@ -64,7 +54,7 @@ SYNFIRE_MODEL_FN int64_t place_of_maximum(const PoolShape& shape, int64_t place,
   decltype(read(place)) most = 0;
   for_each_candidate(shape, place, [&](int64_t at) {
     const auto value = read(at);
-    if (found >= 0 && !(value > most) && !is_nan(value)) return;
+    if (found >= 0 && !(value > most) && value == value) return;  // NOLINT(misc-redundant-expression): not of NaN
     found = at;
     most = value;
   });

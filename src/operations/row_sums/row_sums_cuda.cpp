@@ -27,7 +27,6 @@ void enqueue_row_sums(std::span<const RowSums> sums, SumEntry entry, Launcher& l
   launch.n_slots = shape.n_slots();
   const int64_t n_rows = (shape.n_rows * shape.row_length + launch.period - 1) / launch.period;
   launch.n_sums = static_cast<int32_t>(n_sums);
-  launch.one_term = shape.n_rows * shape.row_length <= shape.n_entries;
   launch.finishes = entry == SumEntry::all;
   if (entry == SumEntry::all && n_rows <= most_rows_at_once)
     return launcher.launch(row_whole_kernel(wide), launcher.over_pieces(n_sums * launch.n_tiles, row_sum_threads),

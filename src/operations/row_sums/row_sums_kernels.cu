@@ -100,21 +100,12 @@ __device__ __forceinline__ int64_t sum_of(const RowShare<E>& share, uint32_t lar
   return join_columns(total, n_entries, Sum());
 }
 
-__device__ __forceinline__ void write_sum(const RowSums& sums, int64_t entry, double sum) {
+__device__ __forceinline__ void write_sum(const RowSums& sums, int64_t entry, int64_t total, uint32_t largest) {
+  const double sum = from_sum(total, largest);
   float& to = sums.output[entry];
   to = !sums.add          ? static_cast<float>(sum)
        : sums.adds_in_f64 ? static_cast<float>(static_cast<double>(to) + sum)
                           : to + static_cast<float>(sum);
-}
-
-__device__ __forceinline__ void write_sum(const RowSums& sums, int64_t entry, int64_t total, uint32_t largest) {
-  write_sum(sums, entry, from_sum(total, largest));
-}
-// The sum of one contribution: its own grid holds it exactly, and has no -0.
-__device__ __forceinline__ void write_one_term(const RowSums& sums, int64_t entry, float term) {
-  write_sum(
-      sums, entry,
-      is_finite_magnitude(magnitude_bits(term)) ? static_cast<double>(term) + 0.0 : from_bits(0x7FF8000000000000ull));
 }
 
 template <class E>
@@ -184,12 +175,6 @@ __global__ void __launch_bounds__(row_sum_threads) row_whole(const __grid_consta
     const Piece piece(index, launch.n_tiles, 1);
     const RowSums& sums = launch.sums[piece.which];
     const RowShare<E> share(sums, piece, launch.period, 1);
-    if (launch.one_term) {
-      if (static_cast<int>(threadIdx.x) < share.n_entries)
-        write_one_term(sums, share.entry,
-                       share.first < share.end ? static_cast<float>(share.contributions[share.first]) : 0.0f);
-      continue;
-    }
     const uint32_t largest = largest_of(share, n_entries);
     const int64_t total = sum_of(share, largest, n_entries);
     if (static_cast<int>(threadIdx.x) < share.n_entries) write_sum(sums, share.entry, total, largest);

@@ -12,7 +12,6 @@ struct RowSumLaunch {
   operations::RowSums sums[operations::most_row_sums];  // of one shape
   int64_t period, n_tiles, n_slots;                     // of the shape: a GPU divides 64-bit integers slowly
   int32_t n_sums;
-  bool one_term;  // each entry has one contribution at most
   bool finishes;  // with the sums: the last block of a tile to arrive finishes; the maxima make n_arrived ready
 };
 // A block for each sum, tile and slot.
