@@ -4932,7 +4932,9 @@ enum {
    *  backward needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3. */
   SYNFIRE_NETWORK_GRAPH_FORWARD = 3,
   /** The backward of the last forward: from the buffers `"STAGE.gradient"`, and from the losses that the network has,
-   *  which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Since ABI 0.3. */
+   *  which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Its launch returns
+   *  ::SYNFIRE_ERROR_STALE_TAPE if the last of the network's graphs that ran is another than the forward graph, or if a
+   *  file was loaded since. Since ABI 0.3. */
   SYNFIRE_NETWORK_GRAPH_BACKWARD = 4
 };
 

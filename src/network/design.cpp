@@ -501,9 +501,10 @@ std::string possible_ends() {
 // A stage that reads all losses by default has no other choice: training minimises them all.
 void Design::check_reads_all(size_t index) const {
   const StageKind& kind = *stages_[index].kind;
+  std::vector<bool> is_read(stages_.size());
+  for (const Edge& edge : stages_[index].inputs) is_read[edge.from] = true;
   for (size_t i = 0; i < stages_.size(); ++i) {
-    const uint32_t read = stages_[i].makes & kind.traits.reads & signal::objective;
-    if (read != 0 && std::ranges::none_of(stages_[index].inputs, [&](const Edge& edge) { return edge.from == i; }))
+    if ((stages_[i].makes & kind.traits.reads & signal::objective) != 0 && !is_read[i])
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
            "stage \"%s\" of kind %s does not read stage \"%s\"; it reads all stages of kind %s, which come before it",
            stages_[index].name.c_str(), kind.traits.name, stages_[i].name.c_str(), stages_[i].kind->traits.name);

@@ -3,6 +3,7 @@
 #include <base/error.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace synfire::network {
 
@@ -85,10 +86,30 @@ NeededArrays needed_arrays(const Design& design, std::span<const GivenArray> giv
   return {std::move(arrays), lengths, sample_weights};
 }
 
+namespace {
+
+// Labels are for all stages that take labels, and targets likewise.
+void check_roles(const Design& design, std::span<const DataNeed> needs, const DataArrays& given) {
+  const auto first_of = [&](DataRole role) { return std::ranges::find(needs, role, &DataNeed::role); };
+  for (const auto& [role, other] :
+       {std::pair(DataRole::labels, DataRole::targets), std::pair(DataRole::targets, DataRole::labels)}) {
+    const auto need = first_of(role), instead = first_of(other);
+    const bool is_needed = need != needs.end(), is_given = given.of(role) != nullptr;
+    if (is_needed == is_given || (!is_needed && instead == needs.end())) continue;
+    fail_argument("SYN-NETWORK-DATA", "labels are %s and targets %s; stage \"%s\" needs %s, by its value \"targets\"",
+                  given.labels ? "given" : "null", given.targets ? "given" : "null",
+                  design.stages()[is_needed ? need->stage : instead->stage].name.c_str(),
+                  name_of(is_needed ? role : other));
+  }
+}
+
+}  // namespace
+
 NeededArrays needed_arrays(const Design& design, const DataArrays& given) {
-  for (size_t i = 0; i < design.stages().size(); ++i) design.stages()[i].kind->check_given(design.view(i), given);
+  const std::vector<DataNeed> needs = design.data_needs();
+  check_roles(design, needs, given);
   NeededArrays needed = {{}, given.lengths, given.sample_weights};
-  for (const DataNeed& need : design.data_needs()) needed.arrays.push_back(given.of(need.role));
+  for (const DataNeed& need : needs) needed.arrays.push_back(given.of(need.role));
   return needed;
 }
 

@@ -153,8 +153,6 @@ class StageKind {
 
   // ---- data sets
   virtual void list_data(const StageView&, std::vector<DataNeed>&) const {}
-  // Throws INVALID_ARGUMENT if arrays are missing, or given and not needed.
-  virtual void check_given(const StageView&, const DataArrays&) const {}
   // Throws INVALID_ARGUMENT for the first invalid element.
   virtual void check_elements(const StageView&, DataRole, const Buffer&, DataFinder&) const {}
 

@@ -210,9 +210,9 @@ TEST_F(SeveralHeads, LabelsAndTargetsOfOneDataSet) {
     return synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, n_rows, inputs, some_labels, some_targets, nullptr,
                                     nullptr);
   };
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "targets null", "another stage"),
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "targets null", "\"where\" needs targets"),
                set(labels, nullptr));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "labels are null", "another stage"),
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-DATA", "labels are null", "\"what\" needs labels"),
                set(nullptr, targets));
   EXPECT_OK(set(labels, targets));
   synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;

@@ -3624,7 +3624,8 @@ namespace Synfire.Raw
         /// <summary>
         /// The backward of the last forward: from the buffers <c>"STAGE.gradient"</c>, and from the losses that
         /// the network has, which read <c>"STAGE.labels"</c> or <c>"STAGE.targets"</c>; and a step of the
-        /// optimiser. Since ABI 0.3.
+        /// optimiser. Its launch returns SYNFIRE_ERROR_STALE_TAPE if the last of the network's graphs that ran is
+        /// another than the forward graph, or if a file was loaded since. Since ABI 0.3.
         /// </summary>
         public const int SYNFIRE_NETWORK_GRAPH_BACKWARD = 4;
 

@@ -184,21 +184,6 @@ class LossKind final : public StageKind {
   void list_data(const StageView& view, std::vector<DataNeed>& needs) const override {
     needs.push_back({view.index(), view->flag("targets") ? DataRole::targets : DataRole::labels, row_of_loss(view)});
   }
-  // Labels are for all losses that take labels, and targets likewise.
-  void check_given(const StageView& view, const DataArrays& arrays) const override {
-    const bool wants_targets = view->flag("targets");
-    bool takes_labels = false, takes_targets = false;
-    for (const DataNeed& need : view.design().data_needs()) {
-      takes_labels |= need.role == DataRole::labels;
-      takes_targets |= need.role == DataRole::targets;
-    }
-    if ((arrays.targets != nullptr) != takes_targets || (arrays.labels != nullptr) != takes_labels)
-      fail_argument("SYN-NETWORK-DATA",
-                    "labels are %s and targets %s; stage \"%s\" needs %s, by its value \"targets\"%s",
-                    arrays.labels ? "given" : "null", arrays.targets ? "given" : "null", view->name.c_str(),
-                    wants_targets ? "targets" : "labels",
-                    takes_labels && takes_targets ? ", and another stage the other ones" : "");
-  }
   void check_elements(const StageView& view, DataRole role, const Buffer& array, DataFinder& finder) const override {
     if (role == DataRole::labels) check_labels(view, array, finder);
     if (role == DataRole::targets)

@@ -54,7 +54,7 @@ SYNFIRE_MODEL_FN int64_t place_of_maximum(const PoolShape& shape, int64_t place,
   decltype(read(place)) most = 0;
   for_each_candidate(shape, place, [&](int64_t at) {
     const auto value = read(at);
-    if (found >= 0 && !(value > most) && value == value) return;  // NOLINT(misc-redundant-expression): not of NaN
+    if (found >= 0 && !(value > most) && value == value) return;  // NOLINT(misc-redundant-expression): false for NaN
     found = at;
     most = value;
   });

@@ -11,7 +11,7 @@
 
 namespace synfire::operations {
 
-// In place of an image's grid, where a dL/dy is not finite.
+// The grid of an image with a dL/dy that is not finite.
 inline constexpr int32_t conv2d_not_finite = INT32_MAX;
 
 // ---- taps -----------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ class OrderedSum {
     chain_ = model::fma(a, b, chain_);
     skip(1);
   }
-  // Terms that would add +0.
+  // Leaves out terms that would add +0.
   SYNFIRE_MODEL_FN void skip(int64_t count) {
     const int64_t before = n_;
     n_ += count;

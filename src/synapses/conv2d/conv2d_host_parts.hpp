@@ -56,7 +56,7 @@ class ImageNumbers {
     const uint8_t* const counts = row_of<const uint8_t>(input_, t, b, n_inputs_) + first;
     for (int i = 0; i < count; ++i) to[i] = static_cast<R>(bounded(counts[i], bound_));
   }
-  // Those of the terms `first` and up of an output place; +0 outside the map.
+  // Reads the inputs of `count` terms of an output place, from the term `first` on; +0 outside the map.
   void read_terms(int64_t t, int64_t b, int64_t place, int64_t group, int64_t first, int count, R* to) const;
 
  private:
@@ -68,8 +68,8 @@ class ImageNumbers {
   Numbers<R> numbers_;
 };
 
-// Calls f(number, count, first input or -1) for the runs of neighbouring inputs among the terms `first` and up of an
-// output place.
+// Calls f(number, count, first input or -1) for the runs of neighbouring inputs among `count` terms of an output place,
+// from the term `first` on.
 template <class F>
 void for_each_run(const Conv2dShape& shape, int64_t place, int64_t group, int64_t first, int count, F f) {
   const auto oy = static_cast<int32_t>(place / shape.x.n_outputs), ox = static_cast<int32_t>(place % shape.x.n_outputs);

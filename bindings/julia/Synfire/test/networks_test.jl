@@ -34,13 +34,15 @@ end
         add_stage!(network, :loss, :loss; kind=:cross_entropy)
         add_stage!(network, :optimizer, :adam; kind=:adam)
         @test dot(network) == dot(network_stages(context))
-        @test_throws SynfireError add_stage!(network, :readout, :early; reads=:early, reduction=:mean)
+        refused = failure(() -> add_stage!(network, :readout, :early; reads=:early, reduction=:mean))
+        @test refused.rule == "SYN-NETWORK-READS" && occursin("the stage itself", refused.text)
         build!(network)
         inputs, labels, scores = zeros(Float32, 5, 7), zeros(UInt32, 7), zeros(Float32, 2, 7)
         Buffer(context, labels; memory=:host, dtype=:u32) do numbers
             set_arrays!(network, :evaluation, 7, [(stage=:loss, role=:labels, buffer=numbers),
                                                   (stage=nothing, role=:inputs, buffer=inputs)])
-            @test_throws SynfireError set_arrays!(network, :evaluation, 7, [(stage=:scores, role=:labels, buffer=numbers)])
+            given = [(stage=:scores, role=:labels, buffer=numbers)]
+            @test failure(() -> set_arrays!(network, :evaluation, 7, given)).rule == "SYN-NETWORK-ARRAY"
         end
         result = evaluate_stages(network, [:loss])
         @test result.losses[1].loss == result.loss && result.losses[1].counted == 7

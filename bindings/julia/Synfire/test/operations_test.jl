@@ -65,7 +65,8 @@ Context(backend=:host) do context
         group_mean_backward!(context; grad_destination=mean, grad_source=part, accumulate=true, steps=1, groups=1,
                              group_size=2)
         @test part == [32.5, 42.5]
-        @test_throws SynfireError combine!(context; kind=:iand, sources=(spikes,), destination=all, steps=1, neurons=3)
+        alone() = combine!(context; kind=:iand, sources=(spikes,), destination=all, steps=1, neurons=3)
+        @test failure(alone).rule == "SYN-COMBINE-COUNT"
     end
 
     @testset "the same as the short forms" begin

@@ -134,7 +134,9 @@ crate::values::values! {
         /// needs, draws dropout masks as training does, and writes the outputs. Since ABI 0.3.
         Forward = SYNFIRE_NETWORK_GRAPH_FORWARD,
         /// The backward of the last forward: from the buffers `"STAGE.gradient"`, and from the losses that the network
-        /// has, which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Since ABI 0.3.
+        /// has, which read `"STAGE.labels"` or `"STAGE.targets"`; and a step of the optimiser. Its launch returns
+        /// [`Status::StaleTape`](crate::Status::StaleTape) if the last of the network's graphs that ran is another than
+        /// the forward graph, or if a file was loaded since. Since ABI 0.3.
         Backward = SYNFIRE_NETWORK_GRAPH_BACKWARD,
     }
 }
