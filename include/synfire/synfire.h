@@ -2304,6 +2304,293 @@ typedef struct synfire_pool_backward_desc {
 #define SYNFIRE_POOL_BACKWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_pool_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
+/** A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps
+ * `[H * scale_y, W * scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+ * @since ABI 0.3 */
+typedef struct synfire_upsample_desc {
+  /** `sizeof(synfire_upsample_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** How many rows of the result a row of the map becomes. Default: 2, also with
+   *  H = 1: maps of sequences need 1. */
+  int64_t scale_y;
+  /** Columns likewise. Default: 2. */
+  int64_t scale_x;
+  /** Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in ::SYNFIRE_DTYPE_BITS. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, of the source's type. Must not overlap `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, M]");
+} synfire_upsample_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_UPSAMPLE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_upsample_desc), 0u, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of an upsampling with respect to its source. Fields that ::synfire_upsample_desc has too are those of the
+ * upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients' type.
+ * @since ABI 0.3 */
+typedef struct synfire_upsample_backward_desc {
+  /** `sizeof(synfire_upsample_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace it. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** How many rows of the result a row of the map becomes. Default: 2. */
+  int64_t scale_y;
+  /** Columns likewise. Default: 2. */
+  int64_t scale_x;
+  /** Read: dL/d(destination), f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, M]");
+  /** Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_upsample_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_UPSAMPLE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_upsample_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map
+ * `[top + H + bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its side;
+ * at least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+ * @since ABI 0.3 */
+typedef struct synfire_pad_desc {
+  /** `sizeof(synfire_pad_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Columns of zeros before the first column. Default: 0. */
+  int64_t left;
+  /** Columns of zeros after the last column. Default: 0. */
+  int64_t right;
+  /** Rows of zeros above the first row. Default: 0. */
+  int64_t top;
+  /** Rows of zeros below the last row. Default: 0. */
+  int64_t bottom;
+  /** Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in ::SYNFIRE_DTYPE_BITS. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, of the source's type. Must not overlap `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, M]");
+} synfire_pad_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_PAD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pad_desc), 0u, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of a border with respect to its source. Fields that ::synfire_pad_desc has too are those of the border.
+ * Elements that were left out have the gradient +0. @since ABI 0.3 */
+typedef struct synfire_pad_backward_desc {
+  /** `sizeof(synfire_pad_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace it. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Columns of zeros before the first column. Default: 0. */
+  int64_t left;
+  /** Columns of zeros after the last column. Default: 0. */
+  int64_t right;
+  /** Rows of zeros above the first row. Default: 0. */
+  int64_t top;
+  /** Rows of zeros below the last row. Default: 0. */
+  int64_t bottom;
+  /** Read: dL/d(destination), f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, M]");
+  /** Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_pad_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_PAD_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pad_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** Whose statistics a normalisation takes: synfire_normalize_desc::mode. */
+enum {
+  /** Those of the elements that count; the running ones move towards them. */
+  SYNFIRE_NORMALIZE_TRAINING = 0,
+  /** The running ones, which stay: for an evaluation, or to train with frozen statistics. */
+  SYNFIRE_NORMALIZE_EVALUATION = 1
+};
+
+/** A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W, C]`.
+ * With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+ *
+ * Step t of batch row b counts if t < `lengths[b]` and b < `n_active[0]`; n is the number of elements of a channel that
+ * count, below 2^32. With their mean and variance, or the running ones,
+ *
+ *     r = 1 / sqrt(var + epsilon)                                     in f64
+ *     a = f32(gamma * r)        b = f32(fma(-mean, a, beta))          in f64, rounded once
+ *     X = fma(y, a, b)                                                in f32; +0 for elements that do not count
+ *
+ * In training and f32, the statistics are exact: Y = round(y / 2^p), ties to even, where 2^p is the smallest power, p at
+ * least -149, for which no |Y| of the channel is above 2^30; M1 and M2 are the sums of Y and Y * Y, integers, and
+ *
+ *     mean = f64(M1) / f64(n) * 2^p        var = f64(n * M2 - M1 * M1) / (f64(n) * f64(n)) * 2^(2 p)
+ *
+ * so they depend on no order, and a constant channel has the variance 0. If n is 0, both are 0. In f64, both are sums of
+ * f64 in the order of steps, batch rows and places, the variance is that of y - mean, and a, b and X are f64.
+ *
+ * In training, the running statistics become m = f32(fma(momentum, mean - m, m)) and v = f32(fma(momentum, w - v, v)), with
+ * w = var * n / (n - 1), or var if n is 1. They stay where mean or variance is not finite, and if n is 0. A y that is not
+ * finite makes its channel NaN in training, and its own X in an evaluation.
+ *
+ * A threshold-dependent normalisation (tdBN) is one whose gamma begins as alpha * V_th. @since ABI 0.3 */
+typedef struct synfire_normalize_desc {
+  /** `sizeof(synfire_normalize_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_NORMALIZE_*`. Default: training. */
+  int32_t mode SYNFIRE_ONE_OF(SYNFIRE_NORMALIZE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** The number above 0 that is added to the variance. 0 (default): 1e-5. */
+  double epsilon;
+  /** How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only. */
+  double momentum;
+  /** Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `n_active`. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+  /** Read. Null (default): 1. */
+  synfire_buffer gamma SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** Read. Null (default): 0. */
+  synfire_buffer beta SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation needs it; null
+   *  (default) in training: no running statistics. */
+  synfire_buffer running_mean SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** The running variance v, 1 at the start of a training. Given exactly if `running_mean` is. */
+  synfire_buffer running_variance SYNFIRE_UPDATED("[C]") SYNFIRE_WITH(running_mean);
+  /** Written for the backward: ::SYNFIRE_DTYPE_U64, for each channel the bits of mean and r as f64, M1, and n * 2^32 + p
+   *  (as 32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. Null (default): there is no backward. */
+  synfire_buffer saved SYNFIRE_WRITTEN("[4, C]") SYNFIRE_NULLABLE;
+  /** Written: a. Null (default): it is not given. */
+  synfire_buffer factor SYNFIRE_WRITTEN("[C]") SYNFIRE_NULLABLE;
+  /** Written: b. Null (default): it is not given. */
+  synfire_buffer addend SYNFIRE_WRITTEN("[C]") SYNFIRE_NULLABLE;
+  /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
+   *  (default): all T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null (default): all
+   *  B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_normalize_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_NORMALIZE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_normalize_desc), 0, 0, 0, 0, 0, 0, 0.0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL, NULL }
+/* clang-format on */
+
+/** The gradients of a normalisation. Fields that ::synfire_normalize_desc has too are those of the normalisation; gamma and
+ * `source` must hold what they held then.
+ *
+ * In training and f32, g is dz = dL/dX on a grid of 32 bits, 2^e, for the channel's largest, and G0 and G1 are the sums of g
+ * and g * Y over the elements that count, integers. With A = n * G1 - M1 * G0, in f64,
+ *
+ *     u = A / n * r * 2^(e + p)        dL/dgamma = f32(u)        dL/dbeta = f32(G0 * 2^e)
+ *     k1 = f32(-a * r * u / n)         k0 = f32(fma(-k1, mean, -a * (G0 * 2^e) / n))
+ *     dL/dy = fma(a, dz, fma(k1, y, k0))        in f32
+ *
+ * In an evaluation dL/dy = a * dz, and u = fma(-mean, G0, G1 * 2^p) * r * 2^e with p for the channel's largest |y|. In f64,
+ * the sums of dz and dz * (y - mean) are sums of f64 in the order of steps, batch rows and places, and u = r times the
+ * second one.
+ *
+ * A y or dz that is not finite makes all gradients of its channel NaN in training. In an evaluation it makes NaN of the
+ * channel's dL/dgamma, a dz of its dL/dbeta and of its own dL/dy. Elements that do not count have the gradient +0; if n is
+ * 0, so have gamma and beta. @since ABI 0.3 */
+typedef struct synfire_normalize_backward_desc {
+  /** `sizeof(synfire_normalize_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_NORMALIZE_*`. Default: training. */
+  int32_t mode SYNFIRE_ONE_OF(SYNFIRE_NORMALIZE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** 1: dL/dgamma and dL/dbeta are added to what their buffers hold. Default 0: they replace it. */
+  int32_t add_gradients SYNFIRE_FLAG;
+  /** 1: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default 0: all elements are
+   *  written. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Read: dL/dX, f32 or f64, of the type of `source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, N]");
+  /** Read: synfire_normalize_desc::source. In an evaluation it may be null without `grad_gamma`. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
+  /** Read: synfire_normalize_desc::saved, as the forward wrote it. */
+  synfire_buffer saved SYNFIRE_READ("[4, C]");
+  /** Read: synfire_normalize_desc::gamma. */
+  synfire_buffer gamma SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dy. Null (default): it is not computed. Must not overlap another buffer of the operation; nor
+   *  must any buffer that is written. At least one of the three is needed. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dgamma, also without `gamma`. Null (default): it is not computed. */
+  synfire_buffer grad_gamma SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dbeta. Null (default): it is not computed. */
+  synfire_buffer grad_beta SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** As in the normalisation. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** As in the normalisation. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_normalize_backward_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_NORMALIZE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_normalize_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL }
+/* clang-format on */
+
 /** A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
  * task, against neurons that are silent or always active.
  *
@@ -2526,6 +2813,122 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool(synfire_context context, co
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool_backward(synfire_context context,
                                                               const synfire_pool_backward_desc *desc,
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes an upsampling now: the same operation that synfire_graph_record_upsample() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_upsample(synfire_context context, const synfire_upsample_desc *desc,
+                                                         synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of an upsampling now: the same operation that synfire_graph_record_upsample_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_upsample_backward(synfire_context context,
+                                                                  const synfire_upsample_backward_desc *desc,
+                                                                  synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes maps with a border of zeros now: the same operation that synfire_graph_record_pad() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pad(synfire_context context, const synfire_pad_desc *desc,
+                                                    synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a border of zeros now: the same operation that synfire_graph_record_pad_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pad_backward(synfire_context context,
+                                                             const synfire_pad_backward_desc *desc,
+                                                             synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes a batch normalisation now: the same operation that synfire_graph_record_normalize() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks on CUDA for the memory, until done on the host. @allocates memory for the time of the call; a host context's
+ * threads, with the first work for them.
+ * @enqueues up to five kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_normalize(synfire_context context, const synfire_normalize_desc *desc,
+                                                          synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradients of a batch normalisation now: the same operation that
+ * synfire_graph_record_normalize_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks on CUDA for the memory, until done on the host. @allocates memory for the time of the call; a host context's
+ * threads, with the first work for them.
+ * @enqueues up to five kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_normalize_backward(synfire_context context,
+                                                                   const synfire_normalize_backward_desc *desc,
+                                                                   synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -3344,6 +3747,93 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool(synfire_graph 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool_backward(synfire_graph graph,
                                                                            const synfire_pool_backward_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends an upsampling; synfire_upsample_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_upsample(synfire_graph graph,
+                                                                      const synfire_upsample_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_upsample_backward(
+    synfire_graph graph, const synfire_upsample_backward_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a border of zeros; synfire_pad_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pad(synfire_graph graph, const synfire_pad_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pad_backward(synfire_graph graph,
+                                                                          const synfire_pad_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a batch normalisation; synfire_normalize_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_normalize(synfire_graph graph,
+                                                                       const synfire_normalize_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_normalize_backward(
+    synfire_graph graph, const synfire_normalize_backward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a rate loss; synfire_rate_loss_desc says what is computed.
