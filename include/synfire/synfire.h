@@ -2468,8 +2468,8 @@ enum {
  * f64 in the order of steps, batch rows and places, the variance is that of y - mean, and a, b and X are f64.
  *
  * In training, the running statistics become m = f32(fma(momentum, mean - m, m)) and v = f32(fma(momentum, w - v, v)), with
- * w = var * n / (n - 1), or var if n is 1. They stay where mean or variance is not finite, and if n is 0. A y that is not
- * finite makes its channel NaN in training, and its own X in an evaluation.
+ * w = var * n / (n - 1), or var if n is 1. Both stay where one of the new ones would not be finite, and if n is 0. A y
+ * that is not finite makes its channel NaN in training, and its own X in an evaluation.
  *
  * A threshold-dependent normalisation (tdBN) is one whose gamma begins as alpha * V_th. @since ABI 0.3 */
 typedef struct synfire_normalize_desc {
