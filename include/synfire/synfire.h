@@ -4361,15 +4361,22 @@ typedef struct synfire_synapse_desc {
   /** Any number. Different seeds give independent weights. */
   uint64_t seed;
   /** Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
-   *  call. Must be null for counts. Default: all. */
+   *  call. Default: all. */
   const uint8_t *mask SYNFIRE_NULLABLE;
   /** How many bytes `mask` has: N * K, or 0 without one. */
   uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
+  /** Bits of the weights on their grid in f32 (::synfire_synapse_forward_desc): 8, 16, 24 or 0. Default 0: 24. Training
+   *  keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8 bits are integers of one
+   *  byte, synfire_synapse_read_integers(). Must be 0 in f64. Since ABI 0.3. */
+  int32_t weight_bits;
+  /** As synfire_conv2d_desc::count_scale: the value of a count of 1. 0 or 1 unless the input is counts. Default: 1. Since
+   *  ABI 0.3. */
+  float count_scale;
 } synfire_synapse_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u }
+  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u, 0, 0.0f }
 
 /** Who shares an entry of an array. */
 enum {
@@ -4426,7 +4433,7 @@ typedef struct synfire_one_to_one_desc {
  * outputs in this rule: an input is read by the outputs at (iy * stride_y + ky * dilation_y - padding_y, ..), and Ho =
  * (H - 1) * stride_y - 2 * padding_y + dilation_y * (kernel_height - 1) + 1 + output_padding_y. With H = 1 both are
  * convolutions of sequences. The array `"weight"` is `[output_channels, kernel_height, kernel_width, C / groups]`,
- * `"bias"`, with a bias, `[output_channels]`. It takes neither a mask nor dropout. @since ABI 0.3 */
+ * `"bias"`, with a bias, `[output_channels]`. @since ABI 0.3 */
 typedef struct synfire_conv2d_desc {
   /** `sizeof(synfire_conv2d_desc)`. */
   uint32_t struct_size;
@@ -4486,19 +4493,24 @@ typedef struct synfire_conv2d_desc {
   /** The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32, before they are
    *  put on their grid. 0 or 1 unless the input is counts. Default: 1. */
   float count_scale;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** As synfire_synapse_desc::weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64. */
+  int32_t weight_bits;
   /** A factor on the initial weights, at most 1e30. Default: 1. */
   double gain;
   /** Any number. Different seeds give independent weights. */
   uint64_t seed;
+  /** Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
+   *  Read during the call. Default: all. */
+  const uint8_t *mask SYNFIRE_NULLABLE;
+  /** How many bytes `mask` has: as many as there are weights, or 0 without one. */
+  uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
 } synfire_conv2d_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_CONV2D_DESC_INIT                                                                                   \
   {                                                                                                                \
     (uint32_t)sizeof(synfire_conv2d_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0.0f, 0u, 0.0, 0u                                                                                          \
+        0.0f, 0, 0.0, 0u, NULL, 0u                                                                                 \
   }
 
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
@@ -4558,11 +4570,15 @@ typedef struct synfire_synapse_info {
   int32_t gradient_bits;
   /** The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library. */
   const char *kind;
+  /** The bits of its weights on their grid, 8, 16 or 24; 0 if they have none. */
+  int32_t weight_bits;
+  /** 1: it was created with a mask of connections. */
+  int32_t has_mask SYNFIRE_FLAG;
 } synfire_synapse_info;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_INFO_INIT \
-  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0, NULL }
+  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0, NULL, 0, 0 }
 
 /** An array of a synapse, as synfire_synapse_get_array_info() returns it. */
 typedef struct synfire_synapse_array_info {
@@ -4591,8 +4607,9 @@ typedef struct synfire_synapse_array_info {
 typedef struct synfire_synapse_rounding {
   /** `sizeof(synfire_synapse_rounding)`; set before the call. */
   uint32_t struct_size;
-  /** 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all their products
-   *  with spikes, and for dL/dx of values. 0: there is none, and everything below is 0. */
+  /** 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32, for all
+   *  their products with spikes and counts, with synfire_synapse_desc::weight_bits below 24 also for those with values,
+   *  and for dL/dx of values. 0: there is none, and everything below is 0. */
   int32_t has_grid SYNFIRE_FLAG;
   /** How many weights are not 0. */
   uint64_t n_weights;
@@ -4618,9 +4635,15 @@ typedef struct synfire_synapse_rounding {
  * sum is rounded once. The error against the weights as they are is at most (fired + 1) * 1.2e-7 * max|w| as long as
  * |b| <= 256 max|w|. A weight that is 1,000 times larger than the others of its output leaves those 14 bits.
  *
+ * With synfire_synapse_desc::weight_bits 16 or 8, weights are multiples of 2^(s + 8) or 2^(s + 16): the integer of a
+ * weight is 2^(24 - bits) * round(w / 2^(s + 24 - bits)), and s the finest, at least -149, on which the largest is at most
+ * 0x7F7F00 or 0x7F0000. All else is the same: the bias stays on the grid 2^s. A weight that is rounded to 2^128 counts as
+ * infinite in products with values.
+ *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. Weights of values are taken as they are, in f32 too.
+ * rounded once. Weights of values are taken as they are, in f32 too, unless they have fewer than 24 bits: then those on
+ * their grid are read, as numbers.
  *
  * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
  * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
@@ -4648,11 +4671,15 @@ typedef struct synfire_synapse_forward_desc {
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
+  /** Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod `mask_channels`, which
+   *  must divide K. With the channels of a map, all places of a channel are kept or dropped together. 0 without a mask.
+   *  Default: K, a bit for each input. Since ABI 0.3. */
+  int64_t mask_channels;
 } synfire_synapse_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL }
+  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /** The gradients of a product, from dL/dy.
  *
@@ -4693,11 +4720,13 @@ typedef struct synfire_synapse_backward_desc {
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** As synfire_synapse_forward_desc::input_scale, and the same as in the forward. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
+  /** As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3. */
+  int64_t mask_channels;
 } synfire_synapse_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL }
+  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL, 0 }
 
 /** Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
  * of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -4882,6 +4911,30 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_s
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_rounding(synfire_synapse synapse, int64_t output,
                                                                      synfire_synapse_rounding *rounding)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses
+ * the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and counts x are
+ * y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and
+ * multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+ *
+ * @param synapse A synapse in f32 of the kind `"dense"` or `"conv2d"`.
+ * @param name    `"weight"`: w in the shape of that array, from -127 to 127 with 8 bits, from -32,639 to 32,639 with 16.
+ *                `"exponent"`: s, one for each row of `"weight"`, of which there are N in a dense synapse and
+ *                `output_channels` in a convolution. `"bias"`: b, one for each row; only of synapses of spikes and
+ *                counts that have a bias.
+ * @param[out] values Receives `count` integers, in host memory.
+ * @param count   Exactly as many as there are: synfire_synapse_get_array_info() has the shape of `"weight"`.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED
+ *         (weights of this synapse have no grid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA. After a failure `values` is untouched.
+ * @blocks until done. @allocates host memory for the time of the call. @enqueues copies on the context's own stream.
+ * @capture legal (they do not become part of a capture). @threads one at a time per synapse. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read_integers(synfire_synapse synapse, const char *name,
+                                                                      int32_t *values,
+                                                                      uint64_t count SYNFIRE_LENGTH_OF(values))
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -5604,8 +5657,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_networ
 
 /**
  * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in
- * evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
- * `"seed"`.
+ * evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays,
+ * `"seed"`, and `"by_channel"`: 1 if the places of a channel of a map are kept or dropped together, as
+ * synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
  *
  * @param network     A network that ends with an input or with neurons that fire.
  * @param name        The name of the stage.
@@ -5622,7 +5676,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_netw
  *
  * - `"bias"`: 1 (default) or 0.
  * - `"frozen"`: 1 if it is not trained. Default: 0.
- * - `"gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`, as in ::synfire_synapse_desc.
+ * - `"gradient_bits"`, `"initialization"`, `"gain"`, `"seed"` and, since ABI 0.3, `"weight_bits"`, as in
+ *   ::synfire_synapse_desc.
  * - `"learning_rate_factor"` and `"weight_decay_factor"` of the weights, both 1 by default, and
  *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0.
  *
@@ -5784,7 +5839,7 @@ typedef struct synfire_stage_desc {
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
  *
  * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
- * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly; with a mask or a dropout they are values.
+ * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly, also with a mask and after a dropout.
  *
  * Values of kinds with a function of their own that only this function gives:
  *
