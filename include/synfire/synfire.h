@@ -57,8 +57,8 @@
  * Neurons and surrogates that are given as text at run time. Loading a text compiles it and runs its author's code in
  * this process: load only what you would also run as a program. */
 /** @defgroup spikes Spikes
- * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
- * graph. */
+ * Converting spikes between formats, counting them, encoding rates as spikes, and binning events of cameras:
+ * immediately, or recorded into a graph. */
 /** @defgroup data Data sets
  * Batches of a data set, chosen and gathered on the device, and numbers of inputs that are not finite, replaced and
  * counted: immediately, or recorded into a graph. */
@@ -1832,6 +1832,147 @@ typedef struct synfire_encode_bernoulli_desc {
 #define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
   { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
 
+/** Ways to find the step of an event: synfire_bin_events_desc::split. Since ABI 0.3. */
+enum {
+  /** Its time. */
+  SYNFIRE_EVENTS_BY_TIME = 0,
+  /** How many events come before it. */
+  SYNFIRE_EVENTS_BY_COUNT = 1
+};
+
+/** Which events a full buffer holds: synfire_bin_events_desc::keep. Since ABI 0.3. */
+enum {
+  /** The oldest: event i is at index i, and those beyond the capacity were not written. */
+  SYNFIRE_EVENTS_KEEP_OLDEST = 0,
+  /** The newest: event i is at index i mod capacity, as in a ring. */
+  SYNFIRE_EVENTS_KEEP_NEWEST = 1
+};
+
+/** Columns of synfire_bin_events_desc::faults: each counts one kind of fault. Since ABI 0.3. */
+enum {
+  /** Events outside the sensor, or with a polarity other than 0 and 1. They are left out. */
+  SYNFIRE_EVENTS_FAULT_SENSOR = 0,
+  /** Events that belong to no step: before the first one, or after the last one. They are left out. */
+  SYNFIRE_EVENTS_FAULT_WINDOW = 1,
+  /** Events that the buffer does not hold, because there were more than its capacity. */
+  SYNFIRE_EVENTS_FAULT_CAPACITY = 2,
+  /** By count without `sort`: events that are older than the one before them. They keep their place in the order. */
+  SYNFIRE_EVENTS_FAULT_ORDER = 3,
+  /** Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here. */
+  SYNFIRE_EVENTS_FAULT_BOUND = 4
+};
+
+/** Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+ * events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+ *
+ * An event is one ::SYNFIRE_DTYPE_U64, in the layout of the 8 bytes of a record in Prophesee's DAT files: bits 0 to 31 are
+ * its time t, 32 to 45 its column x, 46 to 59 its row y, and 60 to 63 its polarity. So it is
+ * t | x << 32 | y << 46 | polarity << 60. The unit of time, the tick, is the caller's, usually a microsecond. Times are
+ * compared after the start of the row's window is subtracted, modulo 2^32: a clock that wraps during a window does no harm.
+ *
+ * Row b holds n = min(`event_counts[b]`, capacity) events. The step of an event is
+ *
+ * - by time: floor(d / ticks), where d is its time after the start, modulo 2^32;
+ * - by count: floor(i / `events_per_step`), or floor(i * T / n) if that is 0, where i is the number of events before it:
+ *   in the order of the array, or, with `sort`, of d, and of the array where d is the same.
+ *
+ * Its cell is ((y - top) / `downsample_y`, (x - left) / `downsample_x`), rounded down, where top and left are the corner of
+ * the cropped rectangle. Events of the sensor outside the rectangle are left out. H is `crop_height` / `downsample_y`,
+ * rounded up, and W likewise.
+ *
+ * The result is the number of events, at most `count_bound`. With a bound of 1 it is spikes: wherever there is an event. With
+ * `bilinear`, an event counts in two steps, by its distance from the beginnings of both: with w = floor(64 * (d mod ticks)
+ * / ticks + 1/2), the event adds 64 - w to its own step and w to the next one, if there is one. The result is the sum of
+ * these integers, divided by 64 and rounded to f32 once. All sums are of integers: the result does not depend on the order
+ * of the events by time, on the backend or on the number of threads.
+ *
+ * Rows are augmented with random numbers that depend only on `seed`, `offset` and b. The four words of Philox4x32-10 (see
+ * ::synfire_encode_bernoulli_desc) with key `seed` and the counter 0x746E7665, b, low word of `offset`, high word of
+ * `offset` decide in this order: the result is mirrored left to right if word 0 is below `flip_x` * 2^32, rounded down,
+ * and top to bottom if word 1 is below that of `flip_y`; top is `crop_top` + floor(word 2 * (`crop_range_y` + 1) / 2^32),
+ * and left likewise with word 3.
+ *
+ * A call that runs now on a host context looks at everything first. It refuses, with the row and the event, what a replay
+ * or a GPU counts in `faults`, except events that belong to no step. @since ABI 0.3 */
+typedef struct synfire_bin_events_desc {
+  /** `sizeof(synfire_bin_events_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_EVENTS_BY_*`. Default: by time. */
+  int32_t split SYNFIRE_ONE_OF(SYNFIRE_EVENTS_BY);
+  /** Steps T, 1 to 2^31 - 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1. */
+  int64_t capacity SYNFIRE_REQUIRED;
+  /** Rows of the sensor, 1 to 16384. */
+  int64_t sensor_height SYNFIRE_REQUIRED;
+  /** Columns of the sensor, 1 to 16384. */
+  int64_t sensor_width SYNFIRE_REQUIRED;
+  /** Batch rows B, at most 2^32 - 1. Default: 1. */
+  int64_t batch;
+  /** By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if `window` is given,
+   *  and by count. */
+  int64_t ticks_per_step;
+  /** By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0 by time. */
+  int64_t events_per_step;
+  /** First row of the cropped rectangle. */
+  int64_t crop_top;
+  /** First column of the cropped rectangle. */
+  int64_t crop_left;
+  /** Rows of the cropped rectangle. Default: all that are left. */
+  int64_t crop_height;
+  /** Columns of the cropped rectangle. Default: all that are left. */
+  int64_t crop_width;
+  /** The first row is drawn from this many more rows. Default 0: it is `crop_top`. */
+  int64_t crop_range_y;
+  /** The first column is drawn from this many more columns. Default 0: it is `crop_left`. */
+  int64_t crop_range_x;
+  /** Rows of the sensor in one cell. Default: 1. */
+  int64_t downsample_y;
+  /** Columns of the sensor in one cell. Default: 1. */
+  int64_t downsample_x;
+  /** The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always. */
+  double flip_y;
+  /** The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always. */
+  double flip_x;
+  /** One of `SYNFIRE_EVENTS_KEEP_*`. Default: the oldest. */
+  int32_t keep SYNFIRE_ONE_OF(SYNFIRE_EVENTS_KEEP);
+  /** 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By time, the order
+   *  does not matter. */
+  int32_t sort SYNFIRE_FLAG;
+  /** 1: an event counts in two steps, by its time. By time only, into f32. Default: 0. */
+  int32_t bilinear SYNFIRE_FLAG;
+  /** The largest count. In ::SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+   *  counts are not bounded. In ::SYNFIRE_DTYPE_BITS, 1. */
+  int32_t count_bound;
+  /** Read: ::SYNFIRE_DTYPE_U64. */
+  synfire_buffer events SYNFIRE_READ("[B, capacity]");
+  /** Read: ::SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the buffer does not hold. It may
+   *  differ in every replay. */
+  synfire_buffer event_counts SYNFIRE_READ("[B]");
+  /** Read: ::SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time, the ticks of a step.
+   *  With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all begin at time 0, and have
+   *  `ticks_per_step`. */
+  synfire_buffer window SYNFIRE_READ("[B, 2]") SYNFIRE_NULLABLE;
+  /** Written: spikes in ::SYNFIRE_DTYPE_BITS, spikes or counts in ::SYNFIRE_DTYPE_U8, or counts in f32. A `row_pitch` is the
+   *  distance from one step to the next. Must not overlap the others. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+  /** Written: ::SYNFIRE_DTYPE_U32, for each row how often each of `SYNFIRE_EVENTS_FAULT_*` happened. Must not overlap the
+   *  others. */
+  synfire_buffer faults SYNFIRE_WRITTEN("[B, 5]");
+  /** Any number. Different seeds give independent augmentations. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each replay
+   *  draws the next one. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_bin_events_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_BIN_EVENTS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_bin_events_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0, 0, 0, 0, \
+    NULL, NULL, NULL, NULL, NULL, 0u, 0u }
+/* clang-format on */
+
 /**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
@@ -1894,6 +2035,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context
                                                                  const synfire_encode_bernoulli_desc *desc,
                                                                  synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance the
+ * offset: to continue the sequence, increase `offset` by 1 for the next call.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also, on a
+ *         host context: events outside the sensor, in the wrong order or beyond the capacity, and counts above the
+ *         bound), ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is
+ *         invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job
+ *         system).
+ * @blocks no on CUDA, until done on the host. @allocates yes. @enqueues kernels on `stream`. @capture legal: on a captured
+ * stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the
+ * captured graph uses the `offset` of this call. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_bin_events(synfire_context context, const synfire_bin_events_desc *desc,
+                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup data
@@ -3642,6 +3803,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(sy
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the
+ * window begins, may differ in every replay. The first replay augments with the numbers of synfire_bin_events_desc::offset,
+ * and each later one with the next, without involving the host. A replay in which the operation is disabled does not
+ * advance. Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_bin_events(synfire_graph graph,
+                                                                        const synfire_bin_events_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a gather of rows of a data set into a batch.
  *
  * @param graph A graph that is not instantiated.
@@ -4166,7 +4345,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or
- *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
+ *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
  *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
