@@ -5251,8 +5251,9 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"scale"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`,
-   *  `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"normalization"`, `"pool"`, `"upsample"`, `"pad"`,
+   *  `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or
+   *  `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
   const char *name;
@@ -5292,6 +5293,24 @@ typedef struct synfire_stage_desc {
  *   synapse.
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
+ * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
+ *   `"output_channels"`, unless it has `"weights_of"`. Numbers for both axes: `"kernel"`, `"stride"`, `"padding"`,
+ *   `"dilation"` and `"output_padding"`; or for one, which counts before that for both: `"kernel_height"`,
+ *   `"kernel_width"`, `"stride_y"`, `"stride_x"` and so on. `"groups"`, `"transposed"`, `"bias"` (default 1), `"frozen"`,
+ *   `"gradient_bits"`, `"input_gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`; the factors of the learning rate
+ *   and the weight decay as of a synapse. `"weights_of"` names a convolution with as many channels, inputs and outputs,
+ *   whose kernel it then has; its map may have another size.
+ * - `"pool"` of maps (::synfire_pool_desc). `"kind"` is needed: `"max"`, `"sum"` or `"mean"`. Numbers for both axes, or for
+ *   one: `"window"` (default: the whole map), `"window_height"`, `"window_width"`; `"stride"` (default: the window) and
+ *   `"padding"` as of a convolution. Maxima of spikes are spikes. Sums of spikes and counts are counts if a byte holds
+ *   them, or else values, below 2^24. Means of them are too, and a synapse or a convolution that reads such counts
+ *   multiplies its weights by f32(1 / window), so that its sums are exact.
+ * - `"normalization"`: a batch normalisation, for each channel of a map, or for each feature. Values: `"momentum"`,
+ *   `"epsilon"`, `"affine"`, `"threshold"`, `"freeze"`, and the factors of the learning rate and the weight decay as of a
+ *   synapse. `"threshold"` (default 1) is the factor gamma at the start. `"freeze"` 1: training leaves the running statistics
+ *   as they are and uses them; it can change after the network was built.
+ * - `"upsample"`: each element of a map `"factor"` times along both axes, or `"factor_y"` and `"factor_x"` times.
+ * - `"pad"`: zeros around a map: `"padding"` on all sides, or `"top"`, `"bottom"`, `"left"` and `"right"`.
  *
  * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
  * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly; with a mask or a dropout they are values.
