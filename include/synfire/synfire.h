@@ -4747,7 +4747,8 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library. */
+  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+   *  library. */
   const char *kind;
   /** The bits of its weights on their grid, 8, 16 or 24; 0 if they have none. */
   int32_t weight_bits;
@@ -5975,8 +5976,9 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"scale"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`,
-   *  `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"normalization"`, `"pool"`, `"upsample"`, `"pad"`,
+   *  `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or
+   *  `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
   const char *name;
@@ -6016,6 +6018,28 @@ typedef struct synfire_stage_desc {
  *   synapse.
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
+ * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
+ *   `"output_channels"`, unless it has `"weights_of"`. Numbers for both axes: `"kernel"`, `"stride"`, `"padding"`,
+ *   `"dilation"` and `"output_padding"`; or for one, which counts before that for both: `"kernel_height"`,
+ *   `"kernel_width"`, `"stride_y"`, `"stride_x"` and so on. `"groups"`, `"transposed"`, `"bias"` (default 1), `"frozen"`,
+ *   `"gradient_bits"`, `"input_gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`; the factors of the learning rate
+ *   and the weight decay as of a synapse. `"weights_of"` names a convolution with as many channels, inputs and outputs,
+ *   whose kernel it then has; its map may have another size.
+ * - `"pool"` of maps (::synfire_pool_desc). `"kind"` is needed: `"max"`, `"sum"` or `"mean"`. Numbers for both axes, or for
+ *   one: `"window"` (default: the whole map), `"window_height"`, `"window_width"`; `"stride"` (default: the window) and
+ *   `"padding"` as of a convolution. Maxima of spikes are spikes. Sums of spikes and counts are counts if a byte holds
+ *   them, or else values, below 2^24. Means of them are too, and a synapse or a convolution that reads such counts
+ *   multiplies its weights by f32(1 / window), so that its sums are exact.
+ * - `"normalization"`: a batch normalisation, for each channel of a map, or for each feature (::synfire_normalize_desc);
+ *   evaluation and inference take the running statistics, which files hold. Values: `"momentum"`, `"epsilon"`; `"affine"`
+ *   (default 1) 0: gamma is 1 and beta 0, and neither is trained; `"threshold"` (default 1): gamma at the start; `"freeze"`
+ *   (default 0) 1: the training takes the running statistics too, and leaves them as they are; the factors of the learning
+ *   rate and the weight decay as of a synapse, of gamma (1 and 0) and, with `"bias_"`, of beta (1 and 0). Its synapse
+ *   (synfire_network_get_synapse()) has the arrays `"weight"` (gamma), `"bias"` (beta), `"running_mean"` and
+ *   `"running_variance"`, and no product.
+ * - `"upsample"` of maps (::synfire_upsample_desc). Values: `"scale"` (default 2), or `"scale_y"` and `"scale_x"`.
+ * - `"pad"`: zeros around a map (::synfire_pad_desc): `"padding"` on all sides, or `"left"`, `"right"`, `"top"` and
+ *   `"bottom"`, which count before that.
  *
  * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
  * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly, also with a mask and after a dropout.
