@@ -1577,6 +1577,180 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
+/** What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy is as good as
+ *  the original. It never grows, and the numbers in it are the library's own. */
+typedef struct synfire_tape_stamp {
+  /** Numbers that only the library reads. All 0: no forward has left a tape. */
+  uint64_t words[8];
+} synfire_tape_stamp;
+
+/** A parameter whose gradient synfire_layer_run_backward() computes. */
+typedef struct synfire_gradient_pointer {
+  /** As synfire_parameter_gradient::name. */
+  const char *name;
+  /** dL/dp, `length` elements of f32 (f64 in an f64 layer), written as in ::synfire_parameter_gradient. */
+  void *gradient;
+  /** 1, the sum over all neurons, or N, one sum for each neuron. */
+  uint64_t length;
+} synfire_gradient_pointer;
+
+/** A forward or a backward over addresses: for callers that have memory of their own for every call, such as an
+ *  automatic differentiation with an allocator. A backward takes what its forward took, with gradients added.
+ *
+ * Here T and B are `n_steps` and `batch`. Every array is contiguous and row-major, aligned to its elements, and in
+ * memory that the layer's device can read and write: device memory on CUDA, ordinary memory on a host context. Sequences
+ * `[T, B, N]` have the layer's dtype; states `[B, N]` are f32, or f64 in an f64 layer. F is the number of the model's
+ * variables beside V: W comes first, then the others in the model's order, and where F is 0 the w fields must be null.
+ *
+ * Addresses are not checked: one that is wrong, or memory that is too small, is undefined behaviour. Nothing keeps the
+ * memory alive either. It must be valid until the work enqueued on `stream` is done. An array that is written must not
+ * overlap another one. */
+typedef struct synfire_pointers_desc {
+  /** `sizeof(synfire_pointers_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_TAPE_*`. Default: recompute. The backward reads `x` again where that of ::synfire_backward_desc
+   *  does. */
+  int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE);
+  /** Steps T, from 1 to the layer's. Default: the layer's. */
+  int64_t n_steps;
+  /** Batch rows B, from 1 to the layer's. Default: the layer's. */
+  int64_t batch;
+  /** The type of `spikes`: ::SYNFIRE_DTYPE_BITS, ::SYNFIRE_DTYPE_TIME_BITS or ::SYNFIRE_DTYPE_U8. Default 0: the layer's
+   *  dtype. */
+  int32_t spike_dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** Backward. As synfire_backward_desc::add_parameter_gradients. */
+  int32_t add_parameter_gradients SYNFIRE_FLAG;
+  /** X `[T, B, N]`, read. */
+  const void *x;
+  /** Forward: S, written, in one of the formats of synfire_forward_desc::spikes. Optional; LI has none. */
+  void *spikes SYNFIRE_NULLABLE;
+  /** Forward: V before the first step `[B, N]`, read. Null (default): the forward starts from the first B rows of the
+   *  layer's own state and advances them. If given, the layer's state is neither read nor written. */
+  const void *v_init SYNFIRE_NULLABLE;
+  /** Forward: V after the last step `[B, N]`, written. Optional. */
+  void *v_final SYNFIRE_NULLABLE;
+  /** Forward: V after the reset of every step `[T, B, N]`, written. Optional. */
+  void *v_seq SYNFIRE_NULLABLE;
+  /** Forward: H, the charged potential before firing `[T, B, N]`, written. Optional. */
+  void *h_seq SYNFIRE_NULLABLE;
+  /** Forward: the other variables before the first step `[F, B, N]`, read. Given together with `v_init`, or both null. */
+  const void *w_init SYNFIRE_NULLABLE;
+  /** Forward: the other variables after the last step `[F, B, N]`, written. Optional. */
+  void *w_final SYNFIRE_NULLABLE;
+  /** Forward: the other variables after every step `[F, T, B, N]`, written. Optional. */
+  void *w_seq SYNFIRE_NULLABLE;
+  /** The tape: `tape_bytes` bytes, aligned to 16. The forward writes it and the backward reads it; between them it must
+   *  stay unchanged. Null with ::SYNFIRE_TAPE_NONE. */
+  void *tape_memory SYNFIRE_NULLABLE;
+  /** The size of `tape_memory`: at least what synfire_layer_get_run_memory() gives. */
+  uint64_t tape_bytes;
+  /** In host memory: the forward writes it before it returns, and the backward compares it. Null with
+   *  ::SYNFIRE_TAPE_NONE. */
+  synfire_tape_stamp *stamp SYNFIRE_NULLABLE;
+  /** Backward: dL/dS `[T, B, N]`, read. Optional; LI has none. */
+  const void *grad_spike_seq SYNFIRE_NULLABLE;
+  /** Backward: dL/dV of every step `[T, B, N]`, read. Optional. */
+  const void *grad_v_seq SYNFIRE_NULLABLE;
+  /** Backward: dL/dV of the final state `[B, N]`, read. Optional. */
+  const void *grad_v_final SYNFIRE_NULLABLE;
+  /** Backward: dL/dX `[T, B, N]`, written. Optional; at least one output is needed. It may be `grad_spike_seq`. */
+  void *grad_x_seq SYNFIRE_NULLABLE;
+  /** Backward: dL/dV_init `[B, N]`, written. Optional; at least one output is needed. */
+  void *grad_v_init SYNFIRE_NULLABLE;
+  /** Backward: gradients with respect to the other variables of every step `[F, T, B, N]`, read. Optional. */
+  const void *grad_w_seq SYNFIRE_NULLABLE;
+  /** Backward: gradients with respect to the other variables of the final state `[F, B, N]`, read. Optional. */
+  const void *grad_w_final SYNFIRE_NULLABLE;
+  /** Backward: gradients with respect to the other variables before the first step `[F, B, N]`, written. Optional. */
+  void *grad_w_init SYNFIRE_NULLABLE;
+  /** Backward: `n_gradient_pointers` gradients of parameters to compute. Default: none. */
+  const synfire_gradient_pointer *gradient_pointers SYNFIRE_NULLABLE;
+  /** How many `gradient_pointers` there are. Default: 0. */
+  uint64_t n_gradient_pointers SYNFIRE_LENGTH_OF(gradient_pointers);
+  /** Backward: memory for sums, `scratch_bytes` bytes, aligned to 16. Its contents do not matter. Needed only with
+   *  `gradient_pointers`. */
+  void *scratch SYNFIRE_NULLABLE;
+  /** The size of `scratch`: at least what synfire_layer_get_run_memory() gives. */
+  uint64_t scratch_bytes;
+} synfire_pointers_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_POINTERS_DESC_INIT                                                                                \
+  {                                                                                                               \
+    (uint32_t)sizeof(synfire_pointers_desc), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+        NULL, 0u, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, NULL, 0u                        \
+  }
+
+/**
+ * How much memory synfire_layer_run_forward() and synfire_layer_run_backward() need from the caller.
+ *
+ * @param layer               A layer.
+ * @param tape                One of `SYNFIRE_TAPE_*`.
+ * @param n_steps             Steps T of the call, from 1 to the layer's; 0: the layer's.
+ * @param batch               Batch rows B of the call, from 1 to the layer's; 0: the layer's.
+ * @param n_gradients         Gradients of parameters that the backward computes.
+ * @param[out] tape_bytes     Receives the size for synfire_pointers_desc::tape_memory. 0 with ::SYNFIRE_TAPE_NONE.
+ * @param[out] scratch_bytes  Receives the size for synfire_pointers_desc::scratch. 0 without gradients of parameters.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED (a
+ *         tape that this layer does not have).
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_run_memory(synfire_layer layer,
+                                                                     int32_t tape SYNFIRE_ONE_OF(SYNFIRE_TAPE),
+                                                                     int64_t n_steps, int64_t batch,
+                                                                     uint64_t n_gradients, uint64_t *tape_bytes,
+                                                                     uint64_t *scratch_bytes) SYNFIRE_NOEXCEPT;
+
+/**
+ * Runs one forward now, over addresses: synfire_layer_forward() with the same bits, for up to as many steps and batch
+ * rows as the layer has. The tape is the caller's. Several forwards of one layer may thus be waiting for their
+ * backwards, and the layer's own tape stays as it is.
+ *
+ * @param layer  A layer.
+ * @param desc   What to read and write. Fields for the backward are not looked at.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_UNSUPPORTED
+ *         (a tape that this layer does not have; a layer for which the library has no kernels),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates on the host, memory for the time of the call; a host context's
+ * threads, with the first work for them. @enqueues one kernel on `stream` (two after a parameter change). @capture
+ * legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own
+ * stream. @threads one at a time per layer. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_run_forward(synfire_layer layer,
+                                                                  const synfire_pointers_desc *desc,
+                                                                  synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Runs one backward now, over addresses: synfire_layer_backward() with the same bits, for the forward that left
+ * `desc->stamp` and the tape. It may run several times for one forward, and for forwards of one layer in any order.
+ *
+ * Refused as ::SYNFIRE_ERROR_STALE_TAPE: a stamp of another layer, or of other steps, batch rows, tape or addresses of X
+ * and of the tape than the descriptor's, or one from before a change of a parameter. Whether X or the tape was written
+ * in between is not known to the library.
+ *
+ * @param layer  A layer.
+ * @param desc   What to read and write. Results of the forward are not looked at.
+ * @param stream The CUDA stream; null is the context's own. Must be null on the host, where the call returns when done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_STALE_TAPE, ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_CAPTURING (the capture is
+ *         invalid), ::SYNFIRE_ERROR_UNSUPPORTED (a layer for which the library has no kernels),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the
+ *         context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates once with the first parameter gradient of a layer; on the host,
+ * memory for the time of the call; a host context's threads, with the first work for them. @enqueues one kernel on
+ * `stream`, and one or two more for each parameter gradient. @capture legal: on a captured stream it becomes part of
+ * the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_run_backward(synfire_layer layer,
+                                                                   const synfire_pointers_desc *desc,
+                                                                   synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
 /** Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row
  *  is a batch row: N values of each state variable. */
 typedef struct synfire_state_desc {
