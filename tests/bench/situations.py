@@ -42,6 +42,9 @@ REFUSED = {
     "network_one_size": [("network --network 12", "--network needs at least two sizes")],
     "network_bad_size": [(f"network --network {sizes}", '--network is "')
                          for sizes in ("12-0", "12-", "12--5", "12-x", "99999999999999999999-3")],
+    "conv2d_unknown": [("conv2d --shape wide", "--shape wide is unknown; allowed are events, vgg2, "),
+                       ("conv2d --input 101", '--input is "101"; allowed are 0 to 100'),
+                       ("conv2d --network deep", "conv2d: unknown option --network")],
     "latency_zero_replays": [("latency --replays 0", '--replays is "0"; allowed are 1 to')],
     "latency_too_many_layers": [("latency --layers 1025", '--layers is "1025"; allowed are 1 to 1024')],
     "latency_backward": [("latency --direction backward",
@@ -64,7 +67,7 @@ HELP = {
     "help": ("--help", ["usage: synfire-bench layer .*synfire-bench sweep .*synfire-bench plot .*"
                         "synfire-bench tutorial .*synfire-bench latency "]),
     **{f"help_{command}": (f"{command} --help", [f"^usage: synfire-bench {command} .*  --"]) for command in (
-        "layer", "sweep", "plot", "tutorial", "latency", "context", "data", "network", "shapes", "loaded")},
+        "layer", "sweep", "plot", "tutorial", "latency", "context", "data", "network", "conv2d", "shapes", "loaded")},
 }
 HELP["help_network"][1].append("--network NAME .*--profile .*speech +700-512-20, T = 100, B = 256")
 
@@ -333,6 +336,20 @@ def data():
                    ".*u8 spikes +host +1 ")
     refused("data --steps 3", "data: unknown option --steps")
     refused("data --data-mib 0", '--data-mib is "0"; allowed are 1 to')
+
+
+@situation("once")
+def conv2d():
+    output, _ = run(f"conv2d {ONCE} --shape nmnist --json")
+    rows = read_json(output, 3)  # the product and both gradients
+    require([row["operation"] for row in rows] == ["product", "weight gradient", "input gradient"], "operations")
+    for row in rows:
+        has(row, shape="nmnist", map="34x34x2", output="16x16x16", kernel=5, stride=2, groups=1, steps=1, batch=1)
+        has_positive(row, "median_us", "giga_multiply_adds_per_s", "gb_per_s")
+    # 2,312 bits are 73 words; 4,096 outputs.
+    require([row["bytes"] for row in rows] == [4 * (73 + 4096), 4 * (73 + 4096), 4 * (2312 + 4096)], "bytes")
+    output, _ = run(f"conv2d {ONCE} --shape odd --input 100")
+    expect(output, "shape +map .*odd +31x45x19 +31x45x33 +3 +1 +1 +5 +7 +product")
 
 
 @situation("once")

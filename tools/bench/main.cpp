@@ -36,6 +36,8 @@ void run(const Options& options) {
       return run_data(options);
     case Command::network:
       return run_network(options);
+    case Command::conv2d:
+      return run_conv2d(options);
     case Command::shapes:
       return run_shapes(options);
     case Command::loaded:

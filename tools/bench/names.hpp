@@ -169,6 +169,39 @@ inline constexpr NetworkMode network_modes[] = {
     {"training", 2, false, true},
 };
 
+// ---- Convolutions ---------------------------------------------------------------------------------------------------
+
+/// A square kernel over a map, in every step of every batch row.
+struct Conv2dShape {
+  std::uint64_t height, width, channels, output_channels, kernel, stride, padding, groups, steps, batch;
+
+  std::uint64_t rows() const { return steps * batch; }
+  std::uint64_t inputs() const { return height * width * channels; }
+  std::uint64_t outputs() const { return output_height() * output_width() * output_channels; }
+  std::uint64_t output_height() const { return (height + 2 * padding - kernel) / stride + 1; }
+  std::uint64_t output_width() const { return (width + 2 * padding - kernel) / stride + 1; }
+
+  /// The product has as many as each gradient.
+  double multiply_adds() const {
+    return static_cast<double>(rows() * outputs()) * static_cast<double>(kernel * kernel * (channels / groups));
+  }
+};
+
+struct NamedConv2d {
+  std::string_view name;
+  std::int32_t id;
+  Conv2dShape shape;
+};
+
+// Layers of published networks (docs/pages/benchmarking.md), and one that is odd in everything.
+inline constexpr NamedConv2d conv2d_shapes[] = {
+    {"events", 0, {48, 48, 2, 64, 3, 1, 1, 1, 10, 16}},     {"vgg2", 1, {48, 48, 64, 128, 3, 1, 1, 1, 10, 16}},
+    {"vgg4", 2, {24, 24, 256, 256, 3, 1, 1, 1, 10, 16}},    {"vgg8", 3, {6, 6, 512, 512, 3, 1, 1, 1, 10, 16}},
+    {"gesture", 4, {64, 64, 128, 128, 3, 1, 1, 1, 16, 16}}, {"residual", 5, {56, 56, 64, 64, 3, 1, 1, 1, 4, 32}},
+    {"shortcut", 6, {56, 56, 64, 128, 1, 2, 0, 1, 4, 32}},  {"depthwise", 7, {28, 28, 192, 192, 7, 1, 3, 192, 4, 8}},
+    {"odd", 8, {31, 45, 19, 33, 3, 1, 1, 1, 5, 7}},         {"nmnist", 9, {34, 34, 2, 16, 5, 2, 1, 1, 1, 1}},
+};
+
 using ShapesPart = synfire_tools::NamedId;
 inline constexpr ShapesPart shapes_parts[] = {{"list", 0}, {"random", 1}, {"kinds", 2}, {"all", 3}};
 

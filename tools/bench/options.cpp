@@ -41,9 +41,10 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
 }
 
 constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32,
-                   in_network = 64, in_shapes = 128, in_loaded = 256, in_data = 512;
+                   in_network = 64, in_shapes = 128, in_loaded = 256, in_data = 512, in_conv2d = 1024;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
-constexpr unsigned any_backend = measuring | in_latency | in_context | in_network | in_shapes | in_loaded | in_data;
+constexpr unsigned any_backend =
+    measuring | in_latency | in_context | in_network | in_shapes | in_loaded | in_data | in_conv2d;
 
 // An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
@@ -113,12 +114,12 @@ constexpr Option option_table[] = {
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
-    {"--rounds", measuring | in_network | in_loaded | in_data, "R", "samples of each measurement (15)",
+    {"--rounds", measuring | in_network | in_loaded | in_data | in_conv2d, "R", "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
     {"--rounds", in_shapes, "R",
      "samples of each measurement (9); of one that passes a bound, up to four times as many",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
-    {"--copy-mib", in_layer | in_sweep | in_network | in_shapes, "M",
+    {"--copy-mib", in_layer | in_sweep | in_network | in_shapes | in_conv2d, "M",
      "MiB of the copy that the bandwidth is compared with (CUDA: 1024; host: beyond the caches)",
      [](Options& o, View option, View v) { o.copy_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
     {"--data-mib", in_data, "M", "MiB of the inputs (CUDA: 512, host: 64)",
@@ -180,6 +181,10 @@ constexpr Option option_table[] = {
        o.svg_file = v;
        o.network.profile = true;
      }},
+    {"--shape", in_conv2d, "NAME", "one of the convolutions below",
+     [](Options& o, View option, View v) { o.conv2d.shape = find_row(conv2d_shapes, option, v); }},
+    {"--input", in_conv2d, "PERCENT", "the share of inputs that spike (10)",
+     [](Options& o, View option, View v) { o.conv2d.input_percent = parse_number<double>(option, v, 0, 100); }},
     {"--part", in_shapes, "NAME",
      "list (default): shapes of published networks; random; kinds: every model, surrogate, format of spikes and tape "
      "on "
@@ -205,9 +210,9 @@ constexpr Option option_table[] = {
      [](Options& o, View, View) { o.shapes.sources = true; }},
     {"--svg", in_shapes, "FILE", "draws the ratios to the references",
      [](Options& o, View, View v) { o.svg_file = v; }},
-    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data, "",
+    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d, "",
      "comma-separated values instead of a table", set_format<Format::csv>},
-    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data, "",
+    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d, "",
      "JSON instead of a table", set_format<Format::json>},
     {"--csv", in_sweep | in_shapes, "FILE", "also writes comma-separated values to FILE",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -260,6 +265,26 @@ constexpr std::string_view network_notes =
     "f32 "
     "arrays.\n";
 
+constexpr std::string_view conv2d_notes =
+    "\nWithout --shape: these ones; on the host those of at most 4 10^9 multiply-adds.\n"
+    "  events     48x48x2    to 64 channels, 3x3, T = 10, B = 16: the first layer of VGGSNN\n"
+    "  vgg2       48x48x64   to 128, 3x3, T = 10, B = 16\n"
+    "  vgg4       24x24x256  to 256, 3x3, T = 10, B = 16\n"
+    "  vgg8       6x6x512    to 512, 3x3, T = 10, B = 16\n"
+    "  gesture    64x64x128  to 128, 3x3, T = 16, B = 16: DVSGestureNet\n"
+    "  residual   56x56x64   to 64, 3x3, T = 4, B = 32: SEW-ResNet-18\n"
+    "  shortcut   56x56x64   to 128, 1x1, stride 2, T = 4, B = 32\n"
+    "  depthwise  28x28x192  7x7, one kernel for each channel, T = 4, B = 8\n"
+    "  odd        31x45x19   to 33, 3x3, T = 5, B = 7\n"
+    "  nmnist     34x34x2    to 16, 5x5, stride 2, T = 1, B = 1\n"
+    "\n"
+    "Spikes in bits, weights with a bias, outputs and gradients in f32. Each operation is alone in a graph. \"G "
+    "madd/s\" "
+    "counts the\n"
+    "multiply-adds of a dense product, 10^9 per second, with those outside the map; \"GB/s\" the bytes that must move "
+    "once: bits of\n"
+    "the input, outputs, gradients.\n";
+
 constexpr std::string_view shapes_notes =
     "\n"
     "The reference of a shape is the same layer with one row of B N neurons, up to a multiple of 128, and T up to a "
@@ -301,6 +326,7 @@ constexpr CommandName command_table[] = {
      "time, device memory and host memory that a context takes, stage by stage"},
     {"data", Command::data, in_data, "", "how long setting a network's data takes, from memory of each kind"},
     {"network", Command::network, in_network, "", "inference and training of networks, beside cuBLAS", network_notes},
+    {"conv2d", Command::conv2d, in_conv2d, "", "convolutions of spikes: the product and both gradients", conv2d_notes},
     {"shapes", Command::shapes, in_shapes, "", "whether layers of any shape take the time that their bytes take",
      shapes_notes},
     {"loaded", Command::loaded, in_loaded, "", "LIF loaded as text beside the built-in one, and how long loading takes",

@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context, data, network, shapes, loaded };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context, data, network, conv2d, shapes, loaded };
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
@@ -45,6 +45,12 @@ struct NetworkChoice {
   bool values = false, taus = false, profile = false;
 };
 
+/// The convolutions that `conv2d` measures: one, or all of them.
+struct Conv2dChoice {
+  const NamedConv2d* shape = nullptr;
+  double input_percent = 10;
+};
+
 /// The shapes that `shapes` measures; null or 0 means not chosen.
 struct ShapesChoice {
   const ShapesPart* part = nullptr;  ///< null until all options are read
@@ -69,6 +75,7 @@ struct Options {
   Shape shape;
   LatencyChoice latency;
   NetworkChoice network;
+  Conv2dChoice conv2d;
   ShapesChoice shapes;
   std::uint64_t loaded_seed = 1;  ///< of the random shapes of `loaded`
   // where and how
