@@ -21,14 +21,10 @@ import model  # noqa: E402
 
 PAGE = HERE.parents[1] / "docs/pages/lua.md"
 REFERENCE = "<!-- @reference -->\n"
-# Names that Lua reserves, as a name of C can be.
-RESERVED = {"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or",
-            "repeat", "return", "then", "true", "until", "while"}
 # Functions of objects that runtime.lua has: their purpose does not follow from the marks, or they are called in every frame.
 BY_HAND = {f"synfire_{name}" for name in (
     "buffer_get_desc graph_launch graph_wait graph_poll graph_set_value graph_set_enabled "
     "layer_get_parameter layer_set_parameters").split()}
-SCALARS = "int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t float double".split()
 
 
 # ---- Declarations ------------------------------------------------------------------------------------------------------
@@ -78,10 +74,12 @@ def table(**entries):
 
 def kind(field):
     """What the code does with a field or a parameter."""
+    if field.target == "char" and field.array:
+        return "chars"
     if field.role == "number":
-        return "numbers" if field.array and field.target != "char" else "number"
+        return "numbers" if field.array else "number"
     if field.role is None:
-        return "chars" if field.target == "char" and field.array else "pointer"
+        return "pointer"
     return field.role
 
 
@@ -92,15 +90,19 @@ def field_table(field):
                  group=field.one_of or field.any_of, sum=bool(field.any_of), flag=bool(field.flag),
                  required=bool(field.required),
                  needed=field.role in ("object", "text", "list") and not field.nullable,
-                 unless=field.given_unless, with_=None, given_with=field.given_with, bound=field.is_bound,
+                 bound=field.is_bound,
                  length=field.length.name if field.length else None, counted=field.counted.name if field.counted else None,
                  array=field.array or None, optional=bool(field.optional), optional_nan=bool(field.optional_nan),
                  is_read=field.is_read if what == "list" else None)
 
 
 def tables(api):
-    out = ["-- The constants of each group, by their names without the prefix, in the order of the header.\n"
-           "local groups = {\n"]
+    out = ["-- The classes of objects, with what destroys one.\nlocal handles = {\n"]
+    for handle in api.handles:
+        if f"{handle.name}_destroy" in api.function:
+            out.append(f"  {table(name=handle.object, destroy=f'{handle.name}_destroy')},\n")
+    out.append("}\n\n-- The constants of each group, by their names without the prefix, in the order of the header.\n"
+               "local groups = {\n")
     for group in api.groups.values():
         names = ", ".join(f'{{ "{c.symbol.lower()}", {c.value} }}' for c in group.constants)
         out.append(f"  {group.name} = {{ {names} }},\n")

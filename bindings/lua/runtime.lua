@@ -26,8 +26,8 @@ local ABI_MAJOR, ABI_MINOR
 
 local synfire = {}
 local classes = {}
-for _, name in ipairs({ "context", "buffer", "layer", "model", "surrogate", "synapse", "graph", "optimizer", "network" }) do
-  local class = { name = name }
+for _, handle in ipairs(handles) do
+  local name, class = handle.name, { name = handle.name, destroy = handle.destroy }
   class.__index = class
   classes[name] = class
 end
@@ -75,20 +75,22 @@ local function shown(value)
   return tostring(value)
 end
 
--- How many letters must be changed to make one word of another.
+-- How many letters must be changed, added, left out or swapped to make one word of another.
 local function edits(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
+  local rows = { [0] = {} }
+  for j = 0, #b do rows[0][j] = j end
   for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
+    local row, above, before = { [0] = i }, rows[i - 1], rows[i - 2]
     for j = 1, #b do
-      local above = row[j]
-      row[j] = math.min(above + 1, row[j - 1] + 1, diagonal + (a:byte(i) == b:byte(j) and 0 or 1))
-      diagonal = above
+      local same = a:byte(i) == b:byte(j)
+      row[j] = math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (same and 0 or 1))
+      if before and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
     end
+    rows[i] = row
   end
-  return row[#b]
+  return rows[#a][#b]
 end
 
 -- ", did you mean ...?" where a known name is near, and the list of all.
@@ -225,7 +227,7 @@ local views = setmetatable({}, { __mode = "k" })
 local function adopt(class_name, handle, context)
   take_back()
   local object = setmetatable({ context = context }, classes[class_name])
-  object.handle = ffi.gc(handle, C["synfire_" .. class_name .. "_destroy"])
+  object.handle = ffi.gc(handle, C[classes[class_name].destroy])
   if class_name == "context" then object.context = object end
   return object
 end
@@ -252,7 +254,7 @@ for name, class in pairs(classes) do
       return
     end
     ffi.gc(handle, nil)
-    C["synfire_" .. name .. "_destroy"](handle)
+    C[class.destroy](handle)
   end
 
   function class:is_closed()
@@ -507,17 +509,13 @@ function struct_of(name, values, what, keep, context, into, others)
   return struct
 end
 
-local function number_from(value)
-  return tonumber(value)
-end
-
 -- A structure that C has filled in, as a table.
 local function table_of(name, struct)
   local result = {}
   for _, field in ipairs(structs[name]) do
     local value, kind = struct[field.name], field.kind
     if kind == "number" then
-      value = number_from(value)
+      value = tonumber(value)
       if field.flag then
         value = value ~= 0
       elseif field.group and not field.sum then
@@ -526,7 +524,7 @@ local function table_of(name, struct)
       result[field.name] = value
     elseif kind == "numbers" then
       result[field.name] = {}
-      for i = 1, field.array do result[field.name][i] = number_from(value[i - 1]) end
+      for i = 1, field.array do result[field.name][i] = tonumber(value[i - 1]) end
     elseif kind == "chars" then
       result[field.name] = ffi.string(value)
     elseif kind == "text" then
@@ -756,6 +754,13 @@ end
 
 local Graph = classes.graph
 
+-- Closes the buffers that stood for FFI arrays in a call.
+local function close_buffers(keep)
+  for _, kept in ipairs(keep) do
+    if getmetatable(kept) == Buffer then kept:close() end
+  end
+end
+
 local function last_operation(handle)
   local number = ffi.new("int32_t[1]")
   call("synfire_graph_get_last_operation", handle, number)
@@ -778,9 +783,7 @@ for _, operation in ipairs(operations) do
       call(operation.record, handle, desc)
     end
     if operation.name == "native" then self.calls_back = true end
-    for _, kept in ipairs(keep) do
-      if getmetatable(kept) == Buffer then kept:close() end -- the graph has it
-    end
+    close_buffers(keep) -- the graph has them
     return last_operation(handle)
   end
   if operation.run then
@@ -789,9 +792,7 @@ for _, operation in ipairs(operations) do
       local desc = struct_of(operation.desc, fields, operation.method, keep, self.context)
       if stream ~= nil then pointer_for(nil, stream, "stream") end
       call(operation.run, handle, desc, stream)
-      for _, kept in ipairs(keep) do
-        if getmetatable(kept) == Buffer then kept:close() end
-      end
+      close_buffers(keep)
       return self
     end
   end
@@ -820,7 +821,7 @@ local function define(method)
   end
   class[method.name] = function(self, ...)
     local arguments, n = { handle_of(self, method.object, method.object) }, 1
-    local given, at, keep, out, lengths = { ... }, 0, {}, {}, {}
+    local given, at, keep, out, lengths, text = { ... }, 0, {}, {}, {}, nil
     if select("#", ...) > n_given then
       refuse("LUA-TYPE", string.format("%s takes %d arguments, not %d", method.name, n_given, select("#", ...)))
     end
@@ -866,6 +867,12 @@ local function define(method)
         out[#out + 1] = { p, arguments[n] }
       elseif kind == "length" then
         arguments[n] = lengths[p.counted]
+      elseif kind == "string" then -- first only its size is asked for
+        text = n
+      elseif kind == "capacity" then
+        arguments[n] = 0
+      elseif kind == "size" then
+        arguments[n] = ffi.new("uint64_t[1]")
       elseif kind == "result" then
         arguments[n] = ffi.new(p.type .. "[1]")
         out[#out + 1] = { p, arguments[n] }
@@ -879,15 +886,23 @@ local function define(method)
       end
     end
     call(method.call, unpack(arguments, 1, n))
-    for _, kept in ipairs(keep) do
-      if getmetatable(kept) == Buffer then kept:close() end
+    if text then
+      local size = tonumber(arguments[text + 2][0])
+      arguments[text], arguments[text + 1] = ffi.new("char[?]", math.max(size, 1)), size
+      call(method.call, unpack(arguments, 1, n))
+      table.insert(out, 1, { { kind = "string" }, arguments[text] })
     end
+    close_buffers(keep)
     if #out == 0 then return self end
     local results = {}
     for i, one in ipairs(out) do
       local p, value = one[1], one[2]
       if p.kind == "result" then
         results[i] = tonumber(value[0])
+        if p.group then results[i] = names_of[p.group][results[i]] or results[i] end
+        if p.flag then results[i] = results[i] ~= 0 end
+      elseif p.kind == "string" then
+        results[i] = ffi.string(value)
       elseif p.kind == "answer" then
         results[i] = table_of(p.type, value)
       elseif p.kind == "part" then
@@ -927,7 +942,7 @@ jit.off(launch_interpreted)
 
 -- Replays the graph once. Returns its ticket, or 0 where it became part of a capture.
 function Graph:launch(stream)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if stream ~= nil then pointer_for(nil, stream, "stream") end
   if self.calls_back or self.context.calls_back then return launch_interpreted(self, stream) end
   return launch(self, stream)
@@ -936,7 +951,7 @@ end
 -- Waits for a replay, `seconds` at most (without: until it is done). True when it is done, false when the time was up.
 -- `policy` is "spin" (by default), "yield" or "block".
 function Graph:wait(ticket, seconds, policy)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(ticket) ~= "number" or ticket < 0 or ticket > 9007199254740992 or ticket ~= math.floor(ticket) then
     refuse("LUA-TYPE", "ticket = " .. shown(ticket) .. "; allowed: what launch() returned")
   end
@@ -955,7 +970,7 @@ end
 
 -- Whether a replay is done. Never blocks.
 function Graph:poll(ticket)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(ticket) ~= "number" then refuse("LUA-TYPE", "ticket = " .. shown(ticket) .. "; allowed: what launch() returned") end
   local status = C.synfire_graph_poll(self.handle, ticket)
   if status < 0 then fail(status) end
@@ -964,7 +979,7 @@ end
 
 -- Changes a number that an operation uses, from the next launch on.
 function Graph:set_value(operation, name, value)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(operation) ~= "number" then refuse("LUA-TYPE", "operation = " .. shown(operation) .. "; allowed: a number") end
   if type(name) ~= "string" then refuse("LUA-TYPE", "name = " .. shown(name) .. "; allowed: a string") end
   if type(value) ~= "number" then refuse("LUA-TYPE", "value = " .. shown(value) .. "; allowed: a number") end
@@ -975,7 +990,7 @@ end
 
 -- Lets an operation run in later replays, or leaves it out.
 function Graph:set_enabled(operation, enabled)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(operation) ~= "number" then refuse("LUA-TYPE", "operation = " .. shown(operation) .. "; allowed: a number") end
   if type(enabled) ~= "boolean" then refuse("LUA-TYPE", "enabled = " .. shown(enabled) .. "; allowed: true or false") end
   local status = C.synfire_graph_set_enabled(self.handle, operation, enabled and 1 or 0)

@@ -1005,6 +1005,19 @@ end
 local ABI_MAJOR, ABI_MINOR
 ABI_MAJOR, ABI_MINOR = 0, 3
 
+-- The classes of objects, with what destroys one.
+local handles = {
+  { name = "context", destroy = "synfire_context_destroy" },
+  { name = "buffer", destroy = "synfire_buffer_destroy" },
+  { name = "layer", destroy = "synfire_layer_destroy" },
+  { name = "model", destroy = "synfire_model_destroy" },
+  { name = "surrogate", destroy = "synfire_surrogate_destroy" },
+  { name = "synapse", destroy = "synfire_synapse_destroy" },
+  { name = "graph", destroy = "synfire_graph_destroy" },
+  { name = "optimizer", destroy = "synfire_optimizer_destroy" },
+  { name = "network", destroy = "synfire_network_destroy" },
+}
+
 -- The constants of each group, by their names without the prefix, in the order of the header.
 local groups = {
   status = { { "ok", 0 }, { "pending", 1 }, { "host_fallback", 2 }, { "captured", 3 }, { "error_invalid_argument", -1 }, { "error_invalid_handle", -2 }, { "error_struct_size", -3 }, { "error_out_of_memory", -4 }, { "error_no_device", -5 }, { "error_busy", -6 }, { "error_capturing", -7 }, { "error_stale_tape", -8 }, { "error_wrong_order", -9 }, { "error_device_lost", -10 }, { "error_unsupported", -11 }, { "error_cuda", -12 }, { "error_callback", -13 }, { "error_internal", -99 } },
@@ -1062,7 +1075,7 @@ local structs = {
     { name = "driver_version", kind = "number", type = "int32_t" },
     { name = "runtime_version", kind = "number", type = "int32_t" },
     { name = "memory_bytes", kind = "number", type = "uint64_t" },
-    { name = "name", kind = "number", type = "char", array = 128 },
+    { name = "name", kind = "chars", array = 128 },
   },
   synfire_buffer_desc = {
     sized = true,
@@ -1079,7 +1092,7 @@ local structs = {
   synfire_load_desc = {
     sized = true,
     { name = "no_cache", kind = "number", type = "int32_t", flag = true },
-    { name = "text", kind = "text", unless = "file" },
+    { name = "text", kind = "text" },
     { name = "text_bytes", kind = "number", type = "uint64_t" },
     { name = "file", kind = "text" },
     { name = "name", kind = "text" },
@@ -1096,7 +1109,7 @@ local structs = {
     { name = "n_parameters", kind = "number", type = "int32_t" },
     { name = "from_cache", kind = "number", type = "int32_t", flag = true },
     { name = "nanoseconds", kind = "number", type = "uint64_t" },
-    { name = "name", kind = "number", type = "char", array = 64 },
+    { name = "name", kind = "chars", array = 64 },
   },
   synfire_check_report = {
     sized = true,
@@ -1107,7 +1120,7 @@ local structs = {
     { name = "n_samples", kind = "number", type = "uint64_t" },
     { name = "n_non_finite", kind = "number", type = "uint64_t" },
     { name = "largest_error", kind = "number", type = "double" },
-    { name = "text", kind = "number", type = "char", array = 512 },
+    { name = "text", kind = "chars", array = 512 },
   },
   synfire_layer_desc = {
     sized = true,
@@ -1154,7 +1167,7 @@ local structs = {
   synfire_forward_desc = {
     sized = true,
     { name = "tape", kind = "number", type = "int32_t", group = "tape" },
-    { name = "x", kind = "object", object = "buffer", unless = "synapse" },
+    { name = "x", kind = "object", object = "buffer" },
     { name = "spikes", kind = "object", object = "buffer" },
     { name = "v_init", kind = "object", object = "buffer" },
     { name = "v_final", kind = "object", object = "buffer" },
@@ -1165,7 +1178,7 @@ local structs = {
     { name = "w_seq", kind = "object", object = "buffer" },
     { name = "in_place", kind = "number", type = "int32_t", flag = true },
     { name = "synapse", kind = "object", object = "synapse" },
-    { name = "synapse_input", kind = "object", object = "buffer", given_with = "synapse" },
+    { name = "synapse_input", kind = "object", object = "buffer" },
     { name = "n_active", kind = "object", object = "buffer" },
     { name = "state_init", kind = "list", type = "synfire_state_buffer", length = "n_state_init", is_read = true },
     { name = "n_state_init", kind = "length", type = "uint64_t", counted = "state_init" },
@@ -1373,7 +1386,7 @@ local structs = {
     { name = "n_classes", kind = "number", type = "int64_t", required = true },
     { name = "batch", kind = "number", type = "int64_t" },
     { name = "source", kind = "object", object = "buffer", needed = true },
-    { name = "labels", kind = "object", object = "buffer", unless = "targets" },
+    { name = "labels", kind = "object", object = "buffer" },
     { name = "targets", kind = "object", object = "buffer" },
     { name = "lengths", kind = "object", object = "buffer" },
     { name = "n_active", kind = "object", object = "buffer" },
@@ -1616,7 +1629,7 @@ local structs = {
     { name = "output", kind = "object", object = "buffer", needed = true },
     { name = "n_active", kind = "object", object = "buffer" },
     { name = "input_mask", kind = "object", object = "buffer" },
-    { name = "input_scale", kind = "object", object = "buffer", given_with = "input_mask" },
+    { name = "input_scale", kind = "object", object = "buffer" },
   },
   synfire_synapse_backward_desc = {
     sized = true,
@@ -1629,7 +1642,7 @@ local structs = {
     { name = "n_active", kind = "object", object = "buffer" },
     { name = "add_input_gradient", kind = "number", type = "int32_t", flag = true },
     { name = "input_mask", kind = "object", object = "buffer" },
-    { name = "input_scale", kind = "object", object = "buffer", given_with = "input_mask" },
+    { name = "input_scale", kind = "object", object = "buffer" },
   },
   synfire_dropout_desc = {
     sized = true,
@@ -2023,8 +2036,8 @@ local methods = {
 
 local synfire = {}
 local classes = {}
-for _, name in ipairs({ "context", "buffer", "layer", "model", "surrogate", "synapse", "graph", "optimizer", "network" }) do
-  local class = { name = name }
+for _, handle in ipairs(handles) do
+  local name, class = handle.name, { name = handle.name, destroy = handle.destroy }
   class.__index = class
   classes[name] = class
 end
@@ -2072,20 +2085,22 @@ local function shown(value)
   return tostring(value)
 end
 
--- How many letters must be changed to make one word of another.
+-- How many letters must be changed, added, left out or swapped to make one word of another.
 local function edits(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
+  local rows = { [0] = {} }
+  for j = 0, #b do rows[0][j] = j end
   for i = 1, #a do
-    local diagonal = row[0]
-    row[0] = i
+    local row, above, before = { [0] = i }, rows[i - 1], rows[i - 2]
     for j = 1, #b do
-      local above = row[j]
-      row[j] = math.min(above + 1, row[j - 1] + 1, diagonal + (a:byte(i) == b:byte(j) and 0 or 1))
-      diagonal = above
+      local same = a:byte(i) == b:byte(j)
+      row[j] = math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (same and 0 or 1))
+      if before and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        row[j] = math.min(row[j], before[j - 2] + 1)
+      end
     end
+    rows[i] = row
   end
-  return row[#b]
+  return rows[#a][#b]
 end
 
 -- ", did you mean ...?" where a known name is near, and the list of all.
@@ -2222,7 +2237,7 @@ local views = setmetatable({}, { __mode = "k" })
 local function adopt(class_name, handle, context)
   take_back()
   local object = setmetatable({ context = context }, classes[class_name])
-  object.handle = ffi.gc(handle, C["synfire_" .. class_name .. "_destroy"])
+  object.handle = ffi.gc(handle, C[classes[class_name].destroy])
   if class_name == "context" then object.context = object end
   return object
 end
@@ -2249,7 +2264,7 @@ for name, class in pairs(classes) do
       return
     end
     ffi.gc(handle, nil)
-    C["synfire_" .. name .. "_destroy"](handle)
+    C[class.destroy](handle)
   end
 
   function class:is_closed()
@@ -2504,17 +2519,13 @@ function struct_of(name, values, what, keep, context, into, others)
   return struct
 end
 
-local function number_from(value)
-  return tonumber(value)
-end
-
 -- A structure that C has filled in, as a table.
 local function table_of(name, struct)
   local result = {}
   for _, field in ipairs(structs[name]) do
     local value, kind = struct[field.name], field.kind
     if kind == "number" then
-      value = number_from(value)
+      value = tonumber(value)
       if field.flag then
         value = value ~= 0
       elseif field.group and not field.sum then
@@ -2523,7 +2534,7 @@ local function table_of(name, struct)
       result[field.name] = value
     elseif kind == "numbers" then
       result[field.name] = {}
-      for i = 1, field.array do result[field.name][i] = number_from(value[i - 1]) end
+      for i = 1, field.array do result[field.name][i] = tonumber(value[i - 1]) end
     elseif kind == "chars" then
       result[field.name] = ffi.string(value)
     elseif kind == "text" then
@@ -2753,6 +2764,13 @@ end
 
 local Graph = classes.graph
 
+-- Closes the buffers that stood for FFI arrays in a call.
+local function close_buffers(keep)
+  for _, kept in ipairs(keep) do
+    if getmetatable(kept) == Buffer then kept:close() end
+  end
+end
+
 local function last_operation(handle)
   local number = ffi.new("int32_t[1]")
   call("synfire_graph_get_last_operation", handle, number)
@@ -2775,9 +2793,7 @@ for _, operation in ipairs(operations) do
       call(operation.record, handle, desc)
     end
     if operation.name == "native" then self.calls_back = true end
-    for _, kept in ipairs(keep) do
-      if getmetatable(kept) == Buffer then kept:close() end -- the graph has it
-    end
+    close_buffers(keep) -- the graph has them
     return last_operation(handle)
   end
   if operation.run then
@@ -2786,9 +2802,7 @@ for _, operation in ipairs(operations) do
       local desc = struct_of(operation.desc, fields, operation.method, keep, self.context)
       if stream ~= nil then pointer_for(nil, stream, "stream") end
       call(operation.run, handle, desc, stream)
-      for _, kept in ipairs(keep) do
-        if getmetatable(kept) == Buffer then kept:close() end
-      end
+      close_buffers(keep)
       return self
     end
   end
@@ -2817,7 +2831,7 @@ local function define(method)
   end
   class[method.name] = function(self, ...)
     local arguments, n = { handle_of(self, method.object, method.object) }, 1
-    local given, at, keep, out, lengths = { ... }, 0, {}, {}, {}
+    local given, at, keep, out, lengths, text = { ... }, 0, {}, {}, {}, nil
     if select("#", ...) > n_given then
       refuse("LUA-TYPE", string.format("%s takes %d arguments, not %d", method.name, n_given, select("#", ...)))
     end
@@ -2863,6 +2877,12 @@ local function define(method)
         out[#out + 1] = { p, arguments[n] }
       elseif kind == "length" then
         arguments[n] = lengths[p.counted]
+      elseif kind == "string" then -- first only its size is asked for
+        text = n
+      elseif kind == "capacity" then
+        arguments[n] = 0
+      elseif kind == "size" then
+        arguments[n] = ffi.new("uint64_t[1]")
       elseif kind == "result" then
         arguments[n] = ffi.new(p.type .. "[1]")
         out[#out + 1] = { p, arguments[n] }
@@ -2876,15 +2896,23 @@ local function define(method)
       end
     end
     call(method.call, unpack(arguments, 1, n))
-    for _, kept in ipairs(keep) do
-      if getmetatable(kept) == Buffer then kept:close() end
+    if text then
+      local size = tonumber(arguments[text + 2][0])
+      arguments[text], arguments[text + 1] = ffi.new("char[?]", math.max(size, 1)), size
+      call(method.call, unpack(arguments, 1, n))
+      table.insert(out, 1, { { kind = "string" }, arguments[text] })
     end
+    close_buffers(keep)
     if #out == 0 then return self end
     local results = {}
     for i, one in ipairs(out) do
       local p, value = one[1], one[2]
       if p.kind == "result" then
         results[i] = tonumber(value[0])
+        if p.group then results[i] = names_of[p.group][results[i]] or results[i] end
+        if p.flag then results[i] = results[i] ~= 0 end
+      elseif p.kind == "string" then
+        results[i] = ffi.string(value)
       elseif p.kind == "answer" then
         results[i] = table_of(p.type, value)
       elseif p.kind == "part" then
@@ -2924,7 +2952,7 @@ jit.off(launch_interpreted)
 
 -- Replays the graph once. Returns its ticket, or 0 where it became part of a capture.
 function Graph:launch(stream)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if stream ~= nil then pointer_for(nil, stream, "stream") end
   if self.calls_back or self.context.calls_back then return launch_interpreted(self, stream) end
   return launch(self, stream)
@@ -2933,7 +2961,7 @@ end
 -- Waits for a replay, `seconds` at most (without: until it is done). True when it is done, false when the time was up.
 -- `policy` is "spin" (by default), "yield" or "block".
 function Graph:wait(ticket, seconds, policy)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(ticket) ~= "number" or ticket < 0 or ticket > 9007199254740992 or ticket ~= math.floor(ticket) then
     refuse("LUA-TYPE", "ticket = " .. shown(ticket) .. "; allowed: what launch() returned")
   end
@@ -2952,7 +2980,7 @@ end
 
 -- Whether a replay is done. Never blocks.
 function Graph:poll(ticket)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(ticket) ~= "number" then refuse("LUA-TYPE", "ticket = " .. shown(ticket) .. "; allowed: what launch() returned") end
   local status = C.synfire_graph_poll(self.handle, ticket)
   if status < 0 then fail(status) end
@@ -2961,7 +2989,7 @@ end
 
 -- Changes a number that an operation uses, from the next launch on.
 function Graph:set_value(operation, name, value)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(operation) ~= "number" then refuse("LUA-TYPE", "operation = " .. shown(operation) .. "; allowed: a number") end
   if type(name) ~= "string" then refuse("LUA-TYPE", "name = " .. shown(name) .. "; allowed: a string") end
   if type(value) ~= "number" then refuse("LUA-TYPE", "value = " .. shown(value) .. "; allowed: a number") end
@@ -2972,7 +3000,7 @@ end
 
 -- Lets an operation run in later replays, or leaves it out.
 function Graph:set_enabled(operation, enabled)
-  if not self.handle then handle_of(self, "graph", "graph") end
+  if type(self) ~= "table" or not self.handle then handle_of(self, "graph", "graph") end
   if type(operation) ~= "number" then refuse("LUA-TYPE", "operation = " .. shown(operation) .. "; allowed: a number") end
   if type(enabled) ~= "boolean" then refuse("LUA-TYPE", "enabled = " .. shown(enabled) .. "; allowed: true or false") end
   local status = C.synfire_graph_set_enabled(self.handle, operation, enabled and 1 or 0)
