@@ -4,7 +4,7 @@
 From the model of the C ABI, bindings/api/model.py, and from runtime.lua, which is written by hand, comes synfire.lua in
 FOLDER, by default this one. In runtime.lua a line `--@declarations` stands for what ffi.cdef is told, and `--@tables` for
 the tables of constants, structures, objects, operations and methods, which the code below them reads. The same tables are
-docs/pages/lua.md, the reference: a line `<!-- @reference -->` and all below it is written anew.
+docs/pages/lua.md, the reference: a line `<!-- reference -->` and all below it is written anew.
 
 With --check nothing is written, and a stale file is an error, with the difference shown.
 
@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "api"))
 import model  # noqa: E402
 
 PAGE = HERE.parents[1] / "docs/pages/lua.md"
-REFERENCE = "<!-- @reference -->\n"
+REFERENCE = "<!-- reference -->\n"
 # Functions of objects that runtime.lua has: their purpose does not follow from the marks, or they are called in every frame.
 BY_HAND = {f"synfire_{name}" for name in (
     "buffer_get_desc graph_launch graph_wait graph_poll graph_set_value graph_set_enabled "
@@ -35,7 +35,7 @@ def parameters(function):
 
 
 def declarations(api):
-    """What ffi.cdef is told: types and functions. Constants are in the tables."""
+    """The text for ffi.cdef: types and functions. Constants are in the tables."""
     out = [f"typedef struct {handle.struct} *{handle.name};" for handle in api.handles]
     out += [f"typedef {alias.type} {alias.name};" for alias in api.aliases]
     # Callbacks name structures, and structures callbacks.
@@ -73,7 +73,7 @@ def table(**entries):
 
 
 def kind(field):
-    """What the code does with a field or a parameter."""
+    """The name by which the code knows how to treat a field or a parameter."""
     if field.target == "char" and field.array:
         return "chars"
     if field.role == "number":

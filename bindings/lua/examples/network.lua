@@ -2,26 +2,19 @@
 -- docs/examples/network.c prints.
 --
 -- SPDX-License-Identifier: MIT
-local ffi = require("ffi")
 local synfire = require("synfire")
 
-local n_inputs, n_classes, n_rows = 41, 3, 99
+local inputs, classes, rows = 41, 3, 99
 
 -- Spikes per step. Every third input is more active; which ones depends on the class of the row.
-local function noise(seed, i) return math.floor(seed * i % 2 ^ 32 / 2 ^ 28) end
 local function rates(seed)
-  local values = ffi.new("float[?]", n_rows * n_inputs)
-  for r = 0, n_rows - 1 do
-    for k = 0, n_inputs - 1 do
-      local base = k % n_classes == r % n_classes and 20 or 12
-      values[r * n_inputs + k] = (base + noise(seed, r * n_inputs + k)) / 128
-    end
+  local all = synfire.array("f32", rows * inputs)
+  for i = 0, rows * inputs - 1 do
+    local base = i % inputs % classes == math.floor(i / inputs) % classes and 20 or 12
+    all[i] = (base + math.floor(seed * i % 2 ^ 32 / 2 ^ 28)) / 128
   end
-  return values
+  return all
 end
-
-local labels = {}
-for r = 0, n_rows - 1 do labels[r + 1] = r % n_classes end
 
 local function report(what, result)
   print(string.format("%s: loss %.9f, accuracy %.4f", what, result.loss, result.n_correct / result.n_counted))
@@ -29,20 +22,18 @@ end
 
 local context = synfire.context()    -- a GPU if there is one, else the host
 local network = context:network{ n_steps = 20, batch = 30 }
-network:add_input("rates", "rates", n_inputs)
-network:add_synapse("first", 53)
-network:add_neurons("hidden", "lif")
-network:add_synapse("second", n_classes)
-network:add_neurons("potentials", "li")
+network:add_input("rates", "rates", inputs)
+network:add_synapse("first", 53):add_neurons("hidden", "lif")
+network:add_synapse("second", classes):add_neurons("potentials", "li")
 network:add_readout("scores", "mean")
 network:add_loss("loss", "cross_entropy")
-network:add_optimizer("adam", "adam", 0.01)
-network:build()
-network:set_data("training", n_rows, rates(0x9e3779b1), labels)
-network:set_data("evaluation", n_rows, rates(0x85ebca77), labels)
+network:add_optimizer("adam", "adam", 0.01):build()
+local labels = {}
+for row = 0, rows - 1 do labels[row + 1] = row % classes end
+network:set_data("training", rows, rates(2654435761), labels)
+network:set_data("evaluation", rows, rates(2246822519), labels)
 for _ = 1, 5 do report("5 epochs", network:train(20)) end
 report("other rows", network:evaluate())
 network:save("network.safetensors")
 local loaded = context:network_from_file("network.safetensors")
-loaded:set_data("evaluation", n_rows, rates(0x85ebca77), labels)
-report("loaded", loaded:evaluate())
+report("loaded", loaded:set_data("evaluation", rows, rates(2246822519), labels):evaluate())

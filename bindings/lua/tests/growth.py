@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is new in synfire.h needs no line of Lua written by hand: growth.py LUAJIT CC LIBRARY
+"""A new function of synfire.h needs no line of Lua written by hand: growth.py LUAJIT CC LIBRARY
 
 The header and the functions that bindings/rust/tests/new_function adds, for the same test in Rust, are added to copies here:
 operations, an object with functions of its own, and functions of objects that are there. The generator makes a binding of
