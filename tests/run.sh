@@ -204,6 +204,7 @@ step_setup() {
     need cargo test -x /usr/bin/cargo
     need mono-mcs command -v mcs
     need mono-runtime command -v mono
+    need luajit command -v luajit
   fi
   if wanted scripts; then
     need shellcheck command -v shellcheck
@@ -425,6 +426,7 @@ step_bindings() {
   julia=$(bindings/julia/setup.sh --find) || skip "Julia: not found (the setup step downloads it)"
   dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step downloads one)"
   command -v cargo >/dev/null 2>&1 || skip "Rust: cargo is not installed"
+  command -v luajit >/dev/null 2>&1 || skip "Lua: luajit is not installed"
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
   fi

@@ -20,10 +20,11 @@ import re
 import sys
 import textwrap
 
-LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".rs": "rust", ".cs": "csharp", ".jl": "julia"}
+LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".rs": "rust", ".cs": "csharp", ".jl": "julia",
+             ".lua": "lua"}
 BLOCK = re.compile(r"^<!-- code (\S+)(?: (\S[^\n]*?))? -->\n```(\w+)\n(.*?)^```$", flags=re.M | re.S)
 FENCE = re.compile(r"^ {0,3}(?:```+|~~~+) *\{?\.?([\w+#]*)[^\n]*\n.*?^ {0,3}(?:```+|~~~+) *$", flags=re.M | re.S)
-MARK = re.compile(r"^\s*(?://|/\*|#)\S*\s*\[([\w ]+)\](?: \*/)?$")
+MARK = re.compile(r"^\s*(?://|/\*|#|--)\S*\s*\[([\w ]+)\](?: \*/)?$")
 
 # Names of languages with which a block could be written by hand.
 NAMES = {*LANGUAGES.values(), "c++", "cs", "c#", "rs", "jl", "h", "hpp", "cc"}

@@ -16,16 +16,18 @@ MOST_LINES = {
     "bindings/rust/synfire/examples/network.rs": 35,
     "bindings/csharp/examples/Network.cs": 35,
     "bindings/julia/Synfire/examples/network.jl": 35,
+    "bindings/lua/examples/network.lua": 35,
     "docs/examples/senses.c": 60,
     "docs/examples/senses.cpp": 35,
     "bindings/rust/synfire/examples/senses.rs": 35,
     "bindings/csharp/examples/Senses.cs": 35,
     "bindings/julia/Synfire/examples/senses.jl": 35,
+    "bindings/lua/examples/senses.lua": 40,
 }
 
 
 def is_code(line):
-    return line.strip() and not line.strip().startswith(("//", "#!", "# ", "/*")) and line.strip() not in ("#", "//")
+    return line.strip() and not line.strip().startswith(("//", "#!", "# ", "/*", "--")) and line.strip() not in ("#", "//")
 
 
 def main():

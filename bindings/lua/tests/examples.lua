@@ -1,0 +1,40 @@
+-- The programs print and write what their twins in C do.
+--
+-- SPDX-License-Identifier: MIT
+local check = require("check")
+
+local folder = (arg[0]:match("^(.*[/\\])") or "./") .. "../"
+local programs = os.getenv("SYNFIRE_PROGRAMS")
+
+local function example(name)
+  return check.output(string.format("LUA_PATH='%s?.lua;;' %s %sexamples/%s.lua", folder, os.getenv("SYNFIRE_LUAJIT"), folder, name))
+end
+
+local function contents(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  os.remove(path)
+  return text
+end
+
+local function is_equal(name)
+  return { name, function()
+    local ours, good = example(name)
+    local theirs = check.output(programs .. "/" .. name)
+    check.that(good, name .. " ends well: " .. ours)
+    check.equal(ours, theirs, "what " .. name .. " prints")
+  end }
+end
+
+return {
+  -- On the host a replay is done when launch() returns, so no frame is late, however slow the machine is.
+  is_equal("quickstart"), is_equal("senses"), is_equal("policy"),
+  { "network", function()
+    local ours, good = example("network")
+    check.that(good, "network ends well: " .. ours)
+    local file = contents("network.safetensors")
+    check.equal(ours, check.output(programs .. "/network"), "what network prints")
+    check.that(contents("network.safetensors") == file, "the same file")
+  end },
+}
