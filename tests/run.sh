@@ -8,7 +8,8 @@
 #   tests/run.sh --list        the steps and what each one shows
 #
 # Installs what its steps need and what is missing (Debian packages, as root), or says what to install. Two steps run side
-# by side where there are two processors or more: SYNFIRE_LANES=1 runs one after the other.
+# by side where there are two processors or more: SYNFIRE_LANES=1 runs one after the other. SYNFIRE_MINUTES=N begins no step
+# that is expected to end later than N minutes after the start, and reports what it leaves out.
 #
 # This script has the steps and the counting. The tests themselves are CTest tests in the subfolders; their labels, which
 # say in which step they run, are in tests/Labels.cmake. Tests on a GPU have their own command, tests/gpu/run.sh.
@@ -573,12 +574,36 @@ ready_steps() {
   for name in "${selected[@]}"; do
     [ "${state[$name]}" = waiting ] || continue
     for need in setup ${step_needs[$name]:-}; do
-      if [ "$need" != "$name" ] && [ -n "${state[$need]:-}" ] && [ "${state[$need]}" != ended ]; then continue 2; fi
+      if [ "$need" != "$name" ] && [ -n "${state[$need]:-}" ] && [[ ${state[$need]} != @(ended|left_out) ]]; then continue 2; fi
     done
     echo "$name"
   done
 }
 next_step() { ready_steps | head -n 1; }
+
+# expected_seconds NAME: of a step on its lane, scaled by how long the ended ones took.
+expected_seconds() {
+  local name known=0 took=0
+  for name in "${!seconds_of[@]}"; do
+    if [ "$name" = setup ]; then continue; fi
+    known=$((known + step_seconds[$name]))
+    took=$((took + seconds_of[$name]))
+  done
+  echo $((known > 0 ? step_seconds[$1] * took / known : step_seconds[$1]))
+}
+
+# Leaves out the steps that would end too late.
+leave_out_late_steps() {
+  local name
+  [ -n "${SYNFIRE_MINUTES:-}" ] || return 0
+  for name in "${selected[@]}"; do
+    [ "${state[$name]}" = waiting ] || continue
+    if [ $((SECONDS - begin + $(expected_seconds "$name"))) -gt $((60 * SYNFIRE_MINUTES)) ]; then
+      state[$name]=left_out
+      skips+=("$name: not begun, because it would end later than SYNFIRE_MINUTES=$SYNFIRE_MINUTES minutes after the start")
+    fi
+  done
+}
 
 # Processors for a step that begins: its share, or all of them if what can run beside it takes less than half as long.
 jobs_of() {
@@ -631,6 +656,7 @@ trap 'trap - INT TERM; kill 0' INT TERM
 begin=$SECONDS
 running=0
 while :; do
+  leave_out_late_steps
   while [ $running -lt "$lanes" ] && name=$(next_step) && [ -n "$name" ]; do
     rm -f "$logs/$name.result"
     state[$name]=running

@@ -70,7 +70,7 @@ class Convolution {
     make_arrays(rate);
   }
 
-  /// What must move once, without the weights: spikes in bits, outputs and gradients in f32.
+  /// `bytes` must move once, weights not counted: spikes in bits, outputs and gradients in f32.
   struct Measured {
     const char* name;
     Owned<synfire_graph> graph;
