@@ -69,7 +69,8 @@ void SynapseParts::forward(StageRecorder& recorder) {
   const StageRecorder::Read input = recorder.read();
   operations::record_synapse_forward(recorder.graph(), *synapse_,
                                      {stage()->output.n_steps, recorder.rules().batch, input_of(input),
-                                      recorder.written(), recorder.n_active(), input.kept.mask, input.kept.scale});
+                                      recorder.written(), recorder.n_active(), input.kept.mask, input.kept.scale,
+                                      input.kept.mask_channels});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
@@ -80,7 +81,8 @@ void SynapseParts::backward(StageRecorder& recorder) {
   operations::record_synapse_backward(
       recorder.graph(), *synapse_,
       {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input_of(input) : nullptr,
-       before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale});
+       before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale,
+       input.kept.mask_channels});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
