@@ -125,11 +125,12 @@ class SynapseStage final : public StageKind {
             "stage \"%s\" reads values and uses the weights of stage \"%s\", which reads counts; both must be the same",
             view->name.c_str(), owner->name.c_str());
       if (adds_counts(owner) && owner.flow().count_scale != view.flow().count_scale)
-        fail_argument("SYN-NETWORK-SHAPE",
-                      "stage \"%s\" reads counts of %g each and uses the weights of stage \"%s\", which reads counts of "
-                      "%g each; both must be the same",
-                      view->name.c_str(), static_cast<double>(view.flow().count_scale), owner->name.c_str(),
-                      static_cast<double>(owner.flow().count_scale));
+        fail_argument(
+            "SYN-NETWORK-SHAPE",
+            "stage \"%s\" reads counts of %g each and uses the weights of stage \"%s\", which reads counts of "
+            "%g each; both must be the same",
+            view->name.c_str(), static_cast<double>(view.flow().count_scale), owner->name.c_str(),
+            static_cast<double>(owner.flow().count_scale));
     } else {
       in_stage(view.stage(), [&] { operations::dense_matrix_of(synapse_desc(view)); });
     }
@@ -146,7 +147,9 @@ class SynapseStage final : public StageKind {
     const int bits = stage.whole("weight_bits");
     return std::string(stage.flag("frozen") ? "frozen" : "")
         .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked")
-        .append(bits == 0 || bits == 24 ? "" : bits == 16 ? " 16 bits" : " 8 bits");
+        .append(bits == 0 || bits == 24 ? ""
+                : bits == 16            ? " 16 bits"
+                                        : " 8 bits");
   }
   int64_t n_learnt(const StageView& view) const override {
     if (weights_of(view)) return 0;
