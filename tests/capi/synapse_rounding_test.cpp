@@ -238,7 +238,7 @@ TEST_F(SynapseRounding, OfTrainedWeights) {
 // the new integers, in f32 steps of every optimiser. Values read the same numbers.
 TEST_F(SynapseRounding, StepsReachWeightsOfFewBits) {
   for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
-    for (const int32_t rule : {SYNFIRE_OPTIMIZER_SGD, SYNFIRE_OPTIMIZER_ADAM}) {
+    for (const int32_t rule : {SYNFIRE_OPTIMIZER_KIND_SGD, SYNFIRE_OPTIMIZER_KIND_ADAM}) {
       const Synapse synapse = make(2, 3, {1, 0.5F, 0.25F, -3, 0.1F, 0.7F}, {}, kind, 8);
       synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
       od.kind = rule;
