@@ -1662,24 +1662,28 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
  *
  * The product of a synapse with its input: y = W x + b for every step and batch row.
  *
- * @param input       Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
- *                    Shape: `[T, B, K]`, dense or packed.
- * @param output      Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
- * @param n_steps     Steps T, at least 1.
- * @param batch       Batch rows B. Default: 1.
- * @param n_active    u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
- *                    More than B count as B. Default: all rows are active. Shape: `[1]`.
- * @param input_mask  Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]` words),
- *                    as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing
- *                    is scaled.
- * @param input_scale The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
- *                    Shape: `[1]`.
+ * @param input         Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+ *                      Shape: `[T, B, K]`, dense or packed.
+ * @param output        Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
+ * @param n_steps       Steps T, at least 1.
+ * @param batch         Batch rows B. Default: 1.
+ * @param n_active      u32, read: only this many batch rows, from the first on, are active; the outputs of others are
+ *                      +0. More than B count as B. Default: all rows are active. Shape: `[1]`.
+ * @param input_mask    Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]`
+ *                      words), as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count,
+ *                      and nothing is scaled.
+ * @param input_scale   The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with
+ *                      it. Shape: `[1]`.
+ * @param mask_channels Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
+ *                      `mask_channels`, which must divide K. With the channels of a map, all places of a channel are
+ *                      kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
  * @return The descriptor.
  */
 constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input, synfire_buffer output, steps n_steps,
                                                             std::int64_t batch = 1, synfire_buffer n_active = nullptr,
                                                             synfire_buffer input_mask = nullptr,
-                                                            synfire_buffer input_scale = nullptr) noexcept {
+                                                            synfire_buffer input_scale = nullptr,
+                                                            std::int64_t mask_channels = 0) noexcept {
   auto desc = detail::empty<synfire_synapse_forward_desc>();
   desc.input = input;
   desc.output = output;
@@ -1688,6 +1692,7 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
   desc.n_active = n_active;
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
+  desc.mask_channels = mask_channels;
   return desc;
 }
 
@@ -1696,25 +1701,24 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
  *
  * The gradients of a product, from dL/dy.
  *
- * @param grad_output dL/dy, read: f32 (f64 in an f64 synapse). Shape: `[T, B, N]`.
- * @param n_steps     Steps T, at least 1.
- * @param batch       Batch rows B. Default: 1.
- * @param input       The input of the forward, read, for the gradients of weights and bias. Null: these are not
- *                    computed. Shape: `[T, B, K]`, dense or packed.
- * @param grad_input  dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is
- *                    needed. Shape: `[T, B, K]`.
- * @param n_active    As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0. Shape:
- *                    `[1]`.
- * @param input_mask  As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
- * @param input_scale As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
+ * @param grad_output   dL/dy, read: f32 (f64 in an f64 synapse). Shape: `[T, B, N]`.
+ * @param n_steps       Steps T, at least 1.
+ * @param batch         Batch rows B. Default: 1.
+ * @param input         The input of the forward, read, for the gradients of weights and bias. Null: these are not
+ *                      computed. Shape: `[T, B, K]`, dense or packed.
+ * @param grad_input    dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two
+ *                      is needed. Shape: `[T, B, K]`.
+ * @param n_active      As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0.
+ *                      Shape: `[1]`.
+ * @param input_mask    As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
+ * @param input_scale   As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
+ * @param mask_channels As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3.
  * @return The descriptor; `add_gradients` and `add_input_gradient` may be set in it.
  */
-constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer grad_output, steps n_steps,
-                                                              std::int64_t batch = 1, synfire_buffer input = nullptr,
-                                                              synfire_buffer grad_input = nullptr,
-                                                              synfire_buffer n_active = nullptr,
-                                                              synfire_buffer input_mask = nullptr,
-                                                              synfire_buffer input_scale = nullptr) noexcept {
+constexpr synfire_synapse_backward_desc synapse_backward_desc(
+    synfire_buffer grad_output, steps n_steps, std::int64_t batch = 1, synfire_buffer input = nullptr,
+    synfire_buffer grad_input = nullptr, synfire_buffer n_active = nullptr, synfire_buffer input_mask = nullptr,
+    synfire_buffer input_scale = nullptr, std::int64_t mask_channels = 0) noexcept {
   auto desc = detail::empty<synfire_synapse_backward_desc>();
   desc.grad_output = grad_output;
   desc.n_steps = n_steps.count;
@@ -1724,6 +1728,7 @@ constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer gra
   desc.n_active = n_active;
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
+  desc.mask_channels = mask_channels;
   return desc;
 }
 
@@ -1795,14 +1800,20 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  *                       in f64.
  * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed           Any number. Different seeds give independent weights.
+ * @param weight_bits    Bits of the weights on their grid in f32 (::synfire_synapse_forward_desc): 8, 16, 24 or 0.
+ *                       Default 0: 24. Training keeps the weights in f32, and products, dL/dx too, read those on the
+ *                       grid: weights of 8 bits are integers of one byte, synfire_synapse_read_integers(). Must be 0 in
+ *                       f64. Since ABI 0.3.
+ * @param count_scale    As synfire_conv2d_desc::count_scale: the value of a count of 1. 0 or 1 unless the input is
+ *                       counts. Default: 1. Since ABI 0.3.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
  */
 constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t n_outputs,
                                             std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
                                             std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
-                                            std::int32_t gradient_bits = 0, double gain = 1,
-                                            std::uint64_t seed = 0) noexcept {
+                                            std::int32_t gradient_bits = 0, double gain = 1, std::uint64_t seed = 0,
+                                            std::int32_t weight_bits = 0, float count_scale = 1) noexcept {
   auto desc = detail::empty<synfire_synapse_desc>();
   desc.n_inputs = n_inputs;
   desc.n_outputs = n_outputs;
@@ -1812,6 +1823,8 @@ constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t 
   desc.gradient_bits = gradient_bits;
   desc.gain = gain;
   desc.seed = seed;
+  desc.weight_bits = weight_bits;
+  desc.count_scale = count_scale;
   return desc;
 }
 
@@ -1950,9 +1963,10 @@ constexpr synfire_one_to_one_desc one_to_one_desc(std::int64_t channels, std::in
  * @param count_scale         The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and
  *                            rounded to f32, before they are put on their grid. 0 or 1 unless the input is counts.
  *                            Default: 1.
+ * @param weight_bits         As synfire_synapse_desc::weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
  * @param gain                A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed                Any number. Different seeds give independent weights.
- * @return The descriptor; `transposed`, `bias` and `frozen` may be set in it.
+ * @return The descriptor; `transposed`, `bias`, `frozen`, `mask` and `mask_length` may be set in it.
  */
 constexpr synfire_conv2d_desc conv2d_desc(
     std::int64_t channels, std::int64_t output_channels, std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
@@ -1961,8 +1975,8 @@ constexpr synfire_conv2d_desc conv2d_desc(
     std::int64_t stride_y = 1, std::int64_t stride_x = 1, std::int64_t padding_y = 0, std::int64_t padding_x = 0,
     std::int64_t dilation_y = 1, std::int64_t dilation_x = 1, std::int64_t groups = 1,
     std::int64_t output_padding_y = 0, std::int64_t output_padding_x = 0, std::int32_t gradient_bits = 0,
-    std::int32_t input_gradient_bits = 24, std::int32_t count_bound = 255, float count_scale = 1, double gain = 1,
-    std::uint64_t seed = 0) noexcept {
+    std::int32_t input_gradient_bits = 24, std::int32_t count_bound = 255, float count_scale = 1,
+    std::int32_t weight_bits = 0, double gain = 1, std::uint64_t seed = 0) noexcept {
   auto desc = detail::empty<synfire_conv2d_desc>();
   desc.channels = channels;
   desc.output_channels = output_channels;
@@ -1986,6 +2000,7 @@ constexpr synfire_conv2d_desc conv2d_desc(
   desc.input_gradient_bits = input_gradient_bits;
   desc.count_bound = count_bound;
   desc.count_scale = count_scale;
+  desc.weight_bits = weight_bits;
   desc.gain = gain;
   desc.seed = seed;
   return desc;
@@ -3325,6 +3340,28 @@ class Synapse : public Owner<synfire_synapse> {
     check(synfire_synapse_get_rounding(handle_, output, &rounding));
     return rounding;
   }
+
+  /**
+   * Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that
+   * uses the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and
+   * counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers,
+   * rounded once to f32, and multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+   *
+   * Calls synfire_synapse_read_integers().
+   *
+   * @param name  `"weight"`: w in the shape of that array, from -127 to 127 with 8 bits, from -32,639 to 32,639 with
+   *              16. `"exponent"`: s, one for each row of `"weight"`, of which there are N in a dense synapse and
+   *              `output_channels` in a convolution. `"bias"`: b, one for each row; only of synapses of spikes and
+   *              counts that have a bias.
+   * @param count How many entries of `values` to return.
+   * @return `values`, as synfire_synapse_read_integers() gives it.
+   * @throws error
+   */
+  std::vector<std::int32_t> read_integers(const char* name, std::size_t count) {
+    std::vector<std::int32_t> values(count);
+    check(synfire_synapse_read_integers(handle_, name, values.data(), count));
+    return values;
+  }
 };
 
 /**
@@ -3511,8 +3548,9 @@ class Network : public Owner<synfire_network> {
 
   /**
    * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask,
-   * in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
-   * `"seed"`.
+   * in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays,
+   * `"seed"`, and `"by_channel"`: 1 if the places of a channel of a map are kept or dropped together, as
+   * synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
    *
    * Calls synfire_network_add_dropout().
    *

@@ -2210,11 +2210,22 @@ namespace Synfire.Raw
         public ulong seed;
         /// <summary>
         /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
-        /// Read during the call. Must be null for counts. Default: all.
+        /// Read during the call. Default: all.
         /// </summary>
         public byte* mask;
         /// <summary>How many bytes <c>mask</c> has: N * K, or 0 without one.</summary>
         public ulong mask_length;
+        /// <summary>
+        /// Bits of the weights on their grid in f32 (synfire_synapse_forward_desc): 8, 16, 24 or 0. Default 0:
+        /// 24. Training keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8
+        /// bits are integers of one byte, synfire_synapse_read_integers(). Must be 0 in f64. Since ABI 0.3.
+        /// </summary>
+        public int weight_bits;
+        /// <summary>
+        /// As synfire_conv2d_desc.count_scale: the value of a count of 1. 0 or 1 unless the input is counts.
+        /// Default: 1. Since ABI 0.3.
+        /// </summary>
+        public float count_scale;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_desc Init
@@ -2357,12 +2368,19 @@ namespace Synfire.Raw
         /// before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
         /// </summary>
         public float count_scale;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>As synfire_synapse_desc.weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.</summary>
+        public int weight_bits;
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double gain;
         /// <summary>Any number. Different seeds give independent weights.</summary>
         public ulong seed;
+        /// <summary>
+        /// Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do
+        /// their gradients. Read during the call. Default: all.
+        /// </summary>
+        public byte* mask;
+        /// <summary>How many bytes <c>mask</c> has: as many as there are weights, or 0 without one.</summary>
+        public ulong mask_length;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_conv2d_desc Init
@@ -2451,6 +2469,10 @@ namespace Synfire.Raw
         /// as the library.
         /// </summary>
         public byte* kind;
+        /// <summary>The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.</summary>
+        public int weight_bits;
+        /// <summary>1: it was created with a mask of connections.</summary>
+        public int has_mask;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_info Init
@@ -2508,8 +2530,9 @@ namespace Synfire.Raw
         /// <summary><c>sizeof(synfire_synapse_rounding)</c>; set before the call.</summary>
         public uint struct_size;
         /// <summary>
-        /// 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
-        /// their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+        /// 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
+        /// in f32, for all their products with spikes and counts, with synfire_synapse_desc.weight_bits below 24
+        /// also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0.
         /// </summary>
         public int has_grid;
         /// <summary>How many weights are not 0.</summary>
@@ -2571,6 +2594,12 @@ namespace Synfire.Raw
         /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with <c>input_mask</c>, and only with it.
         /// </summary>
         public synfire_buffer input_scale;
+        /// <summary>
+        /// Dropout of whole channels: <c>input_mask</c> is <c>[B, mask_channels]</c>, and input i uses bit i mod
+        /// <c>mask_channels</c>, which must divide K. With the channels of a map, all places of a channel are
+        /// kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
+        /// </summary>
+        public long mask_channels;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_forward_desc Init
@@ -2621,6 +2650,10 @@ namespace Synfire.Raw
         public synfire_buffer input_mask;
         /// <summary>As synfire_synapse_forward_desc.input_scale, and the same as in the forward.</summary>
         public synfire_buffer input_scale;
+        /// <summary>
+        /// As synfire_synapse_forward_desc.mask_channels, and the same as in the forward. Since ABI 0.3.
+        /// </summary>
+        public long mask_channels;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_backward_desc Init
@@ -4412,6 +4445,17 @@ namespace Synfire.Raw
         public static extern int synfire_synapse_get_rounding(
             synfire_synapse synapse, long output, synfire_synapse_rounding* rounding);
 
+        /// <summary>
+        /// Reads the integers that products of a synapse add, for a device that computes them itself, after every
+        /// replay that uses the synapse and was launched before. With B = synfire_synapse_info.weight_bits, the
+        /// outputs of spikes and counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the
+        /// sum and the bias as integers, rounded once to f32, and multiplied in f32. An output with a weight or a
+        /// bias that is not finite has none of these.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_read_integers(
+            synfire_synapse synapse, byte* name, int* values, ulong count);
+
         /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
@@ -4556,7 +4600,9 @@ namespace Synfire.Raw
         /// <summary>
         /// Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay
         /// draws a new mask, in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>,
-        /// which can change between replays, and <c>"seed"</c>.
+        /// which can change between replays, <c>"seed"</c>, and <c>"by_channel"</c>: 1 if the places of a channel
+        /// of a map are kept or dropped together, as synfire_synapse_forward_desc.mask_channels. Default: 0.
+        /// Since ABI 0.3.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_dropout(synfire_network network, byte* name, double probability);

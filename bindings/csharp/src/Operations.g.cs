@@ -1782,6 +1782,14 @@ namespace Synfire
         /// </summary>
         public BufferBase InputScale { get; set; }
 
+        /// <summary>
+        /// Dropout of whole channels: <see cref="InputMask"/> is <c>[B, mask_channels]</c>, and input i uses bit
+        /// i mod <see cref="MaskChannels"/>, which must divide K. With the channels of a map, all places of a
+        /// channel are kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI
+        /// 0.3.
+        /// </summary>
+        public long MaskChannels { get; set; }
+
         internal synfire_synapse_forward_desc Desc(Call call)
         {
             synfire_synapse_forward_desc desc = synfire_synapse_forward_desc.Init;
@@ -1792,6 +1800,7 @@ namespace Synfire
             desc.n_active = call.Use(Active);
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
+            desc.mask_channels = MaskChannels;
             return desc;
         }
     }
@@ -1853,6 +1862,11 @@ namespace Synfire
         /// </summary>
         public BufferBase InputScale { get; set; }
 
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.MaskChannels"/>, and the same as in the forward. Since ABI 0.3.
+        /// </summary>
+        public long MaskChannels { get; set; }
+
         internal synfire_synapse_backward_desc Desc(Call call)
         {
             synfire_synapse_backward_desc desc = synfire_synapse_backward_desc.Init;
@@ -1866,6 +1880,7 @@ namespace Synfire
             desc.add_input_gradient = AddInputGradient ? 1 : 0;
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
+            desc.mask_channels = MaskChannels;
             return desc;
         }
     }

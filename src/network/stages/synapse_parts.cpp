@@ -67,9 +67,10 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make)
 void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
   const StageRecorder::Read input = recorder.read();
-  operations::record_synapse_forward(recorder.graph(), *synapse_,
-                                     {stage()->output.n_steps, recorder.rules().batch, input_of(input),
-                                      recorder.written(), recorder.n_active(), input.kept.mask, input.kept.scale});
+  operations::record_synapse_forward(
+      recorder.graph(), *synapse_,
+      {stage()->output.n_steps, recorder.rules().batch, input_of(input), recorder.written(), recorder.n_active(),
+       input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
@@ -77,10 +78,10 @@ void SynapseParts::backward(StageRecorder& recorder) {
   const StageRecorder::Read input = recorder.read();
   const StageRecorder::Gradient before = recorder.gradient();
   const bool adds = learns_ && recorder.adds_to_weights(stage().index());
-  operations::record_synapse_backward(
-      recorder.graph(), *synapse_,
-      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input_of(input) : nullptr,
-       before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale});
+  operations::record_synapse_backward(recorder.graph(), *synapse_,
+                                      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(),
+                                       learns_ ? input_of(input) : nullptr, before.array, recorder.n_active(), adds,
+                                       before.add, input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {

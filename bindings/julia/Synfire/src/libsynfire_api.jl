@@ -1031,9 +1031,11 @@ struct synfire_synapse_desc
     seed::UInt64
     mask::Ptr{UInt8}
     mask_length::UInt64
+    weight_bits::Int32
+    count_scale::Float32
 end
-synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0) =
-    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length)
+synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0, weight_bits=0, count_scale=0) =
+    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length, weight_bits, count_scale)
 
 """
 How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
@@ -1085,12 +1087,14 @@ struct synfire_conv2d_desc
     initialization::Int32
     count_bound::Int32
     count_scale::Float32
-    reserved::UInt32
+    weight_bits::Int32
     gain::Float64
     seed::UInt64
+    mask::Ptr{UInt8}
+    mask_length::UInt64
 end
-synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, dilation_y=0, dilation_x=0, groups=0, output_padding_y=0, output_padding_x=0, transposed=0, dtype=0, bias=0, frozen=0, gradient_bits=0, input_gradient_bits=0, initialization=0, count_bound=0, count_scale=0, reserved=0, gain=0, seed=0) =
-    synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, reserved, gain, seed)
+synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, dilation_y=0, dilation_x=0, groups=0, output_padding_y=0, output_padding_x=0, transposed=0, dtype=0, bias=0, frozen=0, gradient_bits=0, input_gradient_bits=0, initialization=0, count_bound=0, count_scale=0, weight_bits=0, gain=0, seed=0, mask=C_NULL, mask_length=0) =
+    synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, weight_bits, gain, seed, mask, mask_length)
 
 """
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
@@ -1125,9 +1129,11 @@ struct synfire_synapse_info
     takes_dropout::Int32
     gradient_bits::Int32
     kind::Ptr{UInt8}
+    weight_bits::Int32
+    has_mask::Int32
 end
-synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL) =
-    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind)
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL, weight_bits=0, has_mask=0) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind, weight_bits, has_mask)
 
 """
 An array of a synapse, as synfire_synapse_get_array_info() returns it.
@@ -1171,9 +1177,10 @@ struct synfire_synapse_forward_desc
     n_active::synfire_buffer
     input_mask::synfire_buffer
     input_scale::synfire_buffer
+    mask_channels::Int64
 end
-synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL) =
-    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale)
+synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
+    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale, mask_channels)
 
 """
 The gradients of a product, from dL/dy.
@@ -1191,9 +1198,10 @@ struct synfire_synapse_backward_desc
     reserved::UInt32
     input_mask::synfire_buffer
     input_scale::synfire_buffer
+    mask_channels::Int64
 end
-synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL) =
-    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale)
+synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
+    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale, mask_channels)
 
 """
 Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -1508,6 +1516,7 @@ mutable struct FunctionTable
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
     synfire_synapse_get_rounding::Ptr{Cvoid}
+    synfire_synapse_read_integers::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1567,7 +1576,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2870,6 +2879,17 @@ Says how far the weights of a synapse, or of one of its outputs, are from the gr
 end
 
 """
+    synfire_synapse_read_integers(synapse, name, values, count)
+
+Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+"""
+@inline function synfire_synapse_read_integers(synapse, name, values, count)
+    address = functions.synfire_synapse_read_integers
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Cstring, Ptr{Int32}, UInt64), synapse, name, values, count)
+end
+
+"""
     synfire_synapse_read(synapse, name, values, bytes)
 
 Reads an array of a synapse, after every replay that uses it and was launched before.
@@ -3114,7 +3134,7 @@ end
 """
     synfire_network_add_dropout(network, name, probability)
 
-Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values: `\"probability\"`, which can change between replays, and `\"seed\"`.
+Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values: `\"probability\"`, which can change between replays, `\"seed\"`, and `\"by_channel\"`: 1 if the places of a channel of a map are kept or dropped together, as synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
 """
 @inline function synfire_network_add_dropout(network, name, probability)
     address = functions.synfire_network_add_dropout

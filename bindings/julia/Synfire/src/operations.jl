@@ -9,15 +9,15 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, g
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
        combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
-       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
-       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
-       build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
+       array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
+       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
+       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
 """
     Synapse(context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias=false, frozen=false,
-            gradient_bits=0, initialization=:uniform, gain=1, seed=0)
+            gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0, count_scale=1)
     Synapse(f, context; ...)
 
 A synapse between two layers: arrays such as weights and a bias, and a product with an input.
@@ -25,7 +25,7 @@ A synapse between two layers: arrays such as weights and a bias, and a product w
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
 - `mask`: Connections `[K, N]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during
-  the call. Must be `nothing` for counts. Default: all.
+  the call. Default: all.
 - `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `inputs`: Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.
 - `outputs`: Outputs N, at least 1.
@@ -38,6 +38,11 @@ How to create a synapse. Zero means the default in every field except `struct_si
 - `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
+- `weight_bits`: Bits of the weights on their grid in f32 ([`forward!`](@ref) of a synapse): 8, 16, 24 or 0. Default 0:
+  24. Training keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8 bits are integers
+  of one byte, [`read_integers`](@ref). Must be 0 in f64. Since ABI 0.3.
+- `count_scale`: As `count_scale` of [`conv2d`](@ref): the value of a count of 1. 0 or 1 unless the input is counts.
+  Default: 1. Since ABI 0.3.
 """
 mutable struct Synapse <: Handle
     handle::LibSynfire.synfire_synapse
@@ -64,9 +69,11 @@ destroy(::Synapse, handle) = LibSynfire.synfire_synapse_destroy(handle)
 Base.show(io::IO, synapse::Synapse) = print(io, "Synapse", isopen(synapse) ? "" : " (closed)")
 
 function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias::Bool=false,
-                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, unknown...)
+                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0,
+                         count_scale=1, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :inputs, :outputs, :dtype, :bias, :frozen,
-                                                :gradient_bits, :initialization, :gain, :seed))
+                                                :gradient_bits, :initialization, :gain, :seed, :weight_bits,
+                                                :count_scale))
     operands = Operands(context)
     mask_list = list!(operands, UInt8, mask)
     return Request(operands, LibSynfire.synfire_synapse_desc(
@@ -81,7 +88,9 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, 
         gradient_bits=gradient_bits,
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         gain=gain,
-        seed=seed))
+        seed=seed,
+        weight_bits=weight_bits,
+        count_scale=count_scale))
 end
 
 # ---- Optimizer -------------------------------------------------------------------------------------------------------
@@ -283,16 +292,19 @@ end
 # ---- conv2d ----------------------------------------------------------------------------------------------------------
 
 """
-    conv2d(context; input_kind=:spikes, channels, output_channels, height=1, width=1, kernel_height=1, kernel_width=1,
-           stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1, dilation_x=1, groups=1, output_padding_y=0,
-           output_padding_x=0, transposed=false, dtype=:f32, bias=false, frozen=false, gradient_bits=0,
-           input_gradient_bits=24, initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0) -> Synapse
+    conv2d(context; mask=(), input_kind=:spikes, channels, output_channels, height=1, width=1, kernel_height=1,
+           kernel_width=1, stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1, dilation_x=1, groups=1,
+           output_padding_y=0, output_padding_x=0, transposed=false, dtype=:f32, bias=false, frozen=false,
+           gradient_bits=0, input_gradient_bits=24, initialization=:uniform, count_bound=255, count_scale=1,
+           weight_bits=0, gain=1, seed=0) -> Synapse
     conv2d(f, context; ...)
 
 Creates a convolution with initial weights.
 
 How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of channels.
 
+- `mask`: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
+  gradients. Read during the call. Default: all.
 - `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `channels`: Channels C of the input, at least 1.
 - `output_channels`: Channels of the output, at least 1.
@@ -324,6 +336,7 @@ How to create a convolution. Zero means the default in every field except `struc
 - `count_bound`: The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
 - `count_scale`: The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
   before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+- `weight_bits`: As `weight_bits` of [`Synapse`](@ref): 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
 """
@@ -336,19 +349,23 @@ end
 
 conv2d(f, context::Context; arguments...) = with_handle(f, conv2d(context; arguments...))
 
-function conv2d_request(context::Context; input_kind=:spikes, channels, output_channels, height=1, width=1,
+function conv2d_request(context::Context; mask=(), input_kind=:spikes, channels, output_channels, height=1, width=1,
                         kernel_height=1, kernel_width=1, stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1,
                         dilation_x=1, groups=1, output_padding_y=0, output_padding_x=0, transposed::Bool=false,
                         dtype=:f32, bias::Bool=false, frozen::Bool=false, gradient_bits=0, input_gradient_bits=24,
-                        initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input_kind, :channels, :output_channels, :height, :width,
+                        initialization=:uniform, count_bound=255, count_scale=1, weight_bits=0, gain=1, seed=0,
+                        unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :channels, :output_channels, :height, :width,
                                                 :kernel_height, :kernel_width, :stride_y, :stride_x, :padding_y,
                                                 :padding_x, :dilation_y, :dilation_x, :groups, :output_padding_y,
                                                 :output_padding_x, :transposed, :dtype, :bias, :frozen, :gradient_bits,
                                                 :input_gradient_bits, :initialization, :count_bound, :count_scale,
-                                                :gain, :seed))
+                                                :weight_bits, :gain, :seed))
     operands = Operands(context)
+    mask_list = list!(operands, UInt8, mask)
     return Request(operands, LibSynfire.synfire_conv2d_desc(
+        mask=pointer_or_null(mask_list),
+        mask_length=length(mask_list),
         input_kind=constant("input_kind", LibSynfire.input_names, input_kind),
         channels=whole_size("channels", channels),
         output_channels=whole_size("output_channels", output_channels),
@@ -374,6 +391,7 @@ function conv2d_request(context::Context; input_kind=:spikes, channels, output_c
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         count_bound=count_bound,
         count_scale=count_scale,
+        weight_bits=weight_bits,
         gain=gain,
         seed=seed))
 end
@@ -1896,8 +1914,9 @@ restore!(graph::Graph, layer::Layer; arguments...) =
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
 function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
-                                 input_scale=nothing, steps, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch))
+                                 input_scale=nothing, steps, batch=1, mask_channels=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch,
+                                                :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_forward_desc(
@@ -1907,11 +1926,13 @@ function synapse_forward_request(context::Context; input, output, active=nothing
         input_mask=buffer!(operands, input_mask),
         input_scale=buffer!(operands, input_scale),
         n_steps=whole_size("steps", steps),
-        batch=whole_size("batch", batch)))
+        batch=whole_size("batch", batch),
+        mask_channels=mask_channels))
 end
 
 """
-    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1)
+    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1,
+             mask_channels=0)
 
 Appends the product of a synapse with its input.
 
@@ -1928,6 +1949,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `input_scale`: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
+- `mask_channels`: Dropout of whole channels: `input_mask` is `[mask_channels, B]`, and input i uses bit i mod
+  `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept or dropped
+  together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
 """
 forward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_forward,
@@ -1946,9 +1970,9 @@ forward!(synapse::Synapse; stream=nothing, arguments...) =
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
                                   input_mask=nothing, input_scale=nothing, add_gradients::Bool=false, steps, batch=1,
-                                  add_input_gradient::Bool=false, unknown...)
+                                  add_input_gradient::Bool=false, mask_channels=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :input_mask, :input_scale,
-                                                :add_gradients, :steps, :batch, :add_input_gradient))
+                                                :add_gradients, :steps, :batch, :add_input_gradient, :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_backward_desc(
@@ -1961,12 +1985,13 @@ function synapse_backward_request(context::Context; grad_output, input=nothing, 
         add_gradients=add_gradients,
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
-        add_input_gradient=add_input_gradient))
+        add_input_gradient=add_input_gradient,
+        mask_channels=mask_channels))
 end
 
 """
     backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing, input_mask=nothing,
-              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false)
+              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false, mask_channels=0)
 
 Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
 `add_gradients` its gradients add up.
@@ -1987,6 +2012,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 - `add_input_gradient`: `true`: dL/dx is added to what `grad_input` holds. Default `false`: it replaces it.
+- `mask_channels`: As `mask_channels` of [`forward!`](@ref) of a synapse, and the same as in the forward. Since ABI 0.3.
 """
 backward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_backward,
@@ -2108,6 +2134,8 @@ Describes a synapse.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
 - `kind`: The kind: `:dense`, `:one_to_one` or `:conv2d`. A constant string that lives as long as the library.
+- `weight_bits`: The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
+- `has_mask`: `true`: it was created with a mask of connections.
 """
 function info(synapse::Synapse)
     info = Ref(LibSynfire.synfire_synapse_info())
@@ -2118,7 +2146,8 @@ function info(synapse::Synapse)
             output_channels=Int(info[].output_channels), row_operations=Int(info[].row_operations),
             dtype=constant_name(LibSynfire.dtype_names, info[].dtype), arrays=Int(info[].n_arrays),
             frozen=info[].frozen != 0, takes_mask=info[].takes_mask != 0, takes_dropout=info[].takes_dropout != 0,
-            gradient_bits=Int(info[].gradient_bits), kind=unsafe_string(info[].kind))
+            gradient_bits=Int(info[].gradient_bits), kind=unsafe_string(info[].kind),
+            weight_bits=Int(info[].weight_bits), has_mask=info[].has_mask != 0)
 end
 
 # ---- synapse: array_info ---------------------------------------------------------------------------------------------
@@ -2152,8 +2181,9 @@ Says how far the weights of a synapse, or of one of its outputs, are from the gr
 every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses
 bits there, or becomes 0.
 
-- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
-  their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
+  in f32, for all their products with spikes and counts, with `weight_bits` of [`Synapse`](@ref) below 24 also for those
+  with values, and for dL/dx of values. 0: there is none, and everything below is 0.
 - `weights`: How many weights are not 0.
 - `lost`: How many of these become 0 on the grid.
 - `largest_error`: The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /
@@ -2167,6 +2197,24 @@ function Base.rounding(synapse::Synapse, output::Integer)
     return (has_grid=rounding[].has_grid != 0, weights=Int(rounding[].n_weights), lost=Int(rounding[].n_lost),
             largest_error=rounding[].largest_error, largest_bias_error=rounding[].largest_bias_error,
             output=Int(rounding[].output))
+end
+
+# ---- synapse: read_integers ------------------------------------------------------------------------------------------
+
+"""
+    read_integers(synapse, name, count) -> Vector{Int32}
+
+Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses
+the synapse and was launched before. With B = `weight_bits` of [`info`](@ref), the outputs of spikes and counts x are
+y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and
+multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+
+- `count`: The length of the result.
+"""
+function read_integers(synapse::Synapse, name::Union{Symbol,AbstractString}, count::Integer)
+    values = Vector{Int32}(undef, whole_size("count", count))
+    check(LibSynfire.synfire_synapse_read_integers(synapse, String(name), values, length(values)))
+    return values
 end
 
 # ---- optimizer: add_array! -------------------------------------------------------------------------------------------
@@ -2272,7 +2320,9 @@ end
     add_dropout!(network, name, probability)
 
 Adds dropout of what the next synapse reads, as by [`dropout!`](@ref): in the training each replay draws a new mask, in
-evaluation and inference all inputs are kept. Its values: `:probability`, which can change between replays, and `:seed`.
+evaluation and inference all inputs are kept. Its values: `:probability`, which can change between replays, `:seed`, and
+`:by_channel`: 1 if the places of a channel of a map are kept or dropped together, as `mask_channels` of
+[`forward!`](@ref) of a synapse. Default: 0. Since ABI 0.3.
 """
 function add_dropout!(network::Network, name::Union{Symbol,AbstractString}, probability::Real)
     check(LibSynfire.synfire_network_add_dropout(network, String(name), probability))

@@ -126,6 +126,7 @@ pub(crate) struct Table {
     pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
     pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
     pub synfire_synapse_get_rounding: unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status,
+    pub synfire_synapse_read_integers: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut i32, u64) -> synfire_status,
     pub synfire_synapse_read: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_synapse_write: unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_synapse_forward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status,
@@ -308,6 +309,7 @@ impl Table {
             synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
             synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
             synfire_synapse_get_rounding: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status>(find("synfire_synapse_get_rounding\0")?),
+            synfire_synapse_read_integers: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut i32, u64) -> synfire_status>(find("synfire_synapse_read_integers\0")?),
             synfire_synapse_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_synapse_read\0")?),
             synfire_synapse_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_synapse_write\0")?),
             synfire_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_forward\0")?),
@@ -1313,6 +1315,14 @@ pub unsafe fn synfire_synapse_get_array_info(synapse: synfire_synapse, index: u3
 #[inline]
 pub unsafe fn synfire_synapse_get_rounding(synapse: synfire_synapse, output: i64, rounding: *mut synfire_synapse_rounding) -> synfire_status {
     (crate::load::table().synfire_synapse_get_rounding)(synapse, output, rounding)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_read_integers` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_read_integers(synapse: synfire_synapse, name: *const c_char, values: *mut i32, count: u64) -> synfire_status {
+    (crate::load::table().synfire_synapse_read_integers)(synapse, name, values, count)
 }
 
 /// # Safety

@@ -3116,6 +3116,7 @@ pub struct SynapseForward<'a> {
     n_active: Option<&'a Arc<BufferCore>>,
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
+    mask_channels: i64,
 }
 impl<'a> SynapseForward<'a> {
     /// With what it needs; everything else has its default.
@@ -3133,6 +3134,7 @@ impl<'a> SynapseForward<'a> {
             n_active: None,
             input_mask: None,
             input_scale: None,
+            mask_channels: 0,
         }
     }
     /// Batch rows B. Default: 1.
@@ -3154,6 +3156,13 @@ impl<'a> SynapseForward<'a> {
     pub fn input_mask<A: Element, B: Element>(mut self, input_mask: &'a Buffer<A>, input_scale: &'a Buffer<B>) -> Self {
         self.input_mask = Some(&input_mask.core);
         self.input_scale = Some(&input_scale.core);
+        self
+    }
+    /// Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod `mask_channels`,
+    /// which must divide K. With the channels of a map, all places of a channel are kept or dropped together. 0 without
+    /// a mask. Default: K, a bit for each input. Since ABI 0.3.
+    pub fn mask_channels(mut self, mask_channels: i64) -> Self {
+        self.mask_channels = mask_channels;
         self
     }
     /// Appends the product of a synapse with its input.
@@ -3188,6 +3197,7 @@ impl<'a> SynapseForward<'a> {
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
+            mask_channels: self.mask_channels,
         }
     }
 }
@@ -3206,6 +3216,7 @@ pub struct SynapseBackward<'a> {
     add_input_gradient: bool,
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
+    mask_channels: i64,
 }
 impl<'a> SynapseBackward<'a> {
     /// With what it needs; everything else has its default.
@@ -3224,6 +3235,7 @@ impl<'a> SynapseBackward<'a> {
             add_input_gradient: false,
             input_mask: None,
             input_scale: None,
+            mask_channels: 0,
         }
     }
     /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
@@ -3266,6 +3278,11 @@ impl<'a> SynapseBackward<'a> {
         self.input_scale = Some(&input_scale.core);
         self
     }
+    /// As [`SynapseForward::mask_channels`], and the same as in the forward. Since ABI 0.3.
+    pub fn mask_channels(mut self, mask_channels: i64) -> Self {
+        self.mask_channels = mask_channels;
+        self
+    }
     /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
     /// with [`SynapseBackward::add_gradients`] its gradients add up.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
@@ -3305,6 +3322,7 @@ impl<'a> SynapseBackward<'a> {
             reserved: 0,
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
+            mask_channels: self.mask_channels,
         }
     }
 }
