@@ -541,13 +541,13 @@ TEST_F(Normalize, Defaults) {
 // Threads share the work of maps large enough for them. A batch in another order has the same statistics.
 TEST_F(Normalize, NoOrder) {
   for (const int64_t channels : {3, 70, 300}) {
-    const Case c = {3, 4, 10, static_cast<int64_t>(1800 / channels) + 1, channels};
+    const Case c = {3, 4, 10, static_cast<int64_t>(600 / channels) + 1, channels};
     const Given<float> given = random_numbers<float>(c, 21);
     const Results<float> one = run(c, given);
     if (on_host()) {
       const Given<double> wide = random_numbers<double>(c, 22);
       const Results<double> one_wide = run(c, wide);
-      for (const int32_t n_threads : {2, 3, 5}) {
+      for (const int32_t n_threads : {2, 5}) {
         const Context threads = make_context(n_threads);
         Rig<float> rig(threads, c, given);
         EXPECT_OK(synfire_normalize(threads, &rig.forward, nullptr));
@@ -724,7 +724,8 @@ TEST_F(Normalize, Refusals) {
     desc.mode = SYNFIRE_NORMALIZE_EVALUATION;
     desc.running_mean = desc.running_variance = nullptr;
   });
-  expect("SYN-NORMALIZE-RUNNING-VARIANCE", "desc.running_mean", [](auto& desc) { desc.running_variance = nullptr; });
+  expect("SYN-NORMALIZE-STATISTICS", "desc.running_variance", [](auto& desc) { desc.running_variance = nullptr; });
+  expect("SYN-NORMALIZE-STATISTICS", "desc.running_mean", [](auto& desc) { desc.running_mean = nullptr; });
   const auto fails = [&](const char* word, const std::function<void(synfire_normalize_desc&)>& change) {
     synfire_normalize_desc bad = rig.forward;
     change(bad);
@@ -738,10 +739,8 @@ TEST_F(Normalize, Refusals) {
   fails("desc.factor", [&](auto& desc) { desc.factor = wide.factor; });
   fails("desc.addend", [&](auto& desc) { desc.addend = wide.addend; });
   fails("desc.saved", [&](auto& desc) { desc.saved = wide.factor; });
-  fails("desc.saved", [&](auto& desc) {
-    desc.channels = 10;
-    desc.width = 1;
-  });
+  const Buffer few = make_buffer(context, SYNFIRE_DTYPE_U64, 19);
+  fails("desc.saved", [&](auto& desc) { desc.saved = few; });
   fails("desc.lengths", [&](auto& desc) { desc.lengths = rig.gamma; });
   fails("desc.n_active", [&](auto& desc) { desc.n_active = rig.gamma; });
   fails("desc.destination", [&](auto& desc) { desc.destination = rig.source; });

@@ -90,6 +90,16 @@ double checked_momentum(double momentum) {
   return momentum;
 }
 
+void check_statistics(const NormalizeRequest& request) {
+  constexpr const char* rule = "SYN-NORMALIZE-STATISTICS";
+  if ((request.running_mean != nullptr) != (request.running_variance != nullptr))
+    fail_argument(rule, "desc.%s is null and desc.%s is given; both are needed, or neither",
+                  request.running_mean ? "running_variance" : "running_mean",
+                  request.running_mean ? "running_mean" : "running_variance");
+  if (request.maps.mode == SYNFIRE_NORMALIZE_EVALUATION && !request.running_mean)
+    fail_argument(rule, "desc.running_mean is null; an evaluation needs the running statistics");
+}
+
 OperationLabel normalize_label(const ChannelShape& shape, bool evaluation) {
   char text[160];
   std::snprintf(text, sizeof text, "%lld channels of [%lld, %lld, %lld], %s statistics",
@@ -114,8 +124,7 @@ OperationList normalize(const NormalizeRequest& request) {
   op.shape = checked_channels(request.maps);
   op.epsilon = checked_epsilon(request.epsilon);
   op.momentum = checked_momentum(request.momentum);
-  if (op.evaluation && !request.running_mean)
-    fail_argument("SYN-NORMALIZE-STATISTICS", "desc.running_mean is null; an evaluation needs the running statistics");
+  check_statistics(request);
   check_type(*request.source, "desc.source", arithmetic_dtypes);
   const int32_t dtype = request.source->dtype();
   op.source = numbers_of_maps(*request.source, "desc.source", dtype, op.shape);
