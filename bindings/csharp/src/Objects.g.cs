@@ -1139,8 +1139,8 @@ namespace Synfire
         public int GradientBits { get; }
 
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c> or <c>"conv2d"</c>. A constant string that lives as long
-        /// as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c> or <c>"normalization"</c>. A constant
+        /// string that lives as long as the library.
         /// </summary>
         public string Kind { get; }
 
@@ -1353,6 +1353,23 @@ namespace Synfire
         /// batches of the call. Since ABI 0.3.
         /// </summary>
         public double RateLoss { get; }
+    }
+
+    public sealed unsafe partial class Layer
+    {
+        /// <summary>
+        /// How much memory <see cref="Native.synfire_layer_run_forward"/> and
+        /// <see cref="Native.synfire_layer_run_backward"/> need from the caller.
+        /// </summary>
+        public (ulong TapeBytes, ulong ScratchBytes) GetRunMemory(Tape tape, long steps, long batch, ulong gradients)
+        {
+            ulong tapeBytes;
+            ulong scratchBytes;
+            Errors.Check(Native.synfire_layer_get_run_memory(Raw, (int)tape, steps, batch, gradients, &tapeBytes,
+                                                             &scratchBytes));
+            GC.KeepAlive(this);
+            return (tapeBytes, scratchBytes);
+        }
     }
 
     internal sealed unsafe partial class Call
