@@ -131,6 +131,27 @@ struct Operands<synfire_encode_bernoulli_desc> {
 };
 
 template <>
+struct Operands<synfire_bin_events_desc> {
+  Operands(const synfire_bin_events_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        events(required(desc.events, "desc.events", context)),
+        event_counts(required(desc.event_counts, "desc.event_counts", context)),
+        window(optional(desc.window, "desc.window", context)),
+        destination(required(desc.destination, "desc.destination", context)),
+        faults(required(desc.faults, "desc.faults", context)) {
+    check_choice(desc.split, "SYN-BIN-SPLIT", "desc.split", SYNFIRE_EVENTS_BY_TIME, SYNFIRE_EVENTS_BY_COUNT,
+                 "SYNFIRE_EVENTS_BY_TIME (0) and _COUNT (1)");
+    check_choice(desc.keep, "SYN-BIN-KEEP", "desc.keep", SYNFIRE_EVENTS_KEEP_OLDEST, SYNFIRE_EVENTS_KEEP_NEWEST,
+                 "SYNFIRE_EVENTS_KEEP_OLDEST (0) and _NEWEST (1)");
+    check_flag(desc.sort, "SYN-BIN-FLAG", "desc.sort");
+    check_flag(desc.bilinear, "SYN-BIN-FLAG", "desc.bilinear");
+  }
+
+  const synfire_bin_events_desc desc;
+  const HeldBuffer events, event_counts, window, destination, faults;
+};
+
+template <>
 struct Operands<synfire_gather_rows_desc> {
   Operands(const synfire_gather_rows_desc* descriptor, const core::Context& context)
       : desc(read_descriptor(descriptor, "desc")),

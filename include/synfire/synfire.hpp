@@ -938,6 +938,93 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
 }
 
 /**
+ * Fills in a ::synfire_bin_events_desc.
+ *
+ * Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+ * events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+ *
+ * @param events          Read: ::SYNFIRE_DTYPE_U64. Shape: `[B, capacity]`.
+ * @param event_counts    Read: ::SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the
+ *                        buffer does not hold. It may differ in every replay. Shape: `[B]`.
+ * @param destination     Written: spikes in ::SYNFIRE_DTYPE_BITS, spikes or counts in ::SYNFIRE_DTYPE_U8, or counts in
+ *                        f32. A `row_pitch` is the distance from one step to the next. Must not overlap the others.
+ *                        Shape: `[T, B, N]`.
+ * @param faults          Written: ::SYNFIRE_DTYPE_U32, for each row how often each of `SYNFIRE_EVENTS_FAULT_*`
+ *                        happened. Must not overlap the others. Shape: `[B, 5]`.
+ * @param n_steps         Steps T, 1 to 2^31 - 1.
+ * @param capacity        Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+ * @param sensor_height   Rows of the sensor, 1 to 16384.
+ * @param sensor_width    Columns of the sensor, 1 to 16384.
+ * @param split           One of `SYNFIRE_EVENTS_BY_*`. Default: by time.
+ * @param keep            One of `SYNFIRE_EVENTS_KEEP_*`. Default: the oldest.
+ * @param batch           Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param ticks_per_step  By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be
+ *                        0 if `window` is given, and by count.
+ * @param events_per_step By count: events of a step. Default: the events of a row are divided evenly among the steps.
+ *                        Must be 0 by time.
+ * @param crop_top        First row of the cropped rectangle.
+ * @param crop_left       First column of the cropped rectangle.
+ * @param crop_height     Rows of the cropped rectangle. Default: all that are left.
+ * @param crop_width      Columns of the cropped rectangle. Default: all that are left.
+ * @param crop_range_y    The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+ * @param crop_range_x    The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+ * @param downsample_y    Rows of the sensor in one cell. Default: 1.
+ * @param downsample_x    Columns of the sensor in one cell. Default: 1.
+ * @param flip_y          The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which
+ *                        is always.
+ * @param flip_x          The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which
+ *                        is always.
+ * @param count_bound     The largest count. In ::SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1
+ *                        to 2^24; default: counts are not bounded. In ::SYNFIRE_DTYPE_BITS, 1.
+ * @param window          Read: ::SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time,
+ *                        the ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay.
+ *                        Null: all begin at time 0, and have `ticks_per_step`. Shape: `[B, 2]`.
+ * @param seed            Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+ * @param offset          Number of the augmentation in the sequence of the seed. In a graph, this is that of the first
+ *                        replay; each replay draws the next one. The operation's value `"offset"`.
+ * @return The descriptor; `sort` and `bilinear` may be set in it.
+ */
+constexpr synfire_bin_events_desc bin_events_desc(
+    synfire_buffer events, synfire_buffer event_counts, synfire_buffer destination, synfire_buffer faults,
+    steps n_steps, std::int64_t capacity, std::int64_t sensor_height, std::int64_t sensor_width,
+    std::int32_t split = SYNFIRE_EVENTS_BY_TIME, std::int32_t keep = SYNFIRE_EVENTS_KEEP_OLDEST, std::int64_t batch = 1,
+    std::int64_t ticks_per_step = 0, std::int64_t events_per_step = 0, std::int64_t crop_top = 0,
+    std::int64_t crop_left = 0, std::int64_t crop_height = 0, std::int64_t crop_width = 0,
+    std::int64_t crop_range_y = 0, std::int64_t crop_range_x = 0, std::int64_t downsample_y = 1,
+    std::int64_t downsample_x = 1, double flip_y = 0, double flip_x = 0, std::int32_t count_bound = 0,
+    synfire_buffer window = nullptr, std::uint64_t seed = 0, std::uint64_t offset = 0) noexcept {
+  auto desc = detail::empty<synfire_bin_events_desc>();
+  desc.events = events;
+  desc.event_counts = event_counts;
+  desc.destination = destination;
+  desc.faults = faults;
+  desc.n_steps = n_steps.count;
+  desc.capacity = capacity;
+  desc.sensor_height = sensor_height;
+  desc.sensor_width = sensor_width;
+  desc.split = split;
+  desc.keep = keep;
+  desc.batch = batch;
+  desc.ticks_per_step = ticks_per_step;
+  desc.events_per_step = events_per_step;
+  desc.crop_top = crop_top;
+  desc.crop_left = crop_left;
+  desc.crop_height = crop_height;
+  desc.crop_width = crop_width;
+  desc.crop_range_y = crop_range_y;
+  desc.crop_range_x = crop_range_x;
+  desc.downsample_y = downsample_y;
+  desc.downsample_x = downsample_x;
+  desc.flip_y = flip_y;
+  desc.flip_x = flip_x;
+  desc.count_bound = count_bound;
+  desc.window = window;
+  desc.seed = seed;
+  desc.offset = offset;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_gather_rows_desc.
  *
  * Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
@@ -4416,6 +4503,23 @@ inline void encode_bernoulli(const Context& context, const synfire_encode_bernou
 }
 
 /**
+ * Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance
+ * the offset: to continue the sequence, increase `offset` by 1 for the next call.
+ *
+ * Calls synfire_bin_events(). Reads `events` (`[B, capacity]`) and `event_counts` (`[B]`). Reads, where given, `window`
+ * (`[B, 2]`). Writes `destination` (`[T, B, N]`) and `faults` (`[B, 5]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; bin_events_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void bin_events(const Context& context, const synfire_bin_events_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_bin_events_desc sized = detail::sized(desc);
+  check(synfire_bin_events(context, &sized, stream));
+}
+
+/**
  * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
  *
  * Calls synfire_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given, `n_active`
@@ -4874,6 +4978,24 @@ class Graph : public Owner<synfire_graph> {
   void record_encode_bernoulli(const synfire_encode_bernoulli_desc& desc) {
     const synfire_encode_bernoulli_desc sized = detail::sized(desc);
     check(synfire_graph_record_encode_bernoulli(handle_, &sized));
+  }
+
+  /**
+   * Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the
+   * window begins, may differ in every replay. The first replay augments with the numbers of
+   * synfire_bin_events_desc::offset, and each later one with the next, without involving the host. A replay in which
+   * the operation is disabled does not advance. Setting the operation's value `"offset"` makes the next launch begin
+   * there, even if an earlier one already did.
+   *
+   * Calls synfire_graph_record_bin_events(). Reads `events` (`[B, capacity]`) and `event_counts` (`[B]`). Reads, where
+   * given, `window` (`[B, 2]`). Writes `destination` (`[T, B, N]`) and `faults` (`[B, 5]`).
+   *
+   * @param desc What to do; bin_events_desc() helps.
+   * @throws error
+   */
+  void record_bin_events(const synfire_bin_events_desc& desc) {
+    const synfire_bin_events_desc sized = detail::sized(desc);
+    check(synfire_graph_record_bin_events(handle_, &sized));
   }
 
   /**

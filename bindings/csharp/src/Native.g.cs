@@ -1125,6 +1125,125 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// Events of a camera to bin into spikes or counts <c>[T, B, H, W, 2]</c>, N = H * W * 2. Element (y, x, p)
+    /// of a step has the events of polarity p in cell (y, x): 0 where it became darker, 1 where it became
+    /// brighter.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_bin_events_desc
+    {
+        /// <summary><c>sizeof(synfire_bin_events_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_EVENTS_BY_*</c>. Default: by time.</summary>
+        public int split;
+        /// <summary>Steps T, 1 to 2^31 - 1.</summary>
+        public long n_steps;
+        /// <summary>
+        /// Events that a row of the buffer can hold, 1 to 2^31 - 1; with <c>bilinear</c>, at most 2^26 - 1.
+        /// </summary>
+        public long capacity;
+        /// <summary>Rows of the sensor, 1 to 16384.</summary>
+        public long sensor_height;
+        /// <summary>Columns of the sensor, 1 to 16384.</summary>
+        public long sensor_width;
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+        /// <c>window</c> is given, and by count.
+        /// </summary>
+        public long ticks_per_step;
+        /// <summary>
+        /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0
+        /// by time.
+        /// </summary>
+        public long events_per_step;
+        /// <summary>First row of the cropped rectangle.</summary>
+        public long crop_top;
+        /// <summary>First column of the cropped rectangle.</summary>
+        public long crop_left;
+        /// <summary>Rows of the cropped rectangle. Default: all that are left.</summary>
+        public long crop_height;
+        /// <summary>Columns of the cropped rectangle. Default: all that are left.</summary>
+        public long crop_width;
+        /// <summary>The first row is drawn from this many more rows. Default 0: it is <c>crop_top</c>.</summary>
+        public long crop_range_y;
+        /// <summary>The first column is drawn from this many more columns. Default 0: it is <c>crop_left</c>.</summary>
+        public long crop_range_x;
+        /// <summary>Rows of the sensor in one cell. Default: 1.</summary>
+        public long downsample_y;
+        /// <summary>Columns of the sensor in one cell. Default: 1.</summary>
+        public long downsample_x;
+        /// <summary>
+        /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double flip_y;
+        /// <summary>
+        /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double flip_x;
+        /// <summary>One of <c>SYNFIRE_EVENTS_KEEP_*</c>. Default: the oldest.</summary>
+        public int keep;
+        /// <summary>
+        /// 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By
+        /// time, the order does not matter.
+        /// </summary>
+        public int sort;
+        /// <summary>1: an event counts in two steps, by its time. By time only, into f32. Default: 0.</summary>
+        public int bilinear;
+        /// <summary>
+        /// The largest count. In SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24;
+        /// default: counts are not bounded. In SYNFIRE_DTYPE_BITS, 1.
+        /// </summary>
+        public int count_bound;
+        /// <summary>Read: SYNFIRE_DTYPE_U64.</summary>
+        public synfire_buffer events;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the buffer does
+        /// not hold. It may differ in every replay.
+        /// </summary>
+        public synfire_buffer event_counts;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time, the ticks
+        /// of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all begin at
+        /// time 0, and have <c>ticks_per_step</c>.
+        /// </summary>
+        public synfire_buffer window;
+        /// <summary>
+        /// Written: spikes in SYNFIRE_DTYPE_BITS, spikes or counts in SYNFIRE_DTYPE_U8, or counts in f32. A
+        /// <c>row_pitch</c> is the distance from one step to the next. Must not overlap the others.
+        /// </summary>
+        public synfire_buffer destination;
+        /// <summary>
+        /// Written: SYNFIRE_DTYPE_U32, for each row how often each of <c>SYNFIRE_EVENTS_FAULT_*</c> happened.
+        /// Must not overlap the others.
+        /// </summary>
+        public synfire_buffer faults;
+        /// <summary>
+        /// Any number. Different seeds give independent augmentations. The operation's value <c>"seed"</c>.
+        /// </summary>
+        public ulong seed;
+        /// <summary>
+        /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+        /// each replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_bin_events_desc Init
+        {
+            get
+            {
+                synfire_bin_events_desc made = default(synfire_bin_events_desc);
+                made.struct_size = (uint)sizeof(synfire_bin_events_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the
     /// batch is the row of the source whose number is <c>indices[b]</c>. The batch is time-major, as layers read
     /// it: the transposition is part of the operation. The bits of elements are copied unchanged.
@@ -3418,6 +3537,40 @@ namespace Synfire.Raw
         /// <summary>All spikes: one element.</summary>
         public const int SYNFIRE_COUNT_TOTAL = 2;
 
+        /// <summary>Its time.</summary>
+        public const int SYNFIRE_EVENTS_BY_TIME = 0;
+
+        /// <summary>How many events come before it.</summary>
+        public const int SYNFIRE_EVENTS_BY_COUNT = 1;
+
+        /// <summary>The oldest: event i is at index i, and those beyond the capacity were not written.</summary>
+        public const int SYNFIRE_EVENTS_KEEP_OLDEST = 0;
+
+        /// <summary>The newest: event i is at index i mod capacity, as in a ring.</summary>
+        public const int SYNFIRE_EVENTS_KEEP_NEWEST = 1;
+
+        /// <summary>Events outside the sensor, or with a polarity other than 0 and 1. They are left out.</summary>
+        public const int SYNFIRE_EVENTS_FAULT_SENSOR = 0;
+
+        /// <summary>
+        /// Events that belong to no step: before the first one, or after the last one. They are left out.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_WINDOW = 1;
+
+        /// <summary>Events that the buffer does not hold, because there were more than its capacity.</summary>
+        public const int SYNFIRE_EVENTS_FAULT_CAPACITY = 2;
+
+        /// <summary>
+        /// By count without <c>sort</c>: events that are older than the one before them. They keep their place in
+        /// the order.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_ORDER = 3;
+
+        /// <summary>
+        /// Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_BOUND = 4;
+
         /// <summary>Their sum.</summary>
         public const int SYNFIRE_REDUCE_SUM = 0;
 
@@ -3981,6 +4134,14 @@ namespace Synfire.Raw
             synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls
+        /// do not advance the offset: to continue the sequence, increase <c>offset</c> by 1 for the next call.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_bin_events(
+            synfire_context context, synfire_bin_events_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Gathers rows of a data set into a batch now: the same operation that
         /// synfire_graph_record_gather_rows() records.
         /// </summary>
@@ -4135,6 +4296,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_encode_bernoulli(
             synfire_graph graph, synfire_encode_bernoulli_desc* desc);
+
+        /// <summary>
+        /// Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are,
+        /// and where the window begins, may differ in every replay. The first replay augments with the numbers of
+        /// synfire_bin_events_desc.offset, and each later one with the next, without involving the host. A replay
+        /// in which the operation is disabled does not advance. Setting the operation's value <c>"offset"</c>
+        /// makes the next launch begin there, even if an earlier one already did.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_bin_events(synfire_graph graph, synfire_bin_events_desc* desc);
 
         /// <summary>Appends a gather of rows of a data set into a batch.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

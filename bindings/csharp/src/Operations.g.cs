@@ -481,6 +481,179 @@ namespace Synfire
     }
 
     /// <summary>
+    /// Arguments of <see cref="Graph.BinEvents(BinEventsArguments)"/> and
+    /// <see cref="Context.BinEvents(BinEventsArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class BinEventsArguments
+    {
+        /// <summary>One of <see cref="EventsBy"/>. Default: by time.</summary>
+        public EventsBy Split { get; set; }
+
+        /// <summary>Steps T, 1 to 2^31 - 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>
+        /// Events that a row of the buffer can hold, 1 to 2^31 - 1; with <see cref="Bilinear"/>, at most 2^26 -
+        /// 1.
+        /// </summary>
+        public long Capacity { get; set; }
+
+        /// <summary>Rows of the sensor, 1 to 16384.</summary>
+        public long SensorHeight { get; set; }
+
+        /// <summary>Columns of the sensor, 1 to 16384.</summary>
+        public long SensorWidth { get; set; }
+
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+        /// <see cref="Window"/> is given, and by count.
+        /// </summary>
+        public long TicksPerStep { get; set; }
+
+        /// <summary>
+        /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0
+        /// by time.
+        /// </summary>
+        public long EventsPerStep { get; set; }
+
+        /// <summary>First row of the cropped rectangle.</summary>
+        public long CropTop { get; set; }
+
+        /// <summary>First column of the cropped rectangle.</summary>
+        public long CropLeft { get; set; }
+
+        /// <summary>Rows of the cropped rectangle. Default: all that are left.</summary>
+        public long CropHeight { get; set; }
+
+        /// <summary>Columns of the cropped rectangle. Default: all that are left.</summary>
+        public long CropWidth { get; set; }
+
+        /// <summary>The first row is drawn from this many more rows. Default 0: it is <see cref="CropTop"/>.</summary>
+        public long CropRangeY { get; set; }
+
+        /// <summary>
+        /// The first column is drawn from this many more columns. Default 0: it is <see cref="CropLeft"/>.
+        /// </summary>
+        public long CropRangeX { get; set; }
+
+        /// <summary>Rows of the sensor in one cell. Default: 1.</summary>
+        public long DownsampleY { get; set; }
+
+        /// <summary>Columns of the sensor in one cell. Default: 1.</summary>
+        public long DownsampleX { get; set; }
+
+        /// <summary>
+        /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double FlipY { get; set; }
+
+        /// <summary>
+        /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double FlipX { get; set; }
+
+        /// <summary>One of <see cref="EventsKeep"/>. Default: the oldest.</summary>
+        public EventsKeep Keep { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: by count, events are taken in the order of their times. Default <c>false</c>: in the
+        /// order of the array. By time, the order does not matter.
+        /// </summary>
+        public bool Sort { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+        /// </summary>
+        public bool Bilinear { get; set; }
+
+        /// <summary>
+        /// The largest count. In <see cref="DType.U8"/>, 1 to 255; default 1, the result is spikes. In f32, 1 to
+        /// 2^24; default: counts are not bounded. In <see cref="DType.Bits"/>, 1.
+        /// </summary>
+        public int CountBound { get; set; }
+
+        /// <summary>Read: <see cref="DType.U64"/>. Its shape is <c>[B, Capacity]</c>.</summary>
+        public BufferBase Events { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, how many events of each row there were, also of those that the buffer
+        /// does not hold. It may differ in every replay. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase EventCounts { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, for each row the time at which its first step begins and, by time, the
+        /// ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all
+        /// begin at time 0, and have <see cref="TicksPerStep"/>. Its shape is <c>[B, 2]</c>.
+        /// </summary>
+        public BufferBase Window { get; set; }
+
+        /// <summary>
+        /// Written: spikes in <see cref="DType.Bits"/>, spikes or counts in <see cref="DType.U8"/>, or counts in
+        /// f32. A <c>row_pitch</c> is the distance from one step to the next. Must not overlap the others. Its
+        /// shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        /// <summary>
+        /// Written: <see cref="DType.U32"/>, for each row how often each of <see cref="EventsFault"/> happened.
+        /// Must not overlap the others. Its shape is <c>[B, 5]</c>.
+        /// </summary>
+        public BufferBase Faults { get; set; }
+
+        /// <summary>
+        /// Any number. Different seeds give independent augmentations. The operation's value <c>"seed"</c>.
+        /// </summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+        /// each replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong Offset { get; set; }
+
+        internal synfire_bin_events_desc Desc(Call call)
+        {
+            synfire_bin_events_desc desc = synfire_bin_events_desc.Init;
+            desc.split = (int)Split;
+            desc.n_steps = Steps;
+            desc.capacity = Capacity;
+            desc.sensor_height = SensorHeight;
+            desc.sensor_width = SensorWidth;
+            desc.batch = Batch;
+            desc.ticks_per_step = TicksPerStep;
+            desc.events_per_step = EventsPerStep;
+            desc.crop_top = CropTop;
+            desc.crop_left = CropLeft;
+            desc.crop_height = CropHeight;
+            desc.crop_width = CropWidth;
+            desc.crop_range_y = CropRangeY;
+            desc.crop_range_x = CropRangeX;
+            desc.downsample_y = DownsampleY;
+            desc.downsample_x = DownsampleX;
+            desc.flip_y = FlipY;
+            desc.flip_x = FlipX;
+            desc.keep = (int)Keep;
+            desc.sort = Sort ? 1 : 0;
+            desc.bilinear = Bilinear ? 1 : 0;
+            desc.count_bound = CountBound;
+            desc.events = call.Use(Errors.Given(Events, "Events"));
+            desc.event_counts = call.Use(Errors.Given(EventCounts, "EventCounts"));
+            desc.window = call.Use(Window);
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.faults = call.Use(Errors.Given(Faults, "Faults"));
+            desc.seed = Seed;
+            desc.offset = Offset;
+            return desc;
+        }
+    }
+
+    /// <summary>
     /// Arguments of <see cref="Graph.GatherRows(GatherRowsArguments)"/> and
     /// <see cref="Context.GatherRows(GatherRowsArguments, IntPtr)"/>.
     /// </summary>
@@ -2064,6 +2237,28 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>
+        /// Appends a binning of events of a camera; <see cref="BinEventsArguments"/> says how. How many events
+        /// there are, and where the window begins, may differ in every replay. The first replay augments with the
+        /// numbers of <see cref="BinEventsArguments.Offset"/>, and each later one with the next, without
+        /// involving the host. A replay in which the operation is disabled does not advance. Setting the
+        /// operation's value <c>"offset"</c> makes the next launch begin there, even if an earlier one already
+        /// did.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph BinEvents(BinEventsArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_bin_events_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_bin_events(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a gather of rows of a data set into a batch.</summary>
         /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
@@ -2586,6 +2781,23 @@ namespace Synfire
             {
                 synfire_encode_bernoulli_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_encode_bernoulli(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Bins events of a camera now: the same operation that <see cref="Graph.BinEvents(BinEventsArguments)"/>
+        /// records. Calls do not advance the offset: to continue the sequence, increase
+        /// <see cref="BinEventsArguments.Offset"/> by 1 for the next call.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void BinEvents(BinEventsArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_bin_events_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_bin_events(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

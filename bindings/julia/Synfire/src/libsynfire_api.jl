@@ -191,6 +191,15 @@ const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
+const SYNFIRE_EVENTS_BY_TIME = Int32(0)
+const SYNFIRE_EVENTS_BY_COUNT = Int32(1)
+const SYNFIRE_EVENTS_KEEP_OLDEST = Int32(0)
+const SYNFIRE_EVENTS_KEEP_NEWEST = Int32(1)
+const SYNFIRE_EVENTS_FAULT_SENSOR = Int32(0)
+const SYNFIRE_EVENTS_FAULT_WINDOW = Int32(1)
+const SYNFIRE_EVENTS_FAULT_CAPACITY = Int32(2)
+const SYNFIRE_EVENTS_FAULT_ORDER = Int32(3)
+const SYNFIRE_EVENTS_FAULT_BOUND = Int32(4)
 const SYNFIRE_REDUCE_SUM = Int32(0)
 const SYNFIRE_REDUCE_MEAN = Int32(1)
 const SYNFIRE_REDUCE_MAX = Int32(2)
@@ -262,6 +271,9 @@ const load_names = (Symbol("check") => SYNFIRE_LOAD_CHECK, Symbol("compile") => 
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
+const events_by_names = (Symbol("time") => SYNFIRE_EVENTS_BY_TIME, Symbol("count") => SYNFIRE_EVENTS_BY_COUNT,)
+const events_keep_names = (Symbol("oldest") => SYNFIRE_EVENTS_KEEP_OLDEST, Symbol("newest") => SYNFIRE_EVENTS_KEEP_NEWEST,)
+const events_fault_names = (Symbol("sensor") => SYNFIRE_EVENTS_FAULT_SENSOR, Symbol("window") => SYNFIRE_EVENTS_FAULT_WINDOW, Symbol("capacity") => SYNFIRE_EVENTS_FAULT_CAPACITY, Symbol("order") => SYNFIRE_EVENTS_FAULT_ORDER, Symbol("bound") => SYNFIRE_EVENTS_FAULT_BOUND,)
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const pool_names = (Symbol("max") => SYNFIRE_POOL_MAX, Symbol("sum") => SYNFIRE_POOL_SUM, Symbol("mean") => SYNFIRE_POOL_MEAN,)
@@ -615,6 +627,44 @@ struct synfire_encode_bernoulli_desc
 end
 synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=0, rates=C_NULL, spikes=C_NULL, seed=0, offset=0) =
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
+
+"""
+Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+"""
+struct synfire_bin_events_desc
+    struct_size::UInt32
+    split::Int32
+    n_steps::Int64
+    capacity::Int64
+    sensor_height::Int64
+    sensor_width::Int64
+    batch::Int64
+    ticks_per_step::Int64
+    events_per_step::Int64
+    crop_top::Int64
+    crop_left::Int64
+    crop_height::Int64
+    crop_width::Int64
+    crop_range_y::Int64
+    crop_range_x::Int64
+    downsample_y::Int64
+    downsample_x::Int64
+    flip_y::Float64
+    flip_x::Float64
+    keep::Int32
+    sort::Int32
+    bilinear::Int32
+    count_bound::Int32
+    events::synfire_buffer
+    event_counts::synfire_buffer
+    window::synfire_buffer
+    destination::synfire_buffer
+    faults::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_bin_events_desc(; split=0, n_steps=0, capacity=0, sensor_height=0, sensor_width=0, batch=0, ticks_per_step=0, events_per_step=0, crop_top=0, crop_left=0, crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0, downsample_y=0, downsample_x=0, flip_y=0, flip_x=0, keep=0, sort=0, bilinear=0, count_bound=0, events=C_NULL, event_counts=C_NULL, window=C_NULL, destination=C_NULL, faults=C_NULL, seed=0, offset=0) =
+    synfire_bin_events_desc(sizeof(synfire_bin_events_desc), split, n_steps, capacity, sensor_height, sensor_width, batch, ticks_per_step, events_per_step, crop_top, crop_left, crop_height, crop_width, crop_range_y, crop_range_x, downsample_y, downsample_x, flip_y, flip_x, keep, sort, bilinear, count_bound, events, event_counts, window, destination, faults, seed, offset)
 
 """
 Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
@@ -1441,6 +1491,7 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_bin_events::Ptr{Cvoid}
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
     synfire_replace_nonfinite::Ptr{Cvoid}
@@ -1463,6 +1514,7 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
+    synfire_graph_record_bin_events::Ptr{Cvoid}
     synfire_graph_record_gather_rows::Ptr{Cvoid}
     synfire_graph_record_shuffle::Ptr{Cvoid}
     synfire_graph_record_replace_nonfinite::Ptr{Cvoid}
@@ -1567,7 +1619,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2133,6 +2185,17 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_bin_events(context, desc, stream)
+
+Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance the offset: to continue the sequence, increase `offset` by 1 for the next call.
+"""
+@inline function synfire_bin_events(context, desc, stream)
+    address = functions.synfire_bin_events
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_bin_events_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_gather_rows(context, desc, stream)
 
 Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
@@ -2372,6 +2435,17 @@ Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. 
     address = functions.synfire_graph_record_encode_bernoulli
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_encode_bernoulli_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_bin_events(graph, desc)
+
+Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the window begins, may differ in every replay. The first replay augments with the numbers of synfire_bin_events_desc::offset, and each later one with the next, without involving the host. A replay in which the operation is disabled does not advance. Setting the operation's value `\"offset\"` makes the next launch begin there, even if an earlier one already did.
+"""
+@inline function synfire_graph_record_bin_events(graph, desc)
+    address = functions.synfire_graph_record_bin_events
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_bin_events_desc}), graph, desc)
 end
 
 """
