@@ -690,6 +690,10 @@ TEST_F(BinEvents, WrongDescriptorsAreRefused) {
          d.bilinear = 1;
        }},
       {"SYN-BIN-BOUND", "count_bound", [](Desc& d) { d.count_bound = (1 << 24) + 1; }},
+      {"SYN-BIN-SPLIT", "split", [](Desc& d) { d.split = 2; }},
+      {"SYN-BIN-KEEP", "keep", [](Desc& d) { d.keep = -1; }},
+      {"SYN-BIN-FLAG", "sort", [](Desc& d) { d.sort = 2; }},
+      {"SYN-BIN-FLAG", "bilinear", [](Desc& d) { d.bilinear = -1; }},
       {"SYN-BIN-BOUND", "count_bound", [](Desc& d) { d.count_bound = -1; }},
   };
   const Binning binning(context, small_case());
@@ -700,7 +704,7 @@ TEST_F(BinEvents, WrongDescriptorsAreRefused) {
     EXPECT_FAILS(refused, WORDS(wrong.rule, wrong.field), synfire_bin_events(context, &desc, nullptr));
     EXPECT_FAILS(refused, WORDS(wrong.rule, wrong.field), synfire_graph_record_bin_events(graph, &desc));
   }
-  // What a type cannot hold.
+  // Bytes hold 255 at most, and no fractions.
   Case c = small_case();
   c.dtype = SYNFIRE_DTYPE_U8;
   const Binning bytes(context, c);

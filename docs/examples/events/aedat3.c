@@ -64,12 +64,12 @@ static bool read_packet(parser *from, packet *found) {
       found->valid < 0 || found->valid > found->number)
     return parser_refuse(from, "a packet of %ld events of %ld bytes, with room for %ld, of which %ld are valid",
                          (long)found->number, (long)found->size, (long)found->capacity, (long)found->valid);
-  if ((uint64_t)found->size * (uint64_t)found->number > parser_left(from))
-    return parser_refuse(from, "truncated: a packet of %ld events of %ld bytes, of which the file has %llu",
-                         (long)found->number, (long)found->size, (unsigned long long)parser_left(from));
   if (found->type == POLARITY && (found->size != POLARITY_BYTES || found->time_offset != POLARITY_TIME))
     return parser_refuse(from, "polarity events of %ld bytes with the time at byte %ld; allowed: %d and %d",
                          (long)found->size, (long)found->time_offset, (int)POLARITY_BYTES, (int)POLARITY_TIME);
+  if ((uint64_t)found->size * (uint64_t)found->number > parser_left(from))
+    return parser_refuse(from, "truncated: a packet of %ld events of %ld bytes, of which the file has %llu",
+                         (long)found->number, (long)found->size, (unsigned long long)parser_left(from));
   return true;
 }
 

@@ -46,7 +46,7 @@ static int make_loop(loop *of, uint32_t width, uint32_t height) {
       !make_frame(of, SYNFIRE_DTYPE_U32, FAULTS, &of->faults) ||
       !check(synfire_graph_create(of->context, NULL, &of->graph)))
     return 0;
-  /*! [record] */
+  /* [record] */
   desc.n_steps = 1;
   desc.capacity = CAPACITY;
   desc.keep = SYNFIRE_EVENTS_KEEP_NEWEST; /* of more events than fit */
@@ -60,7 +60,7 @@ static int make_loop(loop *of, uint32_t width, uint32_t height) {
   desc.destination = of->counts;
   desc.faults = of->faults;
   if (!check(synfire_graph_record_bin_events(of->graph, &desc))) return 0;
-  /*! [record] */
+  /* [record] */
   return check(synfire_graph_instantiate(of->graph));
 }
 
@@ -71,7 +71,7 @@ static void *slot(const loop *of, uint64_t ticket, synfire_buffer buffer) {
 }
 
 /* One step: the events that came since the last one, of which the first is at the time `start`. */
-/*! [step] */
+/* [step] */
 static int step(const loop *of, const uint64_t *events, uint32_t n_events, uint32_t start, uint32_t ticks,
                 uint64_t *ticket) {
   uint64_t *const ring = slot(of, 0, of->events);
@@ -85,7 +85,7 @@ static int step(const loop *of, const uint64_t *events, uint32_t n_events, uint3
   return check(synfire_graph_launch(of->graph, NULL, ticket)) &&
          check(synfire_graph_wait(of->graph, *ticket, SYNFIRE_WAIT_SPIN, -1));
 }
-/*! [step] */
+/* [step] */
 
 static int run(const loop *of, const recording *from, uint32_t ticks) {
   uint64_t first = 0, number = 0;

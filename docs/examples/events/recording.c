@@ -119,8 +119,9 @@ static bool parse(parser *from, recording_format format) {
       return aedat3_parse(from);
     case RECORDING_N_MNIST:
       if (begins_with(from, "#!AER-DAT"))
-        return parser_refuse(from, "the file begins with '%.9s' of another version; allowed: '#!AER-DAT2.0' and '#!AER-DAT3.1'",
-                             (const char *)from->bytes);
+        return parser_refuse(
+            from, "the file begins with '%.9s' of another version; allowed: '#!AER-DAT2.0' and '#!AER-DAT3.1'",
+            (const char *)from->bytes);
       return n_mnist_parse(from);
     case RECORDING_DAT:
       return dat_parse(from);

@@ -43,14 +43,15 @@ struct EventsLaunch {
   SYNFIRE_MODEL_FN int64_t n_sums() const { return extents.n_steps * extents.row(); }
 };
 
-// Of pieces of rows.
+// Their grids cover pieces of rows.
 const void* event_keys_kernel();
 const void* count_events_kernel();
-// Of elements: all sums and faults become 0; sums become results, 32 elements of a row in a warp.
+// Their grids cover elements. The first makes all sums and faults 0; the second makes results of sums, with 32 elements
+// of a row in a warp.
 const void* clear_events_kernel();
 const void* write_events_kernel();
 
-// Of events in a GPU's order: rows, and in a row those that it holds, by their times after its start.
+// The events of a batch: rows, and in a row those that it holds first, by their times after its start.
 struct EventsSort {
   uint64_t *keys, *other_keys;
   uint64_t *events, *other_events;

@@ -41,7 +41,7 @@ struct EventsRules {
 };
 inline constexpr uint32_t no_bound = 0xFFFFFFFF;
 
-// Of one batch row in one replay.
+// A batch row in one replay.
 struct EventsRow {
   uint32_t n_given;  // events, also those that the buffer does not hold
   uint32_t n_held;
