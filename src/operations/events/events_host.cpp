@@ -58,7 +58,8 @@ class StepOfTime {
   StepOfTime(const EventsRules& rules, const EventsRow& row) : rules_(rules), row_(row) {}
 
   int64_t operator()(uint32_t after_start) {
-    if (after_start - begin_ >= row_.ticks || step_ < 0) {
+    // The last step of 2^32 ticks may be shorter: its end must not wrap to the first one's beginning.
+    if (after_start < begin_ || after_start - begin_ >= row_.ticks || step_ < 0) {
       step_ = step_by_time(rules_, row_, after_start);
       begin_ = after_start - (row_.ticks == 0 ? 0 : after_start % row_.ticks);
     }
