@@ -43,6 +43,7 @@ SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96, 120, 168);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);
+SYNFIRE_STRUCT_SIZES(synfire_bin_events_desc, 216);
 SYNFIRE_STRUCT_SIZES(synfire_gather_rows_desc, 72, 80);
 SYNFIRE_STRUCT_SIZES(synfire_shuffle_desc, 64);
 SYNFIRE_STRUCT_SIZES(synfire_replace_nonfinite_desc, 56);

@@ -122,6 +122,12 @@ void Panel::line(const std::vector<Point>& points, const char* stroke, bool thin
   svg_ += "/>\n";
 }
 
+void Panel::cell(Point low, Point high, const char* fill, double opacity) {
+  svg_ += "<rect x=\"" + pixels(x(low.x)) + "\" y=\"" + pixels(y(high.y)) + "\" width=\"" +
+          pixels(x(high.x) - x(low.x)) + "\" height=\"" + pixels(y(low.y) - y(high.y)) + "\" fill=\"" + fill + "\"" +
+          (opacity < 1 ? " opacity=\"" + short_number(opacity) + "\"" : "") + "/>\n";
+}
+
 void Panel::mark(double at, const char* stroke) {
   svg_ += "<path d=\"M" + pixels(x(at)) + " " + pixels(y(1)) + "V" + pixels(y(0)) + "\" stroke=\"" + stroke +
           "\" stroke-width=\"1.6\"/>\n";

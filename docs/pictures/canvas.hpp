@@ -29,6 +29,8 @@ class Panel {
   /// A dashed line from left to right, labelled at its right end.
   void level(double value, const std::string& name);
   void line(const std::vector<Point>& points, const char* stroke, bool thin = false);
+  /// A filled rectangle between two corners.
+  void cell(Point low, Point high, const char* fill, double opacity);
   /// A vertical stroke from y = 0 to y = 1.
   void mark(double at, const char* stroke);
 

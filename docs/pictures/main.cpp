@@ -1,4 +1,5 @@
-// main.cpp - synfire-pictures: draws the documentation's pictures of models and surrogates, using the library itself.
+// main.cpp - synfire-pictures: draws the documentation's pictures of models, surrogates and events, using the library
+// itself.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "../../tools/names/names.hpp"
 #include "curves.hpp"
+#include "events.hpp"
 #include "membrane.hpp"
 
 namespace {
@@ -20,9 +22,11 @@ constexpr int exit_done = 0, exit_failed = 1, exit_unusable = 2;
 constexpr const char* usage =
     "usage: synfire-pictures FOLDER\n"
     "\n"
-    "Writes model-NAME.svg and surrogate-NAME.svg into FOLDER, which must exist: the response of each model to a step\n"
-    "of input, and each surrogate's derivative and primitive. The host backend computes them in f64, so every machine\n"
-    "draws the same bytes.\n";
+    "Writes model-NAME.svg, surrogate-NAME.svg and events.svg into FOLDER, which must exist: the response of each "
+    "model\n"
+    "to a step of input, each surrogate's derivative and primitive, and events in bins. The host backend computes "
+    "them,\n"
+    "models and surrogates in f64, so every machine draws the same bytes.\n";
 
 // Returns the number of files.
 int draw_all(const std::filesystem::path& folder) {
@@ -44,6 +48,7 @@ int draw_all(const std::filesystem::path& folder) {
   for (const synfire_tools::NamedId& surrogate : synfire_tools::surrogates)
     write("surrogate-" + std::string(surrogate.name) + ".svg",
           synfire_pictures::draw_curves(context, surrogate.name, surrogate.id));
+  write("events.svg", synfire_pictures::draw_events(context));
   return files;
 }
 

@@ -17,6 +17,7 @@
 #include <operations/elementwise/fill.hpp>
 #include <operations/elementwise/scale_add.hpp>
 #include <operations/encode/encode_bernoulli.hpp>
+#include <operations/events/events.hpp>
 #include <operations/gather_rows/gather_rows.hpp>
 #include <operations/group_mean/group_mean.hpp>
 #include <operations/keep_inputs/keep_inputs.hpp>
@@ -51,6 +52,7 @@
   KIND(ConvertSpikes)                 \
   KIND(CountSpikes)                   \
   KIND(EncodeBernoulli)               \
+  KIND(BinEvents)                     \
   KIND(Dropout)                       \
   KIND(GatherRows)                    \
   KIND(Shuffle)                       \

@@ -67,7 +67,7 @@ HELP = {
     "help": ("--help", ["usage: synfire-bench layer .*synfire-bench sweep .*synfire-bench plot .*"
                         "synfire-bench tutorial .*synfire-bench latency "]),
     **{f"help_{command}": (f"{command} --help", [f"^usage: synfire-bench {command} .*  --"]) for command in (
-        "layer", "sweep", "plot", "tutorial", "latency", "context", "data", "network", "conv2d", "shapes", "loaded")},
+        "layer", "sweep", "plot", "tutorial", "latency", "context", "data", "events", "network", "conv2d", "shapes", "loaded")},
 }
 HELP["help_network"][1].append("--network NAME .*--profile .*speech +700-512-20, T = 100, B = 256")
 
@@ -350,6 +350,17 @@ def conv2d():
     require([row["bytes"] for row in rows] == [4 * (73 + 4096), 4 * (73 + 4096), 4 * (2312 + 4096)], "bytes")
     output, _ = run(f"conv2d {ONCE} --shape odd --input 100")
     expect(output, "shape +map .*odd +31x45x19 +31x45x33 +3 +1 +1 +5 +7 +product")
+
+
+@situation("once")
+def events():
+    output, _ = run(f"events {HOST} --rounds 2 --events 20000 --json")
+    for row in read_json(output, 8):
+        has_positive(row, "events", "ms", "million_per_s")
+    output, _ = run(f"events {HOST} --rounds 1 --events 1000")
+    expect(output, "bins +sensor +steps +result +events +ms +million/s.*count, sorted +128x128 +16 +u8 +1000 ")
+    refused("events --steps 3", "events: unknown option --steps")
+    refused("events --events 0", '--events is "0"; allowed are 1 to')
 
 
 @situation("once")

@@ -1,8 +1,8 @@
 // Hashes the results of forward and backward through the C ABI, over models, resets, surrogates, input modes, dtypes
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
-// Networks that were trained for some steps follow, one-to-one synapses, convolutions, and normalisations, upsamplings
-// and borders of maps.
+// Networks that were trained for some steps follow, one-to-one synapses, convolutions, normalisations, upsamplings and
+// borders of maps, and events of a camera.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -473,6 +473,71 @@ std::string one_to_one_hashes(synfire_context context, synfire_test::Sample& sam
   return out.str();
 }
 
+// Events in any order and on both sides of a small sensor, in two batch rows, whose times wrap.
+uint64_t events_hash(synfire_context context, int32_t split, int32_t dtype) {
+  constexpr int64_t n_steps = 7, batch = 2, capacity = 5000, height = 20, width = 33;
+  synfire_bin_events_desc desc = SYNFIRE_BIN_EVENTS_DESC_INIT;
+  desc.split = split, desc.n_steps = n_steps, desc.batch = batch, desc.capacity = capacity;
+  desc.sensor_height = height, desc.sensor_width = width, desc.downsample_x = 2, desc.crop_range_y = 3;
+  desc.flip_x = 0.5, desc.seed = 11, desc.keep = SYNFIRE_EVENTS_KEEP_NEWEST;
+  desc.bilinear = split == SYNFIRE_EVENTS_BY_TIME && dtype == SYNFIRE_DTYPE_F32;
+  desc.sort = split == SYNFIRE_EVENTS_BY_COUNT, desc.count_bound = dtype == SYNFIRE_DTYPE_U8 ? 3 : 0;
+  constexpr uint64_t n = (height - 3) * (width / 2 + 1) * 2;
+  std::vector<uint64_t> events;
+  Generator values(47);
+  const auto draw = [&](double below) { return static_cast<uint64_t>(values(0, below)); };
+  for (int64_t i = 0; i < batch * capacity; ++i) {
+    const uint64_t time = (0xFFFFFF00u + draw(8000)) & 0xFFFFFFFFu;
+    events.push_back(time | draw(width + 1) << 32 | draw(height + 1) << 46 | draw(2) << 60);
+  }
+  const std::vector<uint32_t> counts = {capacity + 77, 4321}, window = {0xFFFFFF00u, 1000, 0xFFFFFF80u, 900};
+  synfire_buffer buffers[5] = {};
+  const auto make = [&](synfire_buffer& buffer, uint64_t n_elements, int32_t type, const void* data, size_t bytes) {
+    synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+    bd.n_elements = n_elements, bd.dtype = type;
+    REQUIRE(synfire_buffer_create(context, &bd, &buffer));
+    if (bytes > 0) REQUIRE(synfire_buffer_upload(buffer, 0, data, bytes));
+  };
+  const uint64_t n_results = n_steps * batch * (dtype == SYNFIRE_DTYPE_BITS ? (n + 31) / 32 : n);
+  make(buffers[0], events.size(), SYNFIRE_DTYPE_U64, events.data(), events.size() * sizeof events[0]);
+  make(buffers[1], batch, SYNFIRE_DTYPE_U32, counts.data(), counts.size() * sizeof counts[0]);
+  make(buffers[2], 2 * batch, SYNFIRE_DTYPE_U32, window.data(), window.size() * sizeof window[0]);
+  make(buffers[3], n_results, dtype, nullptr, 0);
+  make(buffers[4], 5 * batch, SYNFIRE_DTYPE_U32, nullptr, 0);
+  desc.events = buffers[0], desc.event_counts = buffers[1], desc.window = buffers[2];
+  desc.destination = buffers[3], desc.faults = buffers[4];
+  synfire_graph graph = nullptr;
+  REQUIRE(synfire_graph_create(context, nullptr, &graph));
+  REQUIRE(synfire_graph_record_bin_events(graph, &desc));
+  REQUIRE(synfire_graph_instantiate(graph));
+  Hash hash;
+  const auto add = [&](synfire_buffer buffer, uint64_t bytes) {
+    std::vector<unsigned char> image((bytes + 3) / 4 * 4);
+    REQUIRE(synfire_buffer_download(buffer, 0, image.data(), bytes));
+    hash.add<uint32_t>(image, 0u);
+  };
+  for (int i = 0; i < 2; ++i) {  // another augmentation
+    REQUIRE(synfire_graph_launch(graph, nullptr, nullptr));
+    add(buffers[3], n_results * (dtype == SYNFIRE_DTYPE_U8 ? 1 : 4));
+    add(buffers[4], 5 * batch * 4);
+  }
+  synfire_graph_destroy(graph);
+  for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+  return hash.value();
+}
+
+std::string events_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t split : {SYNFIRE_EVENTS_BY_TIME, SYNFIRE_EVENTS_BY_COUNT})
+    for (const int32_t dtype : {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_F32}) {
+      if (!sample.next()) continue;
+      char text[32];
+      std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(events_hash(context, split, dtype)));
+      out << "events split " << split << " dtype " << dtype << text << "\n";
+    }
+  return out.str();
+}
+
 // The product and all gradients of a convolution over small integers of a generator: values that have the same bits in
 // every type.
 template <class R>
@@ -741,6 +806,7 @@ int main(int argc, char** argv) {
     hashes += one_to_one_hashes(context, sample);
     hashes += conv2d_hashes(context, sample);
     hashes += map_hashes(context, sample);
+    hashes += events_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

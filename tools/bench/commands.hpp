@@ -15,6 +15,7 @@ void run_latency(const Options& options);
 void run_plot(const Options& options);
 void run_context(const Options& options);
 void run_data(const Options& options);
+void run_events(const Options& options);
 void run_network(const Options& options);
 void run_conv2d(const Options& options);
 void run_shapes(const Options& options);

@@ -34,6 +34,8 @@ void run(const Options& options) {
       return run_context(options);
     case Command::data:
       return run_data(options);
+    case Command::events:
+      return run_events(options);
     case Command::network:
       return run_network(options);
     case Command::conv2d:

@@ -41,10 +41,10 @@ Number parse_number(std::string_view option, std::string_view value, Number lowe
 }
 
 constexpr unsigned in_layer = 1, in_sweep = 2, in_plot = 4, in_tutorial = 8, in_latency = 16, in_context = 32,
-                   in_network = 64, in_shapes = 128, in_loaded = 256, in_data = 512, in_conv2d = 1024;
+                   in_network = 64, in_shapes = 128, in_loaded = 256, in_data = 512, in_conv2d = 1024, in_events = 2048;
 constexpr unsigned measuring = in_layer | in_sweep | in_tutorial;
 constexpr unsigned any_backend =
-    measuring | in_latency | in_context | in_network | in_shapes | in_loaded | in_data | in_conv2d;
+    measuring | in_latency | in_context | in_network | in_shapes | in_loaded | in_data | in_conv2d | in_events;
 
 // An option whose help has no `value` is a switch; its setter receives an empty value.
 struct Option {
@@ -114,7 +114,8 @@ constexpr Option option_table[] = {
      }},
     {"--threads", any_backend, "N", "threads of the host backend; 0 (default) is automatic",
      [](Options& o, View option, View v) { o.threads = parse_number<std::uint32_t>(option, v, 0, 1024); }},
-    {"--rounds", measuring | in_network | in_loaded | in_data | in_conv2d, "R", "samples of each measurement (15)",
+    {"--rounds", measuring | in_network | in_loaded | in_data | in_conv2d | in_events, "R",
+     "samples of each measurement (15)",
      [](Options& o, View option, View v) { o.rounds = parse_number<std::uint32_t>(option, v, 1, 100000); }},
     {"--rounds", in_shapes, "R",
      "samples of each measurement (9); of one that passes a bound, up to four times as many",
@@ -124,6 +125,8 @@ constexpr Option option_table[] = {
      [](Options& o, View option, View v) { o.copy_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
     {"--data-mib", in_data, "M", "MiB of the inputs (CUDA: 512, host: 64)",
      [](Options& o, View option, View v) { o.data_mib = parse_number<std::uint32_t>(option, v, 1, 1U << 20); }},
+    {"--events", in_events, "N", "events of a replay (CUDA: 16777216, host: 4194304)",
+     [](Options& o, View option, View v) { o.events = parse_number<std::uint32_t>(option, v, 1, (1U << 26) - 1); }},
     {"--full", in_sweep, "", "every model at every point, on either backend, without a time limit",
      [](Options& o, View, View) { o.full = true; }},
     {"--limit", in_sweep, "S", "seconds after which no more points are started (CUDA 280, host 110, --full none)",
@@ -210,9 +213,11 @@ constexpr Option option_table[] = {
      [](Options& o, View, View) { o.shapes.sources = true; }},
     {"--svg", in_shapes, "FILE", "draws the ratios to the references",
      [](Options& o, View, View v) { o.svg_file = v; }},
-    {"--csv", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d, "",
+    {"--csv",
+     in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d | in_events, "",
      "comma-separated values instead of a table", set_format<Format::csv>},
-    {"--json", in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d, "",
+    {"--json",
+     in_layer | in_tutorial | in_latency | in_context | in_network | in_loaded | in_data | in_conv2d | in_events, "",
      "JSON instead of a table", set_format<Format::json>},
     {"--csv", in_sweep | in_shapes, "FILE", "also writes comma-separated values to FILE",
      [](Options& o, View, View v) { o.csv_file = v; }},
@@ -325,6 +330,7 @@ constexpr CommandName command_table[] = {
     {"context", Command::context, in_context, "",
      "time, device memory and host memory that a context takes, stage by stage"},
     {"data", Command::data, in_data, "", "how long setting a network's data takes, from memory of each kind"},
+    {"events", Command::events, in_events, "", "how many events of a camera are binned in a second"},
     {"network", Command::network, in_network, "", "inference and training of networks, beside cuBLAS", network_notes},
     {"conv2d", Command::conv2d, in_conv2d, "", "convolutions of spikes: the product and both gradients", conv2d_notes},
     {"shapes", Command::shapes, in_shapes, "", "whether layers of any shape take the time that their bytes take",

@@ -18,7 +18,7 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context, data, network, conv2d, shapes, loaded };
+enum class Command { none, layer, sweep, plot, tutorial, latency, context, data, events, network, conv2d, shapes, loaded };
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
@@ -85,6 +85,7 @@ struct Options {
   std::uint32_t rounds = 15;
   std::uint32_t copy_mib = 0;  ///< 0: the default of the machine
   std::uint32_t data_mib = 0;  ///< 0: the default of the machine
+  std::uint32_t events = 0;    ///< 0: the default of the machine
   bool full = false;
   double limit_seconds = 0;  ///< 0: the default of the machine
   // output

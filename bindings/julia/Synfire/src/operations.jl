@@ -5,7 +5,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, bin_events!, gather_rows!, shuffle!,
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
        combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
        copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
@@ -791,6 +791,120 @@ default the context's own.
 """
 encode_bernoulli!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_encode_bernoulli, encode_bernoulli_request(context; arguments...), stream, context)
+
+# ---- bin_events! -----------------------------------------------------------------------------------------------------
+
+function bin_events_request(context::Context; events, event_counts, destination, faults, window=nothing, split=:time,
+                            steps, capacity, sensor_height, sensor_width, batch=1, ticks_per_step=0, events_per_step=0,
+                            crop_top=0, crop_left=0, crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0,
+                            downsample_y=1, downsample_x=1, flip_y=0, flip_x=0, keep=:oldest, sort::Bool=false,
+                            bilinear::Bool=false, count_bound=0, seed=0, offset=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:events, :event_counts, :destination, :faults, :window, :split, :steps,
+                                                :capacity, :sensor_height, :sensor_width, :batch, :ticks_per_step,
+                                                :events_per_step, :crop_top, :crop_left, :crop_height, :crop_width,
+                                                :crop_range_y, :crop_range_x, :downsample_y, :downsample_x, :flip_y,
+                                                :flip_x, :keep, :sort, :bilinear, :count_bound, :seed, :offset))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_bin_events_desc(
+        events=buffer!(operands, events),
+        event_counts=buffer!(operands, event_counts),
+        destination=buffer!(operands, destination),
+        faults=buffer!(operands, faults),
+        window=buffer!(operands, window),
+        split=constant("split", LibSynfire.events_by_names, split),
+        n_steps=whole_size("steps", steps),
+        capacity=capacity,
+        sensor_height=sensor_height,
+        sensor_width=sensor_width,
+        batch=whole_size("batch", batch),
+        ticks_per_step=ticks_per_step,
+        events_per_step=events_per_step,
+        crop_top=crop_top,
+        crop_left=crop_left,
+        crop_height=crop_height,
+        crop_width=crop_width,
+        crop_range_y=crop_range_y,
+        crop_range_x=crop_range_x,
+        downsample_y=whole_size("downsample_y", downsample_y),
+        downsample_x=whole_size("downsample_x", downsample_x),
+        flip_y=flip_y,
+        flip_x=flip_x,
+        keep=constant("keep", LibSynfire.events_keep_names, keep),
+        sort=sort,
+        bilinear=bilinear,
+        count_bound=count_bound,
+        seed=seed,
+        offset=offset))
+end
+
+"""
+    bin_events!(graph; events, event_counts, destination, faults, window=nothing, split=:time, steps, capacity,
+                sensor_height, sensor_width, batch=1, ticks_per_step=0, events_per_step=0, crop_top=0, crop_left=0,
+                crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0, downsample_y=1, downsample_x=1, flip_y=0,
+                flip_x=0, keep=:oldest, sort=false, bilinear=false, count_bound=0, seed=0, offset=0)
+
+Appends a binning of events of a camera. How many events there are, and where the window begins, may differ in every
+replay. The first replay augments with the numbers of `offset`, and each later one with the next, without involving the
+host. A replay in which the operation is disabled does not advance. Setting the operation's value `:offset` makes the
+next launch begin there, even if an earlier one already did.
+
+Events of a camera to bin into spikes or counts `[2, W, H, B, T]`, N = H * W * 2. Element (y, x, p) of a step has the
+events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `events`: Read: `:u64`.
+- `event_counts`: Read: `:u32`, how many events of each row there were, also of those that the buffer does not hold. It
+  may differ in every replay.
+- `destination`: Written: spikes in `:bits`, spikes or counts in `:u8`, or counts in f32. A `row_pitch` is the distance
+  from one step to the next. Must not overlap the others.
+- `faults`: Written: `:u32`, for each row how often each of `:sensor`, `:window`, `:capacity`, `:order`, `:bound`
+  happened. Must not overlap the others.
+- `window`: Read: `:u32`, for each row the time at which its first step begins and, by time, the ticks of a step. With 0
+  ticks, no event belongs to a step. It may differ in every replay. `nothing`: all begin at time 0, and have
+  `ticks_per_step`.
+- `split`: One of `:time`, `:count`. Default: by time.
+- `steps`: Steps T, 1 to 2^31 - 1.
+- `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+- `sensor_height`: Rows of the sensor, 1 to 16384.
+- `sensor_width`: Columns of the sensor, 1 to 16384.
+- `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
+- `ticks_per_step`: By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+  `window` is given, and by count.
+- `events_per_step`: By count: events of a step. Default: the events of a row are divided evenly among the steps. Must
+  be 0 by time.
+- `crop_top`: First row of the cropped rectangle.
+- `crop_left`: First column of the cropped rectangle.
+- `crop_height`: Rows of the cropped rectangle. Default: all that are left.
+- `crop_width`: Columns of the cropped rectangle. Default: all that are left.
+- `crop_range_y`: The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+- `crop_range_x`: The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+- `downsample_y`: Rows of the sensor in one cell. Default: 1.
+- `downsample_x`: Columns of the sensor in one cell. Default: 1.
+- `flip_y`: The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always.
+- `flip_x`: The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always.
+- `keep`: One of `:oldest`, `:newest`. Default: the oldest.
+- `sort`: `true`: by count, events are taken in the order of their times. Default `false`: in the order of the array. By
+  time, the order does not matter.
+- `bilinear`: `true`: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+- `count_bound`: The largest count. In `:u8`, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+  counts are not bounded. In `:bits`, 1.
+- `seed`: Any number. Different seeds give independent augmentations. The operation's value `:seed`.
+- `offset`: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each
+  replay draws the next one. The operation's value `:offset`.
+"""
+bin_events!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_bin_events, bin_events_request(graph.context; arguments...), graph)
+
+"""
+    bin_events!(context; stream=nothing, ...)
+
+Bins events of a camera now. Calls do not advance the offset: to continue the sequence, increase `offset` by 1 for the
+next call. The keywords are those of `bin_events!(graph; ...)`; `stream` is the CUDA stream to run on, by default the
+context's own.
+"""
+bin_events!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_bin_events, bin_events_request(context; arguments...), stream, context)
 
 # ---- gather_rows! ----------------------------------------------------------------------------------------------------
 
