@@ -5305,12 +5305,16 @@ typedef struct synfire_stage_desc {
  *   `"padding"` as of a convolution. Maxima of spikes are spikes. Sums of spikes and counts are counts if a byte holds
  *   them, or else values, below 2^24. Means of them are too, and a synapse or a convolution that reads such counts
  *   multiplies its weights by f32(1 / window), so that its sums are exact.
- * - `"normalization"`: a batch normalisation, for each channel of a map, or for each feature. Values: `"momentum"`,
- *   `"epsilon"`, `"affine"`, `"threshold"`, `"freeze"`, and the factors of the learning rate and the weight decay as of a
- *   synapse. `"threshold"` (default 1) is the factor gamma at the start. `"freeze"` 1: training leaves the running statistics
- *   as they are and uses them; it can change after the network was built.
- * - `"upsample"`: each element of a map `"factor"` times along both axes, or `"factor_y"` and `"factor_x"` times.
- * - `"pad"`: zeros around a map: `"padding"` on all sides, or `"top"`, `"bottom"`, `"left"` and `"right"`.
+ * - `"normalization"`: a batch normalisation, for each channel of a map, or for each feature (::synfire_normalize_desc);
+ *   evaluation and inference take the running statistics, which files hold. Values: `"momentum"`, `"epsilon"`; `"affine"`
+ *   (default 1) 0: gamma is 1 and beta 0, and neither is trained; `"threshold"` (default 1): gamma at the start; `"freeze"`
+ *   (default 0) 1: the training takes the running statistics too, and leaves them as they are; the factors of the learning
+ *   rate and the weight decay as of a synapse, of gamma (1 and 0) and, with `"bias_"`, of beta (1 and 0). Its synapse
+ *   (synfire_network_get_synapse()) has the arrays `"weight"` (gamma), `"bias"` (beta), `"running_mean"` and
+ *   `"running_variance"`, and no product.
+ * - `"upsample"` of maps (::synfire_upsample_desc). Values: `"scale"` (default 2), or `"scale_y"` and `"scale_x"`.
+ * - `"pad"`: zeros around a map (::synfire_pad_desc): `"padding"` on all sides, or `"left"`, `"right"`, `"top"` and
+ *   `"bottom"`, which count before that.
  *
  * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
  * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly; with a mask or a dropout they are values.
