@@ -4066,7 +4066,8 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library. */
+  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+   *  library. */
   const char *kind;
 } synfire_synapse_info;
 
