@@ -2,13 +2,13 @@
 // their means in f32: what a synapse reads are the sums, times 1 / window, and all others read numbers.
 #include "combined.hpp"
 #include "map_choices.hpp"
+#include "packed_spikes.hpp"
 #include "stage_kinds.hpp"
 
 #include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
-#include <operations/combine/combine.hpp>
 #include <operations/pool/pool.hpp>
 
 namespace synfire::network {
@@ -93,7 +93,8 @@ bool reads_integers(const StageView& view) {
 
 class PoolParts final : public StageParts {
  public:
-  explicit PoolParts(StageMaker& maker) : StageParts(maker.stage()), reads_integers_(reads_integers(maker.stage())) {
+  explicit PoolParts(StageMaker& maker)
+      : StageParts(maker.stage()), reads_integers_(reads_integers(maker.stage())), spikes_(maker, reads_integers_) {
     const Design& design = maker.parts().design;
     const size_t index = stage().index();
     const Flow& flow = stage()->output;
@@ -105,7 +106,6 @@ class PoolParts final : public StageParts {
       const bool packed = flow.elements == Elements::spikes && reads_integers_;
       array_ = maker.array(packed ? SYNFIRE_DTYPE_BITS : maker.number(), flow);
     }
-    make_packed(maker);
     if (!maker.gradient().has_backward) return;
     if (as_numbers || !is_mean) gradient_ = maker.array(maker.number(), flow);
     if (as_counts && is_mean) count_gradient_ = maker.array(maker.number(), flow);
@@ -118,7 +118,7 @@ class PoolParts final : public StageParts {
   }
 
   void forward(StageRecorder& recorder) override {
-    Buffer& source = packed(recorder, source_of(recorder));
+    Buffer& source = spikes_.pack(recorder, source_of(recorder));
     Buffer* const numbers = recorder.written();
     const bool is_mean = stage()->output.count_scale != 1;
     if (counts_) record(recorder, is_mean ? PoolKind::sum : kind_of(stage()), source, *counts_);
@@ -136,7 +136,7 @@ class PoolParts final : public StageParts {
     bool add = before.add;
     const auto record = [&](PoolKind kind, Buffer* gradient) {
       if (!gradient) return;
-      Buffer* const source = kind == PoolKind::max ? &packed_before(source_of(recorder)) : nullptr;
+      Buffer* const source = kind == PoolKind::max ? &spikes_.packed(source_of(recorder)) : nullptr;
       recorder.append([&] { return operations::pool_backward({windows(kind), gradient, source, before.array, add}); });
       add = true;
     };
@@ -145,30 +145,6 @@ class PoolParts final : public StageParts {
   }
 
  private:
-  // Spikes in any other format than bits are packed first. Without a gradient, only their graph reads them.
-  void make_packed(const StageMaker& maker) {
-    const Design& design = maker.parts().design;
-    const Edge from = design.source(stage().edge());
-    if (!reads_integers_ || stage().flow().elements != Elements::spikes) return;
-    if (design.stages()[from.from].makes == signal::input || design.wants_numbers(from.from, from.port))
-      packed_ = maker.passed_on_array(SYNFIRE_DTYPE_BITS, stage().flow());
-  }
-  Buffer& packed(StageRecorder& recorder, Buffer& source) const {
-    Buffer& bits = packed_before(source);
-    if (&bits == &source) return source;
-    const Flow flow = stage().flow();
-    Buffer* const sources[] = {&source};
-    const int64_t channels[] = {flow.n_features()};
-    recorder.append([&] {
-      return operations::combine(
-          {operations::CombineKind::concatenate, StageRecorder::extents(flow), sources, channels, {}, &bits});
-    });
-    return bits;
-  }
-  Buffer& packed_before(Buffer& source) const noexcept {
-    return packed_ && source.dtype() != SYNFIRE_DTYPE_BITS ? *packed_ : source;
-  }
-
   Buffer& source_of(const StageRecorder& recorder) const noexcept {
     const StageRecorder::Read input = recorder.read();
     return reads_integers_ && stage().flow().elements == Elements::counts ? *input.counts : *input.array;
@@ -183,9 +159,9 @@ class PoolParts final : public StageParts {
   }
 
   const bool reads_integers_;
+  const PackedSpikes spikes_;
   Ref<Buffer> array_, counts_;             // [T, B, M]; null: nothing reads it
   Ref<Buffer> gradient_, count_gradient_;  // likewise; of means and of counts that stand for them
-  Ref<Buffer> packed_;                     // [T, B, N]
 };
 
 // ---- the kind -------------------------------------------------------------------------------------------------------
