@@ -13,7 +13,7 @@ using namespace synfire::capi;
 template <class Desc>
 Desc read_checked(const Desc* desc) {
   const Desc checked = read_descriptor(desc, "desc");
-  check_reserved(checked.reserved, "desc.reserved");
+  if constexpr (requires { checked.reserved; }) check_reserved(checked.reserved, "desc.reserved");
   return checked;
 }
 

@@ -19,7 +19,7 @@ struct Drawn {
   int64_t n_steps = 1, height = 1, width = 1, channels = 1;
   Carries carries = Carries::values;
   int64_t bound = 1;
-  int64_t window = 1;  // of counts that stand for means over so many
+  int64_t window = 1;  // of counts that stand for means: how many elements
   bool is_product = false, is_readout = false, is_neurons = false, is_input = false;
 
   int64_t n_features() const { return height * width * channels; }

@@ -9,7 +9,7 @@ namespace synfire::network {
 
 class PackedSpikes {
  public:
-  // Of what the stage reads. Without spikes to be read as bits, it leaves arrays as they are.
+  // It packs what the stage reads. Without spikes to be read as bits, it leaves arrays as they are.
   PackedSpikes(const StageMaker& maker, bool reads_bits);
 
   // The array as bits, which it records if they must be made; and the same later in a graph.

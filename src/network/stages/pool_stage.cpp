@@ -129,7 +129,7 @@ class PoolParts final : public StageParts {
       record(recorder, kind_of(stage()), source, *numbers);
   }
 
-  // That of the means first, and then that of counts that stand for them.
+  // The gradient of the means comes first, and then that of counts that stand for them.
   void backward(StageRecorder& recorder) override {
     const StageRecorder::Gradient before = recorder.gradient();
     if (!before.array) return;
