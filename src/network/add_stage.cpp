@@ -135,7 +135,7 @@ size_t add_stage(Design& design, const synfire_stage_desc& desc, const Context& 
     if (!found && choice.is_needed && !has_other)
       fail_argument("SYN-NETWORK-VALUE", "stage \"%.64s\" of kind %s has no \"%s\", which is needed", desc.name,
                     kind.traits.name, choice.name);
-    choices.push_back(!found            ? 0
+    choices.push_back(!found            ? choice.absent
                       : choice.of_stage ? stage_of(design, desc, *found)
                                         : choice_of(desc, choice, number_of(desc, *found, choice.names, context)));
   }

@@ -64,14 +64,15 @@ void check_value(const Stage& stage, const ValueSpec& spec, double value) {
                 range_text(spec).c_str());
 }
 
-// "[T, B, N]".
+// "[T, B, N]", or "[T, B, H, W, C]" of a map.
 std::string StageKind::shape_text(const StageView& view) const {
   const core::Flow& output = view->output;
   if (output.n_features() == 0) return {};
-  char text[96];
-  std::snprintf(text, sizeof text, "[%lld, %lld, %lld]", static_cast<long long>(output.n_steps),
-                static_cast<long long>(output.batch), static_cast<long long>(output.n_features()));
-  return text;
+  std::string text = "[";
+  text.append(std::to_string(output.n_steps)).append(", ").append(std::to_string(output.batch)).append(", ");
+  if (output.is_map())
+    text.append(std::to_string(output.height)).append(", ").append(std::to_string(output.width)).append(", ");
+  return text.append(std::to_string(output.channels)).append("]");
 }
 
 // ---- rules ----------------------------------------------------------------------------------------------------------
@@ -411,7 +412,7 @@ bool Design::is_read(size_t index, Port port) const noexcept {
 bool Design::wants_numbers(size_t index, Port port) const noexcept {
   return std::ranges::any_of(readers_[index], [&](const Edge& reader) {
     const Stage& stage = stages_[reader.from];
-    return reader.port == port && (stage.kind->reads_numbers(stage) ||
+    return reader.port == port && (stage.kind->reads_numbers(view(reader.from)) ||
                                    (stage.kind->hands_on(stage) && wants_numbers(reader.from, Port::output)));
   });
 }

@@ -73,7 +73,10 @@ StageRecorder::Gradient StageRecorder::begin_gradient(const Edge& source) {
 }
 
 StageRecorder::Gradient StageRecorder::gradient_of(size_t reader, size_t i) {
-  return begin_gradient(parts_.design.source(parts_.stage(reader).inputs[i]));
+  Edge source = parts_.design.source(parts_.stage(reader).inputs[i]);
+  const StageView view = parts_.design.view(reader);
+  if (view.flow(i).count_scale != 1 && view->kind->takes_counts(view)) source.port = Port::counts;
+  return begin_gradient(source);
 }
 
 StageRecorder::Gradient StageRecorder::own_gradient(Port port) {

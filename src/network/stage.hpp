@@ -17,9 +17,10 @@ namespace synfire::network {
 
 class StageKind;
 
-// A place where a stage is read: its output (the spikes of neurons), or the V of neurons.
-enum class Port : int32_t { output, v };
-inline constexpr size_t n_ports = 2;
+// A place where a stage is read: its output (the spikes of neurons), or the V of neurons. No edge has the port `counts`:
+// it is that of the gradient of counts that stand for means, beside the gradient of the means.
+enum class Port : int32_t { output, v, counts };
+inline constexpr size_t n_ports = 3;
 
 // An input of a stage. Without a delay, it comes from an earlier stage.
 struct Edge {

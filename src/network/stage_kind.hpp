@@ -134,7 +134,7 @@ class StageKind {
   // True if its output is the array that it reads, and its readers apply what it makes of it.
   virtual bool hands_on(const Stage&) const { return false; }
   // It reads numbers of the network's type, even if these are spikes.
-  virtual bool reads_numbers(const Stage&) const { return false; }
+  virtual bool reads_numbers(const StageView&) const { return false; }
   // True if it reads counts as they are, in u8; others read them as numbers.
   virtual bool takes_counts(const StageView&) const { return false; }
   // True if an optimizer changes something of it.

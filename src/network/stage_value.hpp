@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_NETWORK_STAGE_VALUE_HPP
 #define SYNFIRE_NETWORK_STAGE_VALUE_HPP
 
+#include <cstdint>
 #include <limits>
 
 namespace synfire::network {
@@ -28,9 +29,10 @@ struct ValueSpec {
 struct ChoiceSpec {
   const char* name;
   const ConstantNames* names = nullptr;  // of the constants; null: a flag, a length or a stage
-  bool is_needed = true;                 // otherwise it is 0 if it is not given
+  bool is_needed = true;                 // otherwise it is `absent` if it is not given
   const char* in_place_of = nullptr;     // if that choice is given, this one is not needed
   bool of_stage = false;                 // the name of an earlier stage, whose number plus 1 the choice is
+  int64_t absent = 0;                    // the choice if it is not given
 };
 
 namespace value {

@@ -58,20 +58,23 @@ std::string Network::summary() {
     return reads.empty() ? std::string()
                          : reads[row] + std::string(static_cast<size_t>(width) - reads[row].size() + 2, ' ');
   };
-  size_t kind_width = 10;
-  for (const Stage& stage : design_.stages())
-    kind_width = std::max(kind_width, std::string_view(stage.kind->traits.name).size());
-  std::string text = "stage                  kind" + std::string(kind_width - 4, ' ') +
-                     " shape                parameters  " + reads_text(0) + "of\n";
+  size_t kind_width = 10, shape_width = 20;
+  for (size_t i = 0; i < design_.stages().size(); ++i) {
+    const StageKind& kind = *design_.stages()[i].kind;
+    kind_width = std::max(kind_width, std::string_view(kind.traits.name).size());
+    shape_width = std::max(shape_width, kind.shape_text(design_.view(i)).size());
+  }
+  std::string text = "stage                  kind" + std::string(kind_width - 4, ' ') + " shape" +
+                     std::string(shape_width - 5, ' ') + " parameters  " + reads_text(0) + "of\n";
   int64_t total = 0;
   for (size_t i = 0; i < design_.stages().size(); ++i) {
     const Stage& stage = design_.stages()[i];
     const StageKind& kind = *stage.kind;
     const int64_t count = kind.n_learnt(design_.view(i));
     total += count;
-    char line[192];
-    std::snprintf(line, sizeof line, "%-22s %-*s %-20s %10s  ", stage.name.c_str(), static_cast<int>(kind_width),
-                  kind.traits.name, kind.shape_text(design_.view(i)).c_str(),
+    char line[256];
+    std::snprintf(line, sizeof line, "%-22s %-*s %-*s %10s  ", stage.name.c_str(), static_cast<int>(kind_width),
+                  kind.traits.name, static_cast<int>(shape_width), kind.shape_text(design_.view(i)).c_str(),
                   count > 0 ? std::to_string(count).c_str() : "");
     std::string shown = std::string(line).append(reads_text(i + 1)).append(kind.describe(design_.view(i)));
     shown.erase(shown.find_last_not_of(' ') + 1);

@@ -49,8 +49,12 @@ std::string shape_text(const SynapseArray& array) {
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
-Synapse::Synapse(Context& context, const SynapseKind& kind, const SynapseShape& shape, size_t most_arrays)
-    : SharedObject(ObjectType::synapse, context, {"SYN-SYNAPSE-SHARED", "a synapse"}), kind_(kind), shape_(shape) {
+Synapse::Synapse(Context& context, const SynapseKind& kind, const SynapseShape& shape, size_t most_arrays,
+                 Synapse* lender)
+    : SharedObject(ObjectType::synapse, context, {"SYN-SYNAPSE-SHARED", "a synapse"}),
+      kind_(kind),
+      shape_(shape),
+      lender_(lender) {
   arrays_.reserve(most_arrays);
 }
 
@@ -84,6 +88,7 @@ SynapseArray& Synapse::add_array(const char* name, const char* file_name, bool t
 }
 
 void Synapse::prepare_gradients() {
+  if (lender_) return lender_->prepare_gradients();
   if (shape_.frozen)
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-SYNAPSE-FROZEN",
          "the synapse is frozen (desc.frozen was 1), so it has no gradients of weights and bias");

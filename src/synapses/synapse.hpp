@@ -128,6 +128,9 @@ class Synapse : public SharedObject, public Versioned {
   bool is_frozen() const noexcept { return shape_.frozen; }
   int64_t row_operations() const { return kind_.row_operations(*this); }
 
+  // The version of the weights, which may be another synapse's.
+  uint64_t version() const noexcept { return lender_ ? lender_->version() : Versioned::version(); }
+
   // ---- arrays
   std::span<SynapseArray> arrays() noexcept { return arrays_; }
   std::span<const SynapseArray> arrays() const noexcept { return arrays_; }
@@ -156,8 +159,10 @@ class Synapse : public SharedObject, public Versioned {
   bool counts(const View& memory) const noexcept override;
 
  protected:
-  // `most_arrays` may be added. All memory is 0.
-  Synapse(Context& context, const SynapseKind& kind, const SynapseShape& shape, size_t most_arrays);
+  // `most_arrays` may be added. All memory is 0. With a lender, the synapse has no memory of its own; the lender keeps
+  // it.
+  Synapse(Context& context, const SynapseKind& kind, const SynapseShape& shape, size_t most_arrays,
+          Synapse* lender = nullptr);
   ~Synapse() override;
   SynapseArray& add_array(const char* name, const char* file_name, bool trained,
                           std::initializer_list<int64_t> lengths);
@@ -168,6 +173,7 @@ class Synapse : public SharedObject, public Versioned {
  private:
   const SynapseKind& kind_;
   const SynapseShape shape_;
+  Synapse* const lender_;
   std::vector<SynapseArray> arrays_;
   std::vector<void*> memory_;
   Mutex gradients_mutex_;

@@ -19,6 +19,7 @@ struct Drawn {
   int64_t n_steps = 1, height = 1, width = 1, channels = 1;
   Carries carries = Carries::values;
   int64_t bound = 1;
+  int64_t window = 1;  // of counts that stand for means: how many elements
   bool is_product = false, is_readout = false, is_neurons = false, is_input = false;
 
   int64_t n_features() const { return height * width * channels; }
@@ -34,14 +35,31 @@ struct DrawnEdge {
   bool v = false;
 };
 
+// The windows of a convolution or of a pool.
+struct DrawnWindow {
+  int64_t kernel = 1, stride = 1, padding = 0, dilation = 1, extra = 0;
+
+  int64_t outputs_of(int64_t length, bool transposed) const {
+    const int64_t reach = dilation * (kernel - 1) + 1;
+    return transposed ? (length - 1) * stride - 2 * padding + reach + extra
+                      : (length + 2 * padding - reach) / stride + 1;
+  }
+  bool fits(int64_t length, bool transposed) const {
+    return transposed ? outputs_of(length, true) >= 1 : dilation * (kernel - 1) + 1 <= length + 2 * padding;
+  }
+};
+
 struct DrawnStage {
   std::string kind, name;
   std::vector<DrawnEdge> inputs;
   StageValues values;  // texts are constants of the program
   Drawn made;
   int64_t number = 0;  // n_outputs, group_size
-  std::string word;    // kind of input, model, reduction, kind of loss, weights_of
+  std::string word;    // kind of input, model, reduction, kind of loss, of a pool, weights_of
   double weight = 1;   // of a loss
+  DrawnWindow y = {}, x = {};
+  int64_t groups = 1;
+  bool transposed = false;
 };
 
 struct DrawnGraph {
@@ -66,7 +84,8 @@ struct DrawnGraph {
 // Draws a graph in which every stage is read or can end, with at least one loss and an optimizer.
 class GraphDrawing {
  public:
-  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth) : random_(seed), smooth_(smooth) {
+  // Every fifth one has maps, with stages of them.
+  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth) : random_(seed), smooth_(smooth), spatial_(seed % 5 == 4) {
     graph_.seed = seed;
     graph_.dtype = dtype;
     graph_.n_steps = random_.whole(1, 5);
@@ -111,9 +130,9 @@ class GraphDrawing {
     made.n_steps = kind != 3 && chance(4) ? 1 : graph_.n_steps;
     made.carries = kind == 1 ? Carries::values : kind == 2 ? Carries::counts : Carries::spikes;
     StageValues values = {text("kind", kinds[kind])};
-    if (chance(3)) {
-      made.height = random_.whole(1, 3);
-      made.width = random_.whole(1, 3);
+    if (spatial_ || chance(3)) {
+      made.height = random_.whole(1, spatial_ ? 7 : 3);
+      made.width = random_.whole(1, spatial_ ? 7 : 3);
       made.channels = random_.whole(1, 5);
       values.push_back(number("height", static_cast<double>(made.height)));
       values.push_back(number("width", static_cast<double>(made.width)));
@@ -153,6 +172,7 @@ class GraphDrawing {
   }
 
   void add_body() {
+    if (spatial_ && chance(2)) return add_spatial();
     const int64_t kind = random_.whole(0, 13);
     if (kind <= 3) return add_layer();
     if (kind == 4) return add_sum();
@@ -173,7 +193,7 @@ class GraphDrawing {
     made.is_neurons = true;
     made.n_steps = graph_.n_steps;
     made.carries = Carries::spikes;
-    made.bound = 1;
+    made.bound = made.window = 1;
     add("neurons", {x}, {text("model", model)}, made);
     last().word = model;
   }
@@ -191,8 +211,8 @@ class GraphDrawing {
     // A synapse that was added before, with inputs like these.
     for (const size_t i : graph_.of_kind("synapse")) {
       const Drawn others = graph_.at(graph_.stages[i].inputs.front());
-      const bool fits =
-          graph_.stages[i].word.empty() && others.n_features() == read.n_features() && others.carries == read.carries;
+      const bool fits = graph_.stages[i].word.empty() && others.n_features() == read.n_features() &&
+                        others.carries == read.carries && others.window == read.window;
       if (!fits || !chance(2)) continue;
       made.channels = graph_.stages[i].made.channels;
       add("synapse", {from}, {}, made);
@@ -221,11 +241,11 @@ class GraphDrawing {
     made.carries = Carries::counts;
     for (const DrawnEdge& edge : inputs) {
       const Drawn one = graph_.at(edge);
-      if (one.carries == Carries::values) made.carries = Carries::values;
+      if (one.carries == Carries::values || one.window > 1) made.carries = Carries::values;
       made.bound += one.carries == Carries::counts ? one.bound : 1;
     }
     if (made.carries == Carries::counts && made.bound > 255) return add_layer();
-    if (made.carries == Carries::values) made.bound = 1;
+    if (made.carries == Carries::values) made.bound = made.window = 1;
     add("sum", inputs, {}, made);
   }
   void add_spikes() {
@@ -254,19 +274,135 @@ class GraphDrawing {
     for (const DrawnEdge& edge : inputs) {
       const Drawn one = graph_.at(edge);
       made.channels += one.channels;
-      made.carries = std::max(made.carries, one.carries);
+      made.carries = one.window > 1 ? Carries::values : std::max(made.carries, one.carries);
       made.bound = std::max(made.bound, one.bound);
     }
     if (made.carries != Carries::counts) made.bound = 1;
+    made.window = 1;
     add("concatenate", inputs, {}, made);
   }
+  // ---- stages of maps
+
+  void add_spatial() {
+    const int64_t kind = random_.whole(0, 4);
+    if (kind <= 2) return add_conv2d();
+    add_pool();
+  }
+  void give_windows(DrawnStage& stage, bool pool) const {
+    const auto give = [&](const char* both, const char* of_y, const char* of_x, int64_t y, int64_t x) {
+      if (y == x) return stage.values.push_back(number(both, static_cast<double>(y)));
+      stage.values.push_back(number(of_y, static_cast<double>(y)));
+      stage.values.push_back(number(of_x, static_cast<double>(x)));
+    };
+    if (pool)
+      give("window", "window_height", "window_width", stage.y.kernel, stage.x.kernel);
+    else
+      give("kernel", "kernel_height", "kernel_width", stage.y.kernel, stage.x.kernel);
+    give("stride", "stride_y", "stride_x", stage.y.stride, stage.x.stride);
+    give("padding", "padding_y", "padding_x", stage.y.padding, stage.x.padding);
+    if (pool) return;
+    give("dilation", "dilation_y", "dilation_x", stage.y.dilation, stage.x.dilation);
+    give("output_padding", "output_padding_y", "output_padding_x", stage.y.extra, stage.x.extra);
+    stage.values.push_back(number("groups", static_cast<double>(stage.groups)));
+    stage.values.push_back(number("transposed", stage.transposed ? 1 : 0));
+  }
+  DrawnWindow draw_window(int64_t length, bool transposed) {
+    for (;;) {
+      DrawnWindow window = {random_.whole(1, 3), random_.whole(1, 2), random_.whole(0, 1), random_.whole(1, 2), 0};
+      if (transposed) window.extra = random_.whole(0, window.stride - 1);
+      if (window.fits(length, transposed) && window.outputs_of(length, transposed) <= 9) return window;
+    }
+  }
+  void add_conv2d() {
+    const DrawnEdge from = pick(edges([](const Drawn& drawn, bool) { return !drawn.is_product; }));
+    const Drawn read = graph_.at(from);
+    Drawn made;
+    made.is_product = true;
+    made.n_steps = read.n_steps;
+    // One that was added before, with channels like these; its map may be another one.
+    for (const size_t i : graph_.of_kind("conv2d")) {
+      const DrawnStage& owner = graph_.stages[i];
+      const Drawn others = graph_.at(owner.inputs.front());
+      const bool fits = owner.word.empty() && others.channels == read.channels && others.carries == read.carries &&
+                        others.window == read.window && read.bound <= others.bound &&
+                        owner.y.fits(read.height, owner.transposed) && owner.x.fits(read.width, owner.transposed);
+      if (!fits || !chance(2)) continue;
+      const DrawnStage copy = owner;
+      made.height = copy.y.outputs_of(read.height, copy.transposed);
+      made.width = copy.x.outputs_of(read.width, copy.transposed);
+      made.channels = copy.made.channels;
+      add("conv2d", {from}, {}, made);
+      last().word = copy.name;
+      last().y = copy.y;
+      last().x = copy.x;
+      last().groups = copy.groups;
+      last().transposed = copy.transposed;
+      return;
+    }
+    DrawnStage drawn;
+    drawn.transposed = chance(4);
+    drawn.y = draw_window(read.height, drawn.transposed);
+    drawn.x = draw_window(read.width, drawn.transposed);
+    drawn.groups = chance(3) ? read.channels : 1;
+    made.height = drawn.y.outputs_of(read.height, drawn.transposed);
+    made.width = drawn.x.outputs_of(read.width, drawn.transposed);
+    made.channels = drawn.groups * random_.whole(1, drawn.groups == 1 ? 6 : 2);
+    add("conv2d", {from},
+        {number("output_channels", static_cast<double>(made.channels)), number("gain", 3),
+         number("bias", static_cast<double>(random_.whole(0, 1)))},
+        made);
+    last().y = drawn.y;
+    last().x = drawn.x;
+    last().groups = drawn.groups;
+    last().transposed = drawn.transposed;
+    give_windows(last(), false);
+    if (!chance(4)) add_neurons({graph_.stages.size() - 1});
+  }
+  void add_pool() {
+    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const Drawn read = graph_.at(from);
+    static const std::vector<const char*> kinds = {"max", "sum", "mean"};
+    const char* const kind_name = pick(kinds);
+    const std::string kind = kind_name;
+    Drawn made = combined({from});
+    DrawnWindow y = {read.height, read.height}, x = {read.width, read.width};  // the whole map
+    const bool is_global = chance(4);
+    const auto draw = [&](int64_t length) {
+      DrawnWindow window = {random_.whole(1, std::min<int64_t>(3, length)), random_.whole(1, 2)};
+      window.padding = random_.whole(0, window.kernel / 2);
+      return window;
+    };
+    if (!is_global) {
+      y = draw(read.height);
+      x = draw(read.width);
+    }
+    made.height = y.outputs_of(read.height, false);
+    made.width = x.outputs_of(read.width, false);
+    const int64_t window = y.kernel * x.kernel, bound = window * read.bound;
+    const bool of_integers = read.carries != Carries::values && read.window == 1;
+    const bool is_mean = kind == "mean", f64 = graph_.dtype == SYNFIRE_DTYPE_F64;
+    if (!of_integers || (is_mean && f64) || (kind != "max" && bound > 255)) {
+      made.carries = Carries::values;
+      made.bound = made.window = 1;
+    } else if (kind != "max") {
+      made.carries = Carries::counts;
+      made.bound = bound;
+      made.window = is_mean ? window : 1;
+    }
+    add("pool", {from}, {text("kind", kind_name)}, made);
+    last().word = kind;
+    last().y = y;
+    last().x = x;
+    if (!is_global) give_windows(last(), true);
+  }
+
   void add_scale() {
     const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
     static const std::vector<const char*> scopes = {"neuron", "channel", "layer"};
     const char* const scope = pick(scopes);
     Drawn made = combined({from});
     made.carries = Carries::values;
-    made.bound = 1;
+    made.bound = made.window = 1;
     add("scale", {from}, {text("scope", scope), number("initial_weight", 0.75), number("bias", chance(2) ? 1 : 0)},
         made);
   }
@@ -279,7 +415,7 @@ class GraphDrawing {
     made.height = made.width = 1;
     made.channels = n_features / size;
     made.carries = Carries::values;
-    made.bound = 1;
+    made.bound = made.window = 1;
     add("group_mean", {from}, {number("group_size", static_cast<double>(size))}, made);
     last().number = size;
   }
@@ -309,7 +445,7 @@ class GraphDrawing {
     made.is_neurons = made.is_product = made.is_input = false;
     made.is_readout = true;
     made.carries = Carries::values;
-    made.bound = 1;
+    made.bound = made.window = 1;
     if (std::string_view(reduction) != "steps") made.n_steps = 1;
     StageValues values = {text("reduction", reduction)};
     if (graph_.stages[from.from].made.is_neurons && !from.v) values.push_back(number("of_spikes", 1));
@@ -355,7 +491,7 @@ class GraphDrawing {
   }
 
   Random random_;
-  const bool smooth_;
+  const bool smooth_, spatial_;
   DrawnGraph graph_;
 };
 
@@ -374,7 +510,8 @@ inline Network make_drawn(synfire_context context, const DrawnGraph& graph, int3
     for (const DrawnEdge& edge : stage.inputs)
       inputs.push_back(reads(graph.stages[edge.from].name.c_str(), edge.v ? "v" : nullptr));
     StageValues values = stage.values;
-    if (stage.kind == "synapse" && !stage.word.empty()) values.push_back(text("weights_of", stage.word.c_str()));
+    const bool has_weights = stage.kind == "synapse" || stage.kind == "conv2d";
+    if (has_weights && !stage.word.empty()) values.push_back(text("weights_of", stage.word.c_str()));
     require_ok(add_stage(network, stage.kind.c_str(), stage.name.c_str(), values, inputs));
   }
   return network;

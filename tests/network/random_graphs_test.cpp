@@ -39,6 +39,10 @@ std::vector<double> numbers_of(synfire_synapse synapse, const char* name, int64_
 
 // ---- the oracle -----------------------------------------------------------------------------------------------------
 
+bool has_own_weights(const DrawnStage& stage) {
+  return ((stage.kind == "synapse" || stage.kind == "conv2d") && stage.word.empty()) || stage.kind == "scale";
+}
+
 struct Weights {
   std::vector<Number> weight, bias;
 };
@@ -48,7 +52,7 @@ class Oracle {
   Oracle(const DrawnGraph& graph, synfire_network network, const std::vector<DrawnArray>& data)
       : graph_(graph), spikes_(graph.stages.size()), v_(graph.stages.size()) {
     for (const DrawnStage& stage : graph.stages)
-      if ((stage.kind == "synapse" && stage.word.empty()) || stage.kind == "scale") take(network, stage.name);
+      if (has_own_weights(stage)) take(network, stage.name);
     for (const DrawnArray& one : data) data_[one.stage] = &one.numbers;
     for (size_t i = 0; i < graph.stages.size(); ++i) compute(i);
     tape_.differentiate(loss_);
@@ -94,6 +98,10 @@ class Oracle {
       each([&](size_t t, size_t b, size_t n) { return Number(data_.at(index)->at((b * n_steps + t) * width + n)); });
     else if (stage.kind == "synapse")
       compute_product(stage, each);
+    else if (stage.kind == "conv2d")
+      compute_convolution(stage, each);
+    else if (stage.kind == "pool")
+      compute_pool(stage, each);
     else if (stage.kind == "neurons")
       compute_neurons(index);
     else if (stage.kind == "readout")
@@ -113,6 +121,68 @@ class Oracle {
       Number sum = weights.bias.empty() ? Number(0) : weights.bias[n];
       for (size_t i = 0; i < k; ++i) sum = sum + weights.weight[n * k + i] * input[(t * batch() + b) * k + i];
       return sum;
+    });
+  }
+
+  // The place of the input that tap k of output place o meets, or -1.
+  static int64_t met(const DrawnWindow& window, bool transposed, int64_t length, int64_t o, int64_t k) {
+    if (!transposed) {
+      const int64_t at = o * window.stride + k * window.dilation - window.padding;
+      return at >= 0 && at < length ? at : -1;
+    }
+    const int64_t distance = o + window.padding - k * window.dilation;
+    return distance >= 0 && distance % window.stride == 0 && distance / window.stride < length
+               ? distance / window.stride
+               : -1;
+  }
+  // Calls body(tap, input place) for what an output place meets.
+  template <class Body>
+  void each_met(const DrawnStage& stage, int64_t place, Body body) const {
+    const Drawn read = graph_.at(stage.inputs[0]);
+    for (int64_t ky = 0; ky < stage.y.kernel; ++ky)
+      for (int64_t kx = 0; kx < stage.x.kernel; ++kx) {
+        const int64_t iy = met(stage.y, stage.transposed, read.height, place / stage.made.width, ky),
+                      ix = met(stage.x, stage.transposed, read.width, place % stage.made.width, kx);
+        if (iy >= 0 && ix >= 0) body(ky * stage.x.kernel + kx, static_cast<size_t>(iy * read.width + ix));
+      }
+  }
+  template <class Each>
+  void compute_convolution(const DrawnStage& stage, Each each) {
+    const Weights& weights = weights_.at(stage.word.empty() ? stage.name : stage.word);
+    const Array& input = read(stage.inputs[0]);
+    const Drawn read = graph_.at(stage.inputs[0]);
+    const auto width = static_cast<size_t>(read.n_features()), channels = static_cast<size_t>(read.channels),
+               outputs = static_cast<size_t>(stage.made.channels), groups = static_cast<size_t>(stage.groups),
+               of_group = channels / groups, taps = static_cast<size_t>(stage.y.kernel * stage.x.kernel);
+    each([&](size_t t, size_t b, size_t n) {
+      const size_t o = n % outputs, first = o / (outputs / groups) * of_group;
+      Number sum = weights.bias.empty() ? Number(0) : weights.bias[o];
+      each_met(stage, static_cast<int64_t>(n / outputs), [&](int64_t tap, size_t place) {
+        for (size_t c = 0; c < of_group; ++c)
+          sum = sum + weights.weight[(o * taps + static_cast<size_t>(tap)) * of_group + c] *
+                          input[(t * batch() + b) * width + place * channels + first + c];
+      });
+      return sum;
+    });
+  }
+  template <class Each>
+  void compute_pool(const DrawnStage& stage, Each each) {
+    const Array& input = read(stage.inputs[0]);
+    const Drawn read = graph_.at(stage.inputs[0]);
+    const auto width = static_cast<size_t>(read.n_features()), channels = static_cast<size_t>(read.channels);
+    const auto window = static_cast<double>(stage.y.kernel * stage.x.kernel);
+    each([&](size_t t, size_t b, size_t n) {
+      Number result = 0;
+      bool is_first = true;
+      each_met(stage, static_cast<int64_t>(n / channels), [&](int64_t, size_t place) {
+        const Number& one = input[(t * batch() + b) * width + place * channels + n % channels];
+        if (stage.word != "max")
+          result = result + one;
+        else if (is_first || one.value() > result.value())
+          result = one;
+        is_first = false;
+      });
+      return stage.word == "mean" ? result / Number(window) : result;
     });
   }
 
@@ -288,6 +358,8 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
     for (const DrawnStage& stage : graph.stages) ++n_seen[stage.kind];
     for (const size_t synapse : graph.of_kind("synapse"))
       n_seen["shared"] += graph.stages[synapse].word.empty() ? 0 : 1;
+    for (const size_t synapse : graph.of_kind("conv2d"))
+      n_seen["shared conv2d"] += graph.stages[synapse].word.empty() ? 0 : 1;
     const Oracle oracle(graph, made->network, made->data);
     std::vector<synfire_stage_result> results = results_of(graph);
     synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
@@ -315,7 +387,8 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
     }
   }
   EXPECT_GT(n_checked, 300);
-  for (const char* const kind : {"sum", "and", "iand", "concatenate", "scale", "group_mean", "flatten", "shared"})
+  for (const char* const kind : {"sum", "and", "iand", "concatenate", "scale", "group_mean", "flatten", "shared",
+                                 "conv2d", "pool", "shared conv2d"})
     EXPECT_GE(n_seen[kind], 8) << kind;
 }
 
@@ -340,7 +413,7 @@ TEST(RandomGraphs, HaveTheGradientsOfCentralDifferences) {
     trained(made->network, 1);
     Random random(seed);
     for (const DrawnStage& stage : graph.stages) {
-      if ((stage.kind != "synapse" || !stage.word.empty()) && stage.kind != "scale") continue;
+      if (!has_own_weights(stage)) continue;
       const Synapse synapse = synapse_of(made->network, stage.name);
       const int64_t count = length_of(synapse, "weight");
       std::vector<double> gradient(static_cast<size_t>(count));
@@ -429,7 +502,7 @@ TEST(RandomGraphs, LearnFromFrames) {
       replay(backward);
     }
     for (const DrawnStage& stage : graph.stages) {
-      if (stage.kind != "synapse" && stage.kind != "scale") continue;
+      if (!has_own_weights(stage)) continue;
       const Synapse here = synapse_of(made->network, stage.name), there = synapse_of(own, stage.name);
       std::vector<float> one(static_cast<size_t>(length_of(here, "weight"))), other(one.size());
       require_ok(synfire_synapse_read(here, "weight", one.data(), one.size() * sizeof(float)));

@@ -17,6 +17,18 @@ namespace {
 
 using operations::CombineKind;
 
+// Counts that stand for means are read as these, and beside them all are numbers.
+bool reads_means(const StageView& view) {
+  for (size_t i = 0; i < view->inputs.size(); ++i)
+    if (view.flow(i).count_scale != 1) return true;
+  return false;
+}
+void make_values(Flow& flow) {
+  flow.elements = Elements::values;
+  flow.bound = 1;
+  flow.count_scale = 1;
+}
+
 class CombineParts final : public CombinedParts {
  public:
   CombineParts(StageMaker& maker, CombineKind kind) : CombinedParts(maker, dtype_of(maker)), kind_(kind) {
@@ -33,7 +45,7 @@ class CombineParts final : public CombinedParts {
     std::vector<int32_t> bounds;
     for (size_t i = 0; i < stage()->inputs.size(); ++i) {
       const StageRecorder::Read input = recorder.read(i);
-      const bool counts = stage().flow(i).elements == Elements::counts;
+      const bool counts = stage().flow(i).elements == Elements::counts && !reads_means(stage());
       sources.push_back(counts ? input.counts : input.array);
       bounds.push_back(counts ? stage().flow(i).bound : 0);
     }
@@ -82,7 +94,7 @@ class CombineStage : public StageKind {
  public:
   uint32_t makes(const StageView& view) const override { return combined_of(view); }
   void check(const StageView&) const override {}
-  bool takes_counts(const StageView&) const override { return true; }
+  bool takes_counts(const StageView& view) const override { return !reads_means(view); }
   std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
   std::string describe(const StageView& view) const override {
     if (view->output.elements == Elements::spikes) return "spikes";
@@ -120,7 +132,7 @@ class SumKind final : public CombineStage {
   Flow shape(const StageView& view) const override {
     Flow flow = view.flow();
     int64_t bound = 0;
-    bool has_values = false;
+    bool has_values = reads_means(view);
     for (size_t i = 0; i < view->inputs.size(); ++i) {
       check_same_shape(view, 0, i, true);
       has_values = has_values || view.flow(i).elements == Elements::values;
@@ -132,8 +144,9 @@ class SumKind final : public CombineStage {
           "the sum of stage \"%s\" may reach %lld, counting 1 for spikes and their bounds for counts; counts are "
           "at most 255",
           view->name.c_str(), static_cast<long long>(bound));
-    flow.elements = has_values ? Elements::values : Elements::counts;
-    flow.bound = has_values ? 1 : static_cast<int32_t>(bound);
+    flow.elements = Elements::counts;
+    flow.bound = static_cast<int32_t>(bound);
+    if (has_values) make_values(flow);
     return flow;
   }
 };
@@ -171,6 +184,7 @@ class ConcatenateKind final : public CombineStage {
     if (__builtin_mul_overflow(flow.height * flow.width, flow.channels, &n_features)) n_features = INT64_MAX;
     check_size(view.rules(), n_features, "the number of features");
     if (flow.elements != Elements::counts) flow.bound = 1;
+    if (reads_means(view)) make_values(flow);
     return flow;
   }
 };

@@ -76,7 +76,7 @@ class GroupMeanKind final : public StageKind {
     return groups;
   }
   void check(const StageView&) const override {}
-  bool reads_numbers(const Stage&) const override { return true; }
+  bool reads_numbers(const StageView&) const override { return true; }
   std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
 
   std::string describe(const StageView& view) const override {

@@ -437,6 +437,7 @@ class NeuronsKind final : public StageKind {
     flow.n_steps = view.rules().n_steps;
     flow.elements = Elements::spikes;
     flow.bound = 1;
+    flow.count_scale = 1;
     return flow;
   }
   void settle(Stage& stage) const override {
@@ -473,7 +474,7 @@ class NeuronsKind final : public StageKind {
     return !view->inputs.empty() && (view.input()->makes & signal::product) == 0;
   }
   // X is an array of numbers, also if it is made of spikes.
-  bool reads_numbers(const Stage&) const override { return true; }
+  bool reads_numbers(const StageView&) const override { return true; }
   const char* why_not(const Stage&) const override { return "whose neurons never fire"; }
 
   std::vector<std::string> further_names(const StageView& view) const override {

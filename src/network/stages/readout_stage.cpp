@@ -106,6 +106,8 @@ class ReadoutKind final : public StageKind {
   Flow shape(const StageView& view) const override {
     Flow flow = view.flow();
     flow.elements = Elements::values;
+    flow.bound = 1;
+    flow.count_scale = 1;
     if (!is_of_steps(view.stage())) flow.n_steps = 1;
     return flow;
   }
@@ -114,7 +116,7 @@ class ReadoutKind final : public StageKind {
     if (view->as<ReadoutSettings>().of_spikes && before.makes == signal::v) fail_silent(before);
   }
   bool hands_on(const Stage& stage) const override { return is_of_steps(stage); }
-  bool reads_numbers(const Stage& stage) const override { return is_of_steps(stage); }
+  bool reads_numbers(const StageView& view) const override { return is_of_steps(view.stage()); }
   std::optional<StageOutput> output(const StageView& view) const override {
     return StageOutput{Port::output, {view.rules().dtype, view->output.n_steps, view->width()}};
   }

@@ -73,6 +73,7 @@ class ScaleKind final : public StageKind {
     Flow flow = view.flow();
     flow.elements = Elements::values;
     flow.bound = 1;
+    flow.count_scale = 1;
     return flow;
   }
   void check(const StageView& view) const override {

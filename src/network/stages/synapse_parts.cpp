@@ -43,7 +43,7 @@ void add_saved(StateArrays& list, const Stage& stage, Synapse& synapse, const Sy
 
 }  // namespace
 
-SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make)
+SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make, FunctionRef<Synapse&(Synapse&)> use)
     : StageParts(maker.stage()),
       is_owner_(maker.parts().design.owner_of_weights(maker.stage().index()) == maker.stage().index()),
       learns_(maker.gradient().learns),
@@ -55,6 +55,7 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make)
     const size_t owner = maker.parts().design.owner_of_weights(maker.stage().index());
     synapse_ = Ref<Synapse>(static_cast<Synapse*>(maker.parts().stages[owner]->object()));
   }
+  used_ = is_owner_ ? synapse_.get() : &use(*synapse_);
   if (is_fused_) return;
   x_ = is_read_by_neurons(maker.stage()) ? maker.passed_on_array(maker.number(), stage()->output)
                                          : maker.array(maker.number(), stage()->output);
@@ -68,7 +69,7 @@ void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
   const StageRecorder::Read input = recorder.read();
   operations::record_synapse_forward(
-      recorder.graph(), *synapse_,
+      recorder.graph(), *used_,
       {stage()->output.n_steps, recorder.rules().batch, input_of(input), recorder.written(), recorder.n_active(),
        input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
@@ -78,14 +79,14 @@ void SynapseParts::backward(StageRecorder& recorder) {
   const StageRecorder::Read input = recorder.read();
   const StageRecorder::Gradient before = recorder.gradient();
   const bool adds = learns_ && recorder.adds_to_weights(stage().index());
-  operations::record_synapse_backward(recorder.graph(), *synapse_,
+  operations::record_synapse_backward(recorder.graph(), *used_,
                                       {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(),
                                        learns_ ? input_of(input) : nullptr, before.array, recorder.n_active(), adds,
                                        before.add, input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
-  request.synapse = synapse_.get();
+  request.synapse = used_;
   request.synapse_input = input_of(recorder.read_edge(stage().index(), 0));
   request.n_active = recorder.n_active();
 }
@@ -133,7 +134,15 @@ StageView owner_of(const StageView& view) {
   return view.design().view(view.design().owner_of_weights(view.index()));
 }
 
-void check_shared_weights(const StageView& view, const StageView& owner, const Flow& own_output) {
+namespace {
+
+const char* text_of(Elements elements) {
+  return elements == Elements::spikes ? "spikes" : "numbers";
+}
+
+}  // namespace
+
+void check_owner(const StageView& view, const StageView& owner) {
   const Stage& stage = view.stage();
   if (owner->kind != stage.kind)
     fail_argument("SYN-NETWORK-VALUE",
@@ -143,25 +152,41 @@ void check_shared_weights(const StageView& view, const StageView& owner, const F
     fail_argument("SYN-NETWORK-VALUE",
                   "\"weights_of\" of stage \"%s\" is \"%s\", which has no weights of its own; name the stage that has",
                   stage.name.c_str(), owner->name.c_str());
+}
+
+void check_shared_input(const StageView& view, const StageView& owner) {
+  const Stage& stage = view.stage();
+  const Flow mine = view.flow(), others = owner.flow();
+  if ((mine.elements == Elements::spikes) != (others.elements == Elements::spikes))
+    fail_argument("SYN-NETWORK-SHAPE",
+                  "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads %s; both must be the same",
+                  stage.name.c_str(), text_of(mine.elements), owner->name.c_str(), text_of(others.elements));
+  if (mine.count_scale != others.count_scale)
+    fail_argument(
+        "SYN-NETWORK-SHAPE",
+        "stage \"%s\" reads counts times %g and uses the weights of stage \"%s\", which reads numbers times %g; "
+        "both must be the same",
+        stage.name.c_str(), static_cast<double>(mine.count_scale), owner->name.c_str(),
+        static_cast<double>(others.count_scale));
+  for (const ValueSpec& spec : stage.kind->traits.values)
+    if (stage.at(spec) != spec.initial)
+      fail_argument("SYN-NETWORK-VALUE",
+                    "\"%s\" of stage \"%s\" is %g; the stage uses the weights of stage \"%s\", whose values count",
+                    spec.name, stage.name.c_str(), stage.at(spec), owner->name.c_str());
+}
+
+void check_shared_weights(const StageView& view, const StageView& owner, const Flow& own_output) {
+  check_owner(view, owner);
   const Flow mine = view.flow(), others = owner.flow();
   if (mine.n_features() != others.n_features() || own_output.n_features() != owner->output.n_features())
     fail_argument(
         "SYN-NETWORK-SHAPE",
         "stage \"%s\" with %lld inputs and %lld outputs uses the weights of stage \"%s\", which has %lld inputs "
         "and %lld outputs; both must be the same",
-        stage.name.c_str(), static_cast<long long>(mine.n_features()), static_cast<long long>(own_output.n_features()),
+        view->name.c_str(), static_cast<long long>(mine.n_features()), static_cast<long long>(own_output.n_features()),
         owner->name.c_str(), static_cast<long long>(others.n_features()),
         static_cast<long long>(owner->output.n_features()));
-  if ((mine.elements == Elements::spikes) != (others.elements == Elements::spikes))
-    fail_argument("SYN-NETWORK-SHAPE",
-                  "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads %s; both must be the same",
-                  stage.name.c_str(), mine.elements == Elements::spikes ? "spikes" : "numbers", owner->name.c_str(),
-                  others.elements == Elements::spikes ? "spikes" : "numbers");
-  for (const ValueSpec& spec : stage.kind->traits.values)
-    if (stage.at(spec) != spec.initial)
-      fail_argument("SYN-NETWORK-VALUE",
-                    "\"%s\" of stage \"%s\" is %g; the stage uses the weights of stage \"%s\", whose values count",
-                    spec.name, stage.name.c_str(), stage.at(spec), owner->name.c_str());
+  check_shared_input(view, owner);
 }
 
 }  // namespace synfire::network

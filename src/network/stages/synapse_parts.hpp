@@ -15,8 +15,12 @@ namespace synfire::network {
 // it is a part of the neurons' own operation.
 class SynapseParts final : public StageParts, private Product {
  public:
-  // The function makes the synapse, unless the stage uses that of another one.
-  SynapseParts(StageMaker& maker, core::FunctionRef<Ref<core::Synapse>()> make);
+  // The first function makes the synapse, unless the stage uses that of another one: then the second one gives what
+  // this stage computes with.
+  SynapseParts(StageMaker& maker, core::FunctionRef<Ref<core::Synapse>()> make)
+      : SynapseParts(maker, make, [](core::Synapse& owned) -> core::Synapse& { return owned; }) {}
+  SynapseParts(StageMaker& maker, core::FunctionRef<Ref<core::Synapse>()> make,
+               core::FunctionRef<core::Synapse&(core::Synapse&)> use);
 
   core::Object* object() const noexcept override { return synapse_.get(); }
   Buffer* array(Port) const noexcept override { return x_.get(); }
@@ -33,15 +37,16 @@ class SynapseParts final : public StageParts, private Product {
 
  private:
   Buffer* input_of(const StageRecorder::Read& input) const noexcept {
-    return synapse_->reads_counts() ? input.counts : input.array;
+    return used_->reads_counts() ? input.counts : input.array;
   }
   void give(operations::ForwardRequest& request, StageRecorder& recorder) override;
   void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
   void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const;
 
   const bool is_owner_, learns_, trains_, is_fused_;
-  Ref<core::Synapse> synapse_;
-  Ref<Buffer> x_, grad_x_;  // [T, B, N], of a product that is an operation of its own
+  Ref<core::Synapse> synapse_;  // that has the weights
+  core::Synapse* used_;         // the same, or one that it keeps
+  Ref<Buffer> x_, grad_x_;      // [T, B, N], of a product that is an operation of its own
 };
 
 // ---- what the kinds of such stages share ----------------------------------------------------------------------------
@@ -50,7 +55,10 @@ class SynapseParts final : public StageParts, private Product {
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
 // The stage itself, or that whose weights it uses.
 StageView owner_of(const StageView& view);
-// Throws INVALID_ARGUMENT if a stage that uses the weights of another one has values of its own, or another shape.
+// Throw INVALID_ARGUMENT unless that stage is of the same kind and has weights of its own; if a stage that uses its
+// weights reads what they are not for, or has values of its own; in any of these cases, or with another shape.
+void check_owner(const StageView& view, const StageView& owner);
+void check_shared_input(const StageView& view, const StageView& owner);
 void check_shared_weights(const StageView& view, const StageView& owner, const core::Flow& own_output);
 
 }  // namespace synfire::network

@@ -66,6 +66,10 @@ struct PoolWindows {
   int64_t kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x;
   int32_t count_bound;
 };
+// The maps of checked windows. Throws UNSUPPORTED if sums over a window, of counts up to this bound, are 2^24 or more.
+PoolShape pool_shape(const PoolWindows& windows);
+void check_sums_in_f32(const PoolShape& shape, int32_t bound);
+
 struct PoolRequest {
   PoolWindows windows;
   core::Buffer *source, *destination;

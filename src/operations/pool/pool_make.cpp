@@ -55,23 +55,6 @@ WindowAxis axis_of(AxisFields f) {
   return axis;
 }
 
-PoolShape shape_of(const PoolWindows& w) {
-  PoolShape shape;
-  shape.y =
-      axis_of({"height", "kernel_height", "stride_y", "padding_y", w.height, w.kernel_height, w.stride_y, w.padding_y});
-  shape.x =
-      axis_of({"width", "kernel_width", "stride_x", "padding_x", w.width, w.kernel_width, w.stride_x, w.padding_x});
-  if (w.channels < 1 || w.channels > (int64_t{1} << 40))
-    fail_argument("SYN-POOL-WINDOW", "desc.channels is %lld; 1 to 2^40 are allowed",
-                  static_cast<long long>(w.channels));
-  shape.channels = w.channels;
-  int64_t count = 0;
-  if (__builtin_mul_overflow(shape.input_places(), shape.channels, &count) || count > (int64_t{1} << 40) ||
-      __builtin_mul_overflow(shape.places(), shape.channels, &count) || count > (int64_t{1} << 40))
-    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-POOL-OVERFLOW", "a map has more than 2^40 elements");
-  return shape;
-}
-
 int32_t bound_of(const PoolWindows& w) {
   if (w.count_bound < 0 || w.count_bound > 255)
     fail_argument("SYN-POOL-BOUND", "desc.count_bound is %d; 1 to 255 are allowed (0 means 1)", w.count_bound);
@@ -114,10 +97,7 @@ void check_destination(const Pool& op, const Buffer& source, const Buffer& desti
   if (to != SYNFIRE_DTYPE_F32)
     fail_argument("SYN-POOL-TYPE", "desc.destination holds %s; a %s of spikes or counts is %s", name_of_dtype(to),
                   op.kind == PoolKind::sum ? "sum" : "mean", op.kind == PoolKind::sum ? "u8 or f32" : "f32");
-  if (most >= most_in_f32)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-POOL-BOUND",
-         "a window of %d x %d with counts of up to %d each may sum to 2^24 or more, which f32 does not hold exactly",
-         op.shape.y.kernel, op.shape.x.kernel, op.bound);
+  check_sums_in_f32(op.shape, op.bound);
 }
 
 std::string label_text(const PoolShape& shape, const Extents& e) {
@@ -130,6 +110,30 @@ std::string label_text(const PoolShape& shape, const Extents& e) {
 
 }  // namespace
 
+PoolShape pool_shape(const PoolWindows& w) {
+  PoolShape shape;
+  shape.y =
+      axis_of({"height", "kernel_height", "stride_y", "padding_y", w.height, w.kernel_height, w.stride_y, w.padding_y});
+  shape.x =
+      axis_of({"width", "kernel_width", "stride_x", "padding_x", w.width, w.kernel_width, w.stride_x, w.padding_x});
+  if (w.channels < 1 || w.channels > (int64_t{1} << 40))
+    fail_argument("SYN-POOL-WINDOW", "desc.channels is %lld; 1 to 2^40 are allowed",
+                  static_cast<long long>(w.channels));
+  shape.channels = w.channels;
+  int64_t count = 0;
+  if (__builtin_mul_overflow(shape.input_places(), shape.channels, &count) || count > (int64_t{1} << 40) ||
+      __builtin_mul_overflow(shape.places(), shape.channels, &count) || count > (int64_t{1} << 40))
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-POOL-OVERFLOW", "a map has more than 2^40 elements");
+  return shape;
+}
+
+void check_sums_in_f32(const PoolShape& shape, int32_t bound) {
+  if (shape.window() < most_in_f32 && shape.window() * bound < most_in_f32) return;
+  fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-POOL-BOUND",
+       "a window of %d x %d with counts of up to %d each may sum to 2^24 or more, which f32 does not hold exactly",
+       shape.y.kernel, shape.x.kernel, bound);
+}
+
 OperationLabel label(const Pool& op) {
   return {nullptr, label_text(op.shape, op.extents)};
 }
@@ -141,7 +145,7 @@ OperationList pool(const PoolRequest& request) {
   const PoolWindows& w = request.windows;
   Pool op = {};
   op.kind = static_cast<PoolKind>(w.kind);
-  op.shape = shape_of(w);
+  op.shape = pool_shape(w);
   op.bound = bound_of(w);
   op.extents = checked_extents({w.n_steps, w.batch, op.shape.n_inputs()});
   const Extents outputs = checked_extents({w.n_steps, w.batch, op.shape.n_outputs()});
@@ -158,7 +162,7 @@ OperationList pool_backward(const PoolBackwardRequest& request) {
   const PoolWindows& w = request.windows;
   PoolBackward op = {};
   op.kind = static_cast<PoolKind>(w.kind);
-  op.shape = shape_of(w);
+  op.shape = pool_shape(w);
   op.bound = bound_of(w);
   op.extents = checked_extents({w.n_steps, w.batch, op.shape.n_inputs()});
   op.accumulate = request.accumulate;

@@ -15,6 +15,8 @@
 #include <operations/sum_entry.hpp>
 #include <synapses/dense/dense_matrix.hpp>
 
+#include <vector>
+
 namespace synfire::operations {
 
 extern const core::SynapseKind conv2d_kind, dense_of_counts_kind;
@@ -29,12 +31,21 @@ class Conv2dSynapse final : public MatrixSynapse {
   const Conv2dSpec& conv() const noexcept { return conv_; }
   const Conv2dShape& map() const noexcept { return conv_.shape; }
 
+  // The same kernel on another map: a synapse without memory of its own, which lives as long as this one. Its
+  // operations have this one's memory as operands.
+  Conv2dSynapse& on_map(const Conv2dSpec& spec);
+  // The one whose weights it has.
+  Conv2dSynapse& kernel() noexcept { return lender_ ? *lender_ : *this; }
+
  private:
   Conv2dSynapse(core::Context& context, const core::SynapseKind& kind, const Conv2dSpec& spec,
                 std::initializer_list<int64_t> weight_lengths, const uint8_t* mask);
+  Conv2dSynapse(Conv2dSynapse& lender, const Conv2dSpec& spec);
   ~Conv2dSynapse() override = default;
 
   const Conv2dSpec conv_;
+  Conv2dSynapse* const lender_ = nullptr;
+  std::vector<core::Ref<Conv2dSynapse>> on_maps_;
 };
 
 // Creates a synapse with its initial weights; `mask` has a byte for each weight, or is null. The caller takes the

@@ -3,6 +3,7 @@
 
 #include <base/error.hpp>
 #include <operations/keep_inputs/keep_inputs.hpp>
+#include <base/make_room.hpp>
 #include <synapses/dense/dense.hpp>
 
 #include <algorithm>
@@ -37,6 +38,16 @@ Conv2dSynapse::Conv2dSynapse(Context& context, const SynapseKind& kind, const Co
     : MatrixSynapse(context, kind, shape_of(spec), spec.matrix, weight_lengths, mask,
                     static_cast<double>(spec.count_scale), slack_bytes),
       conv_(spec) {}
+
+Conv2dSynapse::Conv2dSynapse(Conv2dSynapse& lender, const Conv2dSpec& spec)
+    : MatrixSynapse(*lender.context(), lender.kind(), shape_of(spec), spec.matrix, lender),
+      conv_(spec),
+      lender_(&lender) {}
+
+Conv2dSynapse& Conv2dSynapse::on_map(const Conv2dSpec& spec) {
+  make_room(on_maps_, 1);
+  return *on_maps_.emplace_back(Ref<Conv2dSynapse>::adopt(new Conv2dSynapse(*this, spec)));
+}
 
 Conv2dSynapse* Conv2dSynapse::make(Context& context, const Conv2dSpec& spec, const uint8_t* mask) {
   const Conv2dShape& map = spec.shape;
@@ -177,7 +188,7 @@ void check_gradients(const Synapse& synapse, int64_t n_steps, int64_t batch, boo
 }
 
 OperationList product(const SynapsePass& pass, const View& output) {
-  Conv2dSynapse& synapse = synapse_of(pass);
+  Conv2dSynapse &synapse = synapse_of(pass), &kernel = synapse.kernel();
   const Extents e = input_extents(pass);
   OperationList operations;
   const View input = kept_input(pass, e, operations);
@@ -187,17 +198,17 @@ OperationList product(const SynapsePass& pass, const View& output) {
                       output,
                       pass.n_active,
                       pass.layer_active,
-                      synapse.table(),
-                      synapse.bias(),
-                      synapse.grid(),
-                      synapse.bias_on_grid(),
+                      kernel.table(),
+                      kernel.bias(),
+                      kernel.grid(),
+                      kernel.bias_on_grid(),
                       converted_input(synapse.conv(), input, e),
                       {}};
   const Conv2dSpec& spec = synapse.conv();
   op.scale = pass.kept.scale;
   if (plan_rows(op)) {
     const int64_t words = e.batch * spec.shape.places() * ((spec.matrix.n_inputs + 31) / 32);
-    op.planes = synapse.table_planes();
+    op.planes = kernel.table_planes();
     op.steps_at_once = steps_for(e.n_steps, words * 4);
     op.patches = scratch(SYNFIRE_DTYPE_U32, op.steps_at_once, words);
   }
@@ -218,8 +229,8 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
   op.input = kept_input(pass, e, operations);
   op.n_active = pass.n_active;
   op.layer_active = pass.layer_active;
-  op.weight_gradient = synapse.weight_gradient();
-  op.bias_gradient = synapse.bias_gradient();
+  op.weight_gradient = synapse.kernel().weight_gradient();
+  op.bias_gradient = synapse.kernel().bias_gradient();
   op.mask = synapse.mask();
   op.scale = pass.kept.scale;
   op.add = add;
@@ -252,9 +263,18 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
 OperationList input_gradient(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add) {
   Conv2dSynapse& synapse = synapse_of(pass);
   const Extents e = input_extents(pass);
-  Conv2dInputGradient op = {
-      &synapse, e,  grad_output, grad_input, pass.n_active, pass.layer_active, synapse.rows(), synapse.grid(),
-      add,      {}, {},          {},         pass.kept};
+  Conv2dInputGradient op = {&synapse,
+                            e,
+                            grad_output,
+                            grad_input,
+                            pass.n_active,
+                            pass.layer_active,
+                            synapse.kernel().rows(),
+                            synapse.kernel().grid(),
+                            add,
+                            {},
+                            {},
+                            {},         pass.kept};
   if (synapse.spec().has_grid()) {
     op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch, synapse.n_outputs());
     op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);

@@ -42,6 +42,10 @@ class MatrixSynapse : public core::Synapse {
   MatrixSynapse(core::Context& context, const core::SynapseKind& kind, const core::SynapseShape& shape,
                 const DenseSpec& spec, std::initializer_list<int64_t> weight_lengths, const uint8_t* mask,
                 double weight_factor = 1, uint64_t slack = 0);
+  // With the weights of another one.
+  MatrixSynapse(core::Context& context, const core::SynapseKind& kind, const core::SynapseShape& shape,
+                const DenseSpec& spec, MatrixSynapse& lender)
+      : Synapse(context, kind, shape, 0, &lender), spec_(spec), weight_factor_(lender.weight_factor_), slack_(0) {}
   ~MatrixSynapse() override = default;
 
  private:
