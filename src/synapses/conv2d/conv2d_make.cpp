@@ -2,8 +2,8 @@
 #include "conv2d.hpp"
 
 #include <base/error.hpp>
-#include <operations/keep_inputs/keep_inputs.hpp>
 #include <base/make_room.hpp>
+#include <operations/keep_inputs/keep_inputs.hpp>
 #include <synapses/dense/dense.hpp>
 
 #include <algorithm>
@@ -231,7 +231,7 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
   op.layer_active = pass.layer_active;
   op.weight_gradient = synapse.kernel().weight_gradient();
   op.bias_gradient = synapse.kernel().bias_gradient();
-  op.mask = synapse.mask();
+  op.mask = synapse.kernel().mask();
   op.scale = pass.kept.scale;
   op.add = add;
   if (spec.matrix.has_grid()) {
@@ -274,7 +274,8 @@ OperationList input_gradient(const SynapsePass& pass, const View& grad_output, c
                             add,
                             {},
                             {},
-                            {},         pass.kept};
+                            {},
+                            pass.kept};
   if (synapse.spec().has_grid()) {
     op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch, synapse.n_outputs());
     op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);

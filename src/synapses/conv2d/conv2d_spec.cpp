@@ -226,7 +226,7 @@ Conv2dSpec::Conv2dSpec(const synfire_synapse_desc& desc)
     : is_dense(true),
       elements(Elements::counts),
       count_bound(largest_count),
-      count_scale(scale_of("SYN-SYNAPSE-COUNTS", desc.input_kind,desc.count_scale == 0 ? 1 : desc.count_scale)),
+      count_scale(scale_of("SYN-SYNAPSE-COUNTS", desc.input_kind, desc.count_scale)),
       input_gradient_bits(24),
       matrix(counts_matrix_of(desc)) {
   shape = one_place_of(matrix);
