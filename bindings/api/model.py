@@ -55,8 +55,8 @@ class Object(Item):
 
 
 class Maker(Item):
-    """Another way to create an object: name, object, handle, create (synfire_x_create_NAME), desc, fields (numbers alone),
-    doc; query_memory (the function that says how much memory it would take, or None) and memory (its structure)."""
+    """Another way to create an object: name, object, handle, create (synfire_x_create_NAME), desc, fields (numbers, and lists
+    that are read), doc; query_memory (the function that says how much memory it would take, or None) and memory (its structure)."""
 
 
 class Operation(Item):
@@ -269,8 +269,9 @@ class Api:
             return None
         struct, name = self.descriptor(function.parameters[1]), function.name[len(made.create) + 1:]
         fields = self.own_fields(struct, {})
-        if any(field.type not in SIZES or field.array for field in fields):
-            fail(f"{struct.name} has a field that is not a number")
+        if any(field.array or field.role not in ("number", "length") and not (field.role == "list" and field.is_read)
+               for field in fields):
+            fail(f"{struct.name} has a field that is neither a number nor a list that is read")
         query = self.function.get(f"{made.handle}_query_memory_{name}")
         return Maker(name=name, object=made.name, handle=made.handle, create=function.name, desc=struct.name, fields=fields,
                      doc=function.doc, query_memory=query.name if query else None,

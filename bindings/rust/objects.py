@@ -511,10 +511,13 @@ class Objects:
         return "".join(out)
 
     def maker(self, maker, uses_now):
-        """Another builder of an object, of numbers alone, and the function of the object that begins it."""
+        """Another builder of an object, of numbers and lists, and the function of the object that begins it."""
         base, comment = self.base, self.base.comment
         name, fields = base.objects[maker.object], self.maker_fields[maker.name]
         builder = f"{camel(maker.name)}Builder"
+        stored = [field for field in fields if field.kind != "length"]
+        lifetime = "'a" if any("'a" in field.type for field in stored) else ""
+        generics = f"<{lifetime}>" if lifetime else ""
         keeps_context = uses_now or maker.object in self.api.wholes
         context = "context" if keeps_context else "_context"
         create = lines_of(
@@ -526,9 +529,9 @@ class Objects:
             f"Ok({name} {{ core: Arc::new(core) }})")
         doc = base.spell(base.api.struct[maker.desc].doc).split(" Zero ")[0]
         out = [comment(f"Options for [`{name}::{maker.name}`]; each has the library's default. {doc}", ""),
-               f"#[derive(Clone, Copy, Debug)]\n#[must_use]\npub struct {builder} {{\n"]
-        out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in fields]
-        out.append(f"}}\nimpl {builder} {{\n")
+               f"#[derive(Clone, Copy, Debug)]\n#[must_use]\npub struct {builder}{generics} {{\n"]
+        out += [f"    {field.name}: {f'Option<{field.type}>' if field.optional else field.type},\n" for field in stored]
+        out.append(f"}}\nimpl{generics} {builder}{generics} {{\n")
         out += base.setters(fields)
         out.append(comment("Creates it.")
                    + f"    pub fn create(self, context: &Context) -> Result<{name}> {{\n{create}    }}\n")
@@ -544,7 +547,7 @@ class Objects:
                        f"        check(unsafe {{ sys::{maker.query_memory}(&self.desc(), &mut memory) }})?;\n"
                        f"        Ok(crate::{memory} {{ {values} }})\n    }}\n")
         out += [base.descriptor(maker, fields, "pub(crate) "), f"}}\nimpl {name} {{\n",
-                base.new(builder, fields, maker.name), "}\n"]
+                base.new(builder, fields, maker.name, lifetime), "}\n"]
         return "".join(out)
 
     # ---- Text --------------------------------------------------------------------------------------------------------

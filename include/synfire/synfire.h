@@ -57,8 +57,8 @@
  * Neurons and surrogates that are given as text at run time. Loading a text compiles it and runs its author's code in
  * this process: load only what you would also run as a program. */
 /** @defgroup spikes Spikes
- * Converting spikes between formats, counting them, and encoding rates as spikes: immediately, or recorded into a
- * graph. */
+ * Converting spikes between formats, counting them, encoding rates as spikes, and binning events of cameras:
+ * immediately, or recorded into a graph. */
 /** @defgroup data Data sets
  * Batches of a data set, chosen and gathered on the device, and numbers of inputs that are not finite, replaced and
  * counted: immediately, or recorded into a graph. */
@@ -2006,6 +2006,147 @@ typedef struct synfire_encode_bernoulli_desc {
 #define SYNFIRE_ENCODE_BERNOULLI_DESC_INIT \
   { (uint32_t)sizeof(synfire_encode_bernoulli_desc), 0, 0, 0, 0, NULL, NULL, 0u, 0u }
 
+/** Ways to find the step of an event: synfire_bin_events_desc::split. Since ABI 0.3. */
+enum {
+  /** Its time. */
+  SYNFIRE_EVENTS_BY_TIME = 0,
+  /** How many events come before it. */
+  SYNFIRE_EVENTS_BY_COUNT = 1
+};
+
+/** Which events a full buffer holds: synfire_bin_events_desc::keep. Since ABI 0.3. */
+enum {
+  /** The oldest: event i is at index i, and those beyond the capacity were not written. */
+  SYNFIRE_EVENTS_KEEP_OLDEST = 0,
+  /** The newest: event i is at index i mod capacity, as in a ring. */
+  SYNFIRE_EVENTS_KEEP_NEWEST = 1
+};
+
+/** Columns of synfire_bin_events_desc::faults: each counts one kind of fault. Since ABI 0.3. */
+enum {
+  /** Events outside the sensor, or with a polarity other than 0 and 1. They are left out. */
+  SYNFIRE_EVENTS_FAULT_SENSOR = 0,
+  /** Events that belong to no step: before the first one, or after the last one. They are left out. */
+  SYNFIRE_EVENTS_FAULT_WINDOW = 1,
+  /** Events that the buffer does not hold, because there were more than its capacity. */
+  SYNFIRE_EVENTS_FAULT_CAPACITY = 2,
+  /** By count without `sort`: events that are older than the one before them. They keep their place in the order. */
+  SYNFIRE_EVENTS_FAULT_ORDER = 3,
+  /** Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here. */
+  SYNFIRE_EVENTS_FAULT_BOUND = 4
+};
+
+/** Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+ * events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+ *
+ * An event is one ::SYNFIRE_DTYPE_U64, in the layout of the 8 bytes of a record in Prophesee's DAT files: bits 0 to 31 are
+ * its time t, 32 to 45 its column x, 46 to 59 its row y, and 60 to 63 its polarity. So it is
+ * t | x << 32 | y << 46 | polarity << 60. The unit of time, the tick, is the caller's, usually a microsecond. Times are
+ * compared after the start of the row's window is subtracted, modulo 2^32: a clock that wraps during a window does no harm.
+ *
+ * Row b holds n = min(`event_counts[b]`, capacity) events. The step of an event is
+ *
+ * - by time: floor(d / ticks), where d is its time after the start, modulo 2^32;
+ * - by count: floor(i / `events_per_step`), or floor(i * T / n) if that is 0, where i is the number of events before it:
+ *   in the order of the array, or, with `sort`, of d, and of the array where d is the same.
+ *
+ * Its cell is ((y - top) / `downsample_y`, (x - left) / `downsample_x`), rounded down, where top and left are the corner of
+ * the cropped rectangle. Events of the sensor outside the rectangle are left out. H is `crop_height` / `downsample_y`,
+ * rounded up, and W likewise.
+ *
+ * The result is the number of events, at most `count_bound`. With a bound of 1 it is spikes: wherever there is an event. With
+ * `bilinear`, an event counts in two steps, by its distance from the beginnings of both: with w = floor(64 * (d mod ticks)
+ * / ticks + 1/2), the event adds 64 - w to its own step and w to the next one, if there is one. The result is the sum of
+ * these integers, divided by 64 and rounded to f32 once. All sums are of integers: the result does not depend on the order
+ * of the events by time, on the backend or on the number of threads.
+ *
+ * Rows are augmented with random numbers that depend only on `seed`, `offset` and b. The four words of Philox4x32-10 (see
+ * ::synfire_encode_bernoulli_desc) with key `seed` and the counter 0x746E7665, b, low word of `offset`, high word of
+ * `offset` decide in this order: the result is mirrored left to right if word 0 is below `flip_x` * 2^32, rounded down,
+ * and top to bottom if word 1 is below that of `flip_y`; top is `crop_top` + floor(word 2 * (`crop_range_y` + 1) / 2^32),
+ * and left likewise with word 3.
+ *
+ * A call that runs now on a host context looks at everything first. It refuses, with the row and the event, what a replay
+ * or a GPU counts in `faults`, except events that belong to no step. @since ABI 0.3 */
+typedef struct synfire_bin_events_desc {
+  /** `sizeof(synfire_bin_events_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_EVENTS_BY_*`. Default: by time. */
+  int32_t split SYNFIRE_ONE_OF(SYNFIRE_EVENTS_BY);
+  /** Steps T, 1 to 2^31 - 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1. */
+  int64_t capacity SYNFIRE_REQUIRED;
+  /** Rows of the sensor, 1 to 16384. */
+  int64_t sensor_height SYNFIRE_REQUIRED;
+  /** Columns of the sensor, 1 to 16384. */
+  int64_t sensor_width SYNFIRE_REQUIRED;
+  /** Batch rows B, at most 2^32 - 1. Default: 1. */
+  int64_t batch;
+  /** By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if `window` is given,
+   *  and by count. */
+  int64_t ticks_per_step;
+  /** By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0 by time. */
+  int64_t events_per_step;
+  /** First row of the cropped rectangle. */
+  int64_t crop_top;
+  /** First column of the cropped rectangle. */
+  int64_t crop_left;
+  /** Rows of the cropped rectangle. Default: all that are left. */
+  int64_t crop_height;
+  /** Columns of the cropped rectangle. Default: all that are left. */
+  int64_t crop_width;
+  /** The first row is drawn from this many more rows. Default 0: it is `crop_top`. */
+  int64_t crop_range_y;
+  /** The first column is drawn from this many more columns. Default 0: it is `crop_left`. */
+  int64_t crop_range_x;
+  /** Rows of the sensor in one cell. Default: 1. */
+  int64_t downsample_y;
+  /** Columns of the sensor in one cell. Default: 1. */
+  int64_t downsample_x;
+  /** The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always. */
+  double flip_y;
+  /** The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always. */
+  double flip_x;
+  /** One of `SYNFIRE_EVENTS_KEEP_*`. Default: the oldest. */
+  int32_t keep SYNFIRE_ONE_OF(SYNFIRE_EVENTS_KEEP);
+  /** 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By time, the order
+   *  does not matter. */
+  int32_t sort SYNFIRE_FLAG;
+  /** 1: an event counts in two steps, by its time. By time only, into f32. Default: 0. */
+  int32_t bilinear SYNFIRE_FLAG;
+  /** The largest count. In ::SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+   *  counts are not bounded. In ::SYNFIRE_DTYPE_BITS, 1. */
+  int32_t count_bound;
+  /** Read: ::SYNFIRE_DTYPE_U64. */
+  synfire_buffer events SYNFIRE_READ("[B, capacity]");
+  /** Read: ::SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the buffer does not hold. It may
+   *  differ in every replay. */
+  synfire_buffer event_counts SYNFIRE_READ("[B]");
+  /** Read: ::SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time, the ticks of a step.
+   *  With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all begin at time 0, and have
+   *  `ticks_per_step`. */
+  synfire_buffer window SYNFIRE_READ("[B, 2]") SYNFIRE_NULLABLE;
+  /** Written: spikes in ::SYNFIRE_DTYPE_BITS, spikes or counts in ::SYNFIRE_DTYPE_U8, or counts in f32. A `row_pitch` is the
+   *  distance from one step to the next. Must not overlap the others. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+  /** Written: ::SYNFIRE_DTYPE_U32, for each row how often each of `SYNFIRE_EVENTS_FAULT_*` happened. Must not overlap the
+   *  others. */
+  synfire_buffer faults SYNFIRE_WRITTEN("[B, 5]");
+  /** Any number. Different seeds give independent augmentations. The operation's value `"seed"`. */
+  uint64_t seed;
+  /** Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each replay
+   *  draws the next one. The operation's value `"offset"`. */
+  uint64_t offset;
+} synfire_bin_events_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_BIN_EVENTS_DESC_INIT \
+  { (uint32_t)sizeof(synfire_bin_events_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0, 0, 0, 0, \
+    NULL, NULL, NULL, NULL, NULL, 0u, 0u }
+/* clang-format on */
+
 /**
  * Converts spikes from one format to another now: the same operation that synfire_graph_record_convert_spikes()
  * records.
@@ -2068,6 +2209,26 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_encode_bernoulli(synfire_context
                                                                  const synfire_encode_bernoulli_desc *desc,
                                                                  synfire_stream stream SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance the
+ * offset: to continue the sequence, increase `offset` by 1 for the next call.
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also, on a
+ *         host context: events outside the sensor, in the wrong order or beyond the capacity, and counts above the
+ *         bound), ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is
+ *         invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job
+ *         system).
+ * @blocks no on CUDA, until done on the host. @allocates yes. @enqueues kernels on `stream`. @capture legal: on a captured
+ * stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream; each run of the
+ * captured graph uses the `offset` of this call. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_bin_events(synfire_context context, const synfire_bin_events_desc *desc,
+                                                           synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @addtogroup data
@@ -2478,6 +2639,293 @@ typedef struct synfire_pool_backward_desc {
 #define SYNFIRE_POOL_BACKWARD_DESC_INIT \
   { (uint32_t)sizeof(synfire_pool_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
+/** A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps
+ * `[H * scale_y, W * scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+ * @since ABI 0.3 */
+typedef struct synfire_upsample_desc {
+  /** `sizeof(synfire_upsample_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** How many rows of the result a row of the map becomes. Default: 2, also with
+   *  H = 1: maps of sequences need 1. */
+  int64_t scale_y;
+  /** Columns likewise. Default: 2. */
+  int64_t scale_x;
+  /** Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in ::SYNFIRE_DTYPE_BITS. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, of the source's type. Must not overlap `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, M]");
+} synfire_upsample_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_UPSAMPLE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_upsample_desc), 0u, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of an upsampling with respect to its source. Fields that ::synfire_upsample_desc has too are those of the
+ * upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients' type.
+ * @since ABI 0.3 */
+typedef struct synfire_upsample_backward_desc {
+  /** `sizeof(synfire_upsample_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace it. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** How many rows of the result a row of the map becomes. Default: 2. */
+  int64_t scale_y;
+  /** Columns likewise. Default: 2. */
+  int64_t scale_x;
+  /** Read: dL/d(destination), f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, M]");
+  /** Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_upsample_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_UPSAMPLE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_upsample_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map
+ * `[top + H + bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its side;
+ * at least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+ * @since ABI 0.3 */
+typedef struct synfire_pad_desc {
+  /** `sizeof(synfire_pad_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Columns of zeros before the first column. Default: 0. */
+  int64_t left;
+  /** Columns of zeros after the last column. Default: 0. */
+  int64_t right;
+  /** Rows of zeros above the first row. Default: 0. */
+  int64_t top;
+  /** Rows of zeros below the last row. Default: 0. */
+  int64_t bottom;
+  /** Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in ::SYNFIRE_DTYPE_BITS. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written, of the source's type. Must not overlap `source`. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, M]");
+} synfire_pad_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_PAD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pad_desc), 0u, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** The gradient of a border with respect to its source. Fields that ::synfire_pad_desc has too are those of the border.
+ * Elements that were left out have the gradient +0. @since ABI 0.3 */
+typedef struct synfire_pad_backward_desc {
+  /** `sizeof(synfire_pad_backward_desc)`. */
+  uint32_t struct_size;
+  /** 1: gradients are added to what `grad_source` holds. Default 0: they replace it. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** Columns of zeros before the first column. Default: 0. */
+  int64_t left;
+  /** Columns of zeros after the last column. Default: 0. */
+  int64_t right;
+  /** Rows of zeros above the first row. Default: 0. */
+  int64_t top;
+  /** Rows of zeros below the last row. Default: 0. */
+  int64_t bottom;
+  /** Read: dL/d(destination), f32 or f64. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, M]");
+  /** Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]");
+} synfire_pad_backward_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_PAD_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_pad_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+
+/** Whose statistics a normalisation takes: synfire_normalize_desc::mode. */
+enum {
+  /** Those of the elements that count; the running ones move towards them. */
+  SYNFIRE_NORMALIZE_TRAINING = 0,
+  /** The running ones, which stay: for an evaluation, or to train with frozen statistics. */
+  SYNFIRE_NORMALIZE_EVALUATION = 1
+};
+
+/** A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W, C]`.
+ * With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+ *
+ * Step t of batch row b counts if t < `lengths[b]` and b < `n_active[0]`; n is the number of elements of a channel that
+ * count, below 2^32. With their mean and variance, or the running ones,
+ *
+ *     r = 1 / sqrt(var + epsilon)                                     in f64
+ *     a = f32(gamma * r)        b = f32(fma(-mean, a, beta))          in f64, rounded once
+ *     X = fma(y, a, b)                                                in f32; +0 for elements that do not count
+ *
+ * In training and f32, the statistics are exact: Y = round(y / 2^p), ties to even, where 2^p is the smallest power, p at
+ * least -149, for which no |Y| of the channel is above 2^30; M1 and M2 are the sums of Y and Y * Y, integers, and
+ *
+ *     mean = f64(M1) / f64(n) * 2^p        var = f64(n * M2 - M1 * M1) / (f64(n) * f64(n)) * 2^(2 p)
+ *
+ * so they depend on no order, and a constant channel has the variance 0. If n is 0, both are 0. In f64, both are sums of
+ * f64 in the order of steps, batch rows and places, the variance is that of y - mean, and a, b and X are f64.
+ *
+ * In training, the running statistics become m = f32(fma(momentum, mean - m, m)) and v = f32(fma(momentum, w - v, v)), with
+ * w = var * n / (n - 1), or var if n is 1. Both stay where one of the new ones would not be finite, and if n is 0. A y
+ * that is not finite makes its channel NaN in training, and its own X in an evaluation.
+ *
+ * A threshold-dependent normalisation (tdBN) is one whose gamma begins as alpha * V_th. @since ABI 0.3 */
+typedef struct synfire_normalize_desc {
+  /** `sizeof(synfire_normalize_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_NORMALIZE_*`. Default: training. */
+  int32_t mode SYNFIRE_ONE_OF(SYNFIRE_NORMALIZE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** The number above 0 that is added to the variance. 0 (default): 1e-5. */
+  double epsilon;
+  /** How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only. */
+  double momentum;
+  /** Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `n_active`. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]");
+  /** Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written. */
+  synfire_buffer destination SYNFIRE_WRITTEN("[T, B, N]");
+  /** Read. Null (default): 1. */
+  synfire_buffer gamma SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** Read. Null (default): 0. */
+  synfire_buffer beta SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation needs it; null
+   *  (default) in training: no running statistics. */
+  synfire_buffer running_mean SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** The running variance v, 1 at the start of a training. Given exactly if `running_mean` is. */
+  synfire_buffer running_variance SYNFIRE_UPDATED("[C]") SYNFIRE_WITH(running_mean);
+  /** Written for the backward: ::SYNFIRE_DTYPE_U64, for each channel the bits of mean and r as f64, M1, and n * 2^32 + p
+   *  (as 32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. Null (default): there is no backward. */
+  synfire_buffer saved SYNFIRE_WRITTEN("[4, C]") SYNFIRE_NULLABLE;
+  /** Written: a. Null (default): it is not given. */
+  synfire_buffer factor SYNFIRE_WRITTEN("[C]") SYNFIRE_NULLABLE;
+  /** Written: b. Null (default): it is not given. */
+  synfire_buffer addend SYNFIRE_WRITTEN("[C]") SYNFIRE_NULLABLE;
+  /** How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Null
+   *  (default): all T. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null (default): all
+   *  B. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_normalize_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_NORMALIZE_DESC_INIT \
+  { (uint32_t)sizeof(synfire_normalize_desc), 0, 0, 0, 0, 0, 0, 0.0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL, NULL, NULL }
+/* clang-format on */
+
+/** The gradients of a normalisation. Fields that ::synfire_normalize_desc has too are those of the normalisation; gamma and
+ * `source` must hold what they held then.
+ *
+ * In training and f32, g is dz = dL/dX on a grid of 32 bits, 2^e, for the channel's largest, and G0 and G1 are the sums of g
+ * and g * Y over the elements that count, integers. With A = n * G1 - M1 * G0, in f64,
+ *
+ *     u = A / n * r * 2^(e + p)        dL/dgamma = f32(u)        dL/dbeta = f32(G0 * 2^e)
+ *     k1 = f32(-a * r * u / n)         k0 = f32(fma(-k1, mean, -a * (G0 * 2^e) / n))
+ *     dL/dy = fma(a, dz, fma(k1, y, k0))        in f32
+ *
+ * In an evaluation dL/dy = a * dz, and u = fma(-mean, G0, G1 * 2^p) * r * 2^e with p for the channel's largest |y|. In f64,
+ * the sums of dz and dz * (y - mean) are sums of f64 in the order of steps, batch rows and places, and u = r times the
+ * second one.
+ *
+ * A y or dz that is not finite makes all gradients of its channel NaN in training. In an evaluation it makes NaN of the
+ * channel's dL/dgamma, a dz of its dL/dbeta and of its own dL/dy. Elements that do not count have the gradient +0; if n is
+ * 0, so have gamma and beta. @since ABI 0.3 */
+typedef struct synfire_normalize_backward_desc {
+  /** `sizeof(synfire_normalize_backward_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_NORMALIZE_*`. Default: training. */
+  int32_t mode SYNFIRE_ONE_OF(SYNFIRE_NORMALIZE);
+  /** Steps T, at least 1. */
+  int64_t n_steps SYNFIRE_REQUIRED;
+  /** Channels C, at least 1. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Batch rows B. Default: 1. */
+  int64_t batch;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** 1: dL/dgamma and dL/dbeta are added to what their buffers hold. Default 0: they replace it. */
+  int32_t add_gradients SYNFIRE_FLAG;
+  /** 1: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default 0: all elements are
+   *  written. */
+  int32_t accumulate SYNFIRE_FLAG;
+  /** Read: dL/dX, f32 or f64, of the type of `source`. */
+  synfire_buffer grad_destination SYNFIRE_READ("[T, B, N]");
+  /** Read: synfire_normalize_desc::source. In an evaluation it may be null without `grad_gamma`. */
+  synfire_buffer source SYNFIRE_READ("[T, B, N]") SYNFIRE_NULLABLE;
+  /** Read: synfire_normalize_desc::saved, as the forward wrote it. */
+  synfire_buffer saved SYNFIRE_READ("[4, C]");
+  /** Read: synfire_normalize_desc::gamma. */
+  synfire_buffer gamma SYNFIRE_READ("[C]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dy. Null (default): it is not computed. Must not overlap another buffer of the operation; nor
+   *  must any buffer that is written. At least one of the three is needed. */
+  synfire_buffer grad_source SYNFIRE_UPDATED("[T, B, N]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dgamma, also without `gamma`. Null (default): it is not computed. */
+  synfire_buffer grad_gamma SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** Written, or added to: dL/dbeta. Null (default): it is not computed. */
+  synfire_buffer grad_beta SYNFIRE_UPDATED("[C]") SYNFIRE_NULLABLE;
+  /** As in the normalisation. */
+  synfire_buffer lengths SYNFIRE_READ("[B]") SYNFIRE_NULLABLE;
+  /** As in the normalisation. */
+  synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
+} synfire_normalize_backward_desc;
+
+/** All zeros except for `struct_size`. */
+/* clang-format off */
+#define SYNFIRE_NORMALIZE_BACKWARD_DESC_INIT \
+  { (uint32_t)sizeof(synfire_normalize_backward_desc), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL }
+/* clang-format on */
+
 /** A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a
  * task, against neurons that are silent or always active.
  *
@@ -2700,6 +3148,122 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool(synfire_context context, co
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pool_backward(synfire_context context,
                                                               const synfire_pool_backward_desc *desc,
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes an upsampling now: the same operation that synfire_graph_record_upsample() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_upsample(synfire_context context, const synfire_upsample_desc *desc,
+                                                         synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of an upsampling now: the same operation that synfire_graph_record_upsample_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_upsample_backward(synfire_context context,
+                                                                  const synfire_upsample_backward_desc *desc,
+                                                                  synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes maps with a border of zeros now: the same operation that synfire_graph_record_pad() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pad(synfire_context context, const synfire_pad_desc *desc,
+                                                    synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradient of a border of zeros now: the same operation that synfire_graph_record_pad_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks no on CUDA, until done on the host. @allocates no; a host context's threads, with the first work for them.
+ * @enqueues one kernel on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_pad_backward(synfire_context context,
+                                                             const synfire_pad_backward_desc *desc,
+                                                             synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes a batch normalisation now: the same operation that synfire_graph_record_normalize() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks on CUDA for the memory, until done on the host. @allocates memory for the time of the call; a host context's
+ * threads, with the first work for them.
+ * @enqueues up to five kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_normalize(synfire_context context, const synfire_normalize_desc *desc,
+                                                          synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes the gradients of a batch normalisation now: the same operation that
+ * synfire_graph_record_normalize_backward() records.
+ *
+ * @param context The context of all buffers.
+ * @param desc    What to read and write; on a CUDA context, device or pinned buffers.
+ * @param stream  The CUDA stream; null is the context's own. Must be null on the host, where the call returns when
+ *                done.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_CAPTURED, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
+ *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY (also if the shape cannot be addressed),
+ *         ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
+ *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
+ * @blocks on CUDA for the memory, until done on the host. @allocates memory for the time of the call; a host context's
+ * threads, with the first work for them.
+ * @enqueues up to five kernels on `stream`. @capture legal: on a captured stream it becomes part of the capture
+ * (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_normalize_backward(synfire_context context,
+                                                                   const synfire_normalize_backward_desc *desc,
+                                                                   synfire_stream stream SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Reduces an array over its steps or its batch now: the same operation that synfire_graph_record_reduce() records.
@@ -3413,6 +3977,24 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_encode_bernoulli(sy
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the
+ * window begins, may differ in every replay. The first replay augments with the numbers of synfire_bin_events_desc::offset,
+ * and each later one with the next, without involving the host. A replay in which the operation is disabled does not
+ * advance. Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one already did.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory and device memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_bin_events(synfire_graph graph,
+                                                                        const synfire_bin_events_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Appends a gather of rows of a data set into a batch.
  *
  * @param graph A graph that is not instantiated.
@@ -3518,6 +4100,93 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool(synfire_graph 
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pool_backward(synfire_graph graph,
                                                                            const synfire_pool_backward_desc *desc)
     SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends an upsampling; synfire_upsample_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_upsample(synfire_graph graph,
+                                                                      const synfire_upsample_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_upsample_backward(
+    synfire_graph graph, const synfire_upsample_backward_desc *desc) SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a border of zeros; synfire_pad_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pad(synfire_graph graph, const synfire_pad_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_pad_backward(synfire_graph graph,
+                                                                          const synfire_pad_backward_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends a batch normalisation; synfire_normalize_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_normalize(synfire_graph graph,
+                                                                       const synfire_normalize_desc *desc)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+ *
+ * @param graph A graph that is not instantiated.
+ * @param desc  What to read and write; on a CUDA context, device or pinned buffers.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_WRONG_ORDER (already instantiated), ::SYNFIRE_ERROR_INVALID_HANDLE,
+ *         ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per graph, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_normalize_backward(
+    synfire_graph graph, const synfire_normalize_backward_desc *desc) SYNFIRE_NOEXCEPT;
 
 /**
  * Appends a rate loss; synfire_rate_loss_desc says what is computed.
@@ -3850,7 +4519,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or
- *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a shuffle or a dropout, `"probability"` of a dropout,
+ *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
  *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
@@ -4045,15 +4714,22 @@ typedef struct synfire_synapse_desc {
   /** Any number. Different seeds give independent weights. */
   uint64_t seed;
   /** Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
-   *  call. Must be null for counts. Default: all. */
+   *  call. Default: all. */
   const uint8_t *mask SYNFIRE_NULLABLE;
   /** How many bytes `mask` has: N * K, or 0 without one. */
   uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
+  /** Bits of the weights on their grid in f32 (::synfire_synapse_forward_desc): 8, 16, 24 or 0. Default 0: 24. Training
+   *  keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8 bits are integers of one
+   *  byte, synfire_synapse_read_integers(). Must be 0 in f64. Since ABI 0.3. */
+  int32_t weight_bits;
+  /** As synfire_conv2d_desc::count_scale: the value of a count of 1. 0 or 1 unless the input is counts. Default: 1. Since
+   *  ABI 0.3. */
+  float count_scale;
 } synfire_synapse_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u }
+  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u, 0, 0.0f }
 
 /** Who shares an entry of an array. */
 enum {
@@ -4110,7 +4786,7 @@ typedef struct synfire_one_to_one_desc {
  * outputs in this rule: an input is read by the outputs at (iy * stride_y + ky * dilation_y - padding_y, ..), and Ho =
  * (H - 1) * stride_y - 2 * padding_y + dilation_y * (kernel_height - 1) + 1 + output_padding_y. With H = 1 both are
  * convolutions of sequences. The array `"weight"` is `[output_channels, kernel_height, kernel_width, C / groups]`,
- * `"bias"`, with a bias, `[output_channels]`. It takes neither a mask nor dropout. @since ABI 0.3 */
+ * `"bias"`, with a bias, `[output_channels]`. @since ABI 0.3 */
 typedef struct synfire_conv2d_desc {
   /** `sizeof(synfire_conv2d_desc)`. */
   uint32_t struct_size;
@@ -4170,19 +4846,24 @@ typedef struct synfire_conv2d_desc {
   /** The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32, before they are
    *  put on their grid. 0 or 1 unless the input is counts. Default: 1. */
   float count_scale;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** As synfire_synapse_desc::weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64. */
+  int32_t weight_bits;
   /** A factor on the initial weights, at most 1e30. Default: 1. */
   double gain;
   /** Any number. Different seeds give independent weights. */
   uint64_t seed;
+  /** Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
+   *  Read during the call. Default: all. */
+  const uint8_t *mask SYNFIRE_NULLABLE;
+  /** How many bytes `mask` has: as many as there are weights, or 0 without one. */
+  uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
 } synfire_conv2d_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_CONV2D_DESC_INIT                                                                                   \
   {                                                                                                                \
     (uint32_t)sizeof(synfire_conv2d_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        0.0f, 0u, 0.0, 0u                                                                                          \
+        0.0f, 0, 0.0, 0u, NULL, 0u                                                                                 \
   }
 
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
@@ -4240,13 +4921,18 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library. */
+  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+   *  library. */
   const char *kind;
+  /** The bits of its weights on their grid, 8, 16 or 24; 0 if they have none. */
+  int32_t weight_bits;
+  /** 1: it was created with a mask of connections. */
+  int32_t has_mask SYNFIRE_FLAG;
 } synfire_synapse_info;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_INFO_INIT \
-  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0, NULL }
+  { (uint32_t)sizeof(synfire_synapse_info), 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0u, 0, 0, 0, 0, NULL, 0, 0 }
 
 /** An array of a synapse, as synfire_synapse_get_array_info() returns it. */
 typedef struct synfire_synapse_array_info {
@@ -4275,8 +4961,9 @@ typedef struct synfire_synapse_array_info {
 typedef struct synfire_synapse_rounding {
   /** `sizeof(synfire_synapse_rounding)`; set before the call. */
   uint32_t struct_size;
-  /** 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all their products
-   *  with spikes, and for dL/dx of values. 0: there is none, and everything below is 0. */
+  /** 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32, for all
+   *  their products with spikes and counts, with synfire_synapse_desc::weight_bits below 24 also for those with values,
+   *  and for dL/dx of values. 0: there is none, and everything below is 0. */
   int32_t has_grid SYNFIRE_FLAG;
   /** How many weights are not 0. */
   uint64_t n_weights;
@@ -4302,9 +4989,15 @@ typedef struct synfire_synapse_rounding {
  * sum is rounded once. The error against the weights as they are is at most (fired + 1) * 1.2e-7 * max|w| as long as
  * |b| <= 256 max|w|. A weight that is 1,000 times larger than the others of its output leaves those 14 bits.
  *
+ * With synfire_synapse_desc::weight_bits 16 or 8, weights are multiples of 2^(s + 8) or 2^(s + 16): the integer of a
+ * weight is 2^(24 - bits) * round(w / 2^(s + 24 - bits)), and s the finest, at least -149, on which the largest is at most
+ * 0x7F7F00 or 0x7F0000. All else is the same: the bias stays on the grid 2^s. A weight that is rounded to 2^128 counts as
+ * infinite in products with values.
+ *
  * Values, and all products in f64: chains of 64 fused multiply-adds in the order of the inputs, each from +0; the sums of
  * the chains are added within blocks of 1,024 inputs, and the blocks in f64; then the bias is added, and the result is
- * rounded once. Weights of values are taken as they are, in f32 too.
+ * rounded once. Weights of values are taken as they are, in f32 too, unless they have fewer than 24 bits: then those on
+ * their grid are read, as numbers.
  *
  * With `input_mask`, inputs whose bit is 0 count as +0, and the sum of the others is multiplied by c = `input_scale[0]`.
  * Spikes in f32: y = fma(f32(S), f32(2^s * c), bias), where S is the sum of integers without the bias, which is added as
@@ -4332,11 +5025,15 @@ typedef struct synfire_synapse_forward_desc {
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
+  /** Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod `mask_channels`, which
+   *  must divide K. With the channels of a map, all places of a channel are kept or dropped together. 0 without a mask.
+   *  Default: K, a bit for each input. Since ABI 0.3. */
+  int64_t mask_channels;
 } synfire_synapse_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL }
+  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /** The gradients of a product, from dL/dy.
  *
@@ -4377,11 +5074,13 @@ typedef struct synfire_synapse_backward_desc {
   synfire_buffer input_mask SYNFIRE_READ("[B, K]") SYNFIRE_NULLABLE;
   /** As synfire_synapse_forward_desc::input_scale, and the same as in the forward. */
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
+  /** As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3. */
+  int64_t mask_channels;
 } synfire_synapse_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL }
+  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL, 0 }
 
 /** Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
  * of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -4566,6 +5265,30 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_array_info(synfire_s
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_get_rounding(synfire_synapse synapse, int64_t output,
                                                                      synfire_synapse_rounding *rounding)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses
+ * the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and counts x are
+ * y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and
+ * multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+ *
+ * @param synapse A synapse in f32 of the kind `"dense"` or `"conv2d"`.
+ * @param name    `"weight"`: w in the shape of that array, from -127 to 127 with 8 bits, from -32,639 to 32,639 with 16.
+ *                `"exponent"`: s, one for each row of `"weight"`, of which there are N in a dense synapse and
+ *                `output_channels` in a convolution. `"bias"`: b, one for each row; only of synapses of spikes and
+ *                counts that have a bias.
+ * @param[out] values Receives `count` integers, in host memory.
+ * @param count   Exactly as many as there are: synfire_synapse_get_array_info() has the shape of `"weight"`.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED
+ *         (weights of this synapse have no grid), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST,
+ *         ::SYNFIRE_ERROR_CUDA. After a failure `values` is untouched.
+ * @blocks until done. @allocates host memory for the time of the call. @enqueues copies on the context's own stream.
+ * @capture legal (they do not become part of a capture). @threads one at a time per synapse. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_read_integers(synfire_synapse synapse, const char *name,
+                                                                      int32_t *values,
+                                                                      uint64_t count SYNFIRE_LENGTH_OF(values))
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -5288,8 +6011,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_input(synfire_networ
 
 /**
  * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in
- * evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
- * `"seed"`.
+ * evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays,
+ * `"seed"`, and `"by_channel"`: 1 if the places of a channel of a map are kept or dropped together, as
+ * synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
  *
  * @param network     A network that ends with an input or with neurons that fire.
  * @param name        The name of the stage.
@@ -5306,7 +6030,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_netw
  *
  * - `"bias"`: 1 (default) or 0.
  * - `"frozen"`: 1 if it is not trained. Default: 0.
- * - `"gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`, as in ::synfire_synapse_desc.
+ * - `"gradient_bits"`, `"initialization"`, `"gain"`, `"seed"` and, since ABI 0.3, `"weight_bits"`, as in
+ *   ::synfire_synapse_desc.
  * - `"learning_rate_factor"` and `"weight_decay_factor"` of the weights, both 1 by default, and
  *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0.
  *
@@ -5425,8 +6150,9 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"scale"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`,
-   *  `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or `"optimizer"`. */
+  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"normalization"`, `"pool"`, `"upsample"`, `"pad"`,
+   *  `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or
+   *  `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
   const char *name;
@@ -5466,9 +6192,31 @@ typedef struct synfire_stage_desc {
  *   synapse.
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
+ * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
+ *   `"output_channels"`, unless it has `"weights_of"`. Numbers for both axes: `"kernel"`, `"stride"`, `"padding"`,
+ *   `"dilation"` and `"output_padding"`; or for one, which counts before that for both: `"kernel_height"`,
+ *   `"kernel_width"`, `"stride_y"`, `"stride_x"` and so on. `"groups"`, `"transposed"`, `"bias"` (default 1), `"frozen"`,
+ *   `"gradient_bits"`, `"input_gradient_bits"`, `"initialization"`, `"gain"` and `"seed"`; the factors of the learning rate
+ *   and the weight decay as of a synapse. `"weights_of"` names a convolution with as many channels, inputs and outputs,
+ *   whose kernel it then has; its map may have another size.
+ * - `"pool"` of maps (::synfire_pool_desc). `"kind"` is needed: `"max"`, `"sum"` or `"mean"`. Numbers for both axes, or for
+ *   one: `"window"` (default: the whole map), `"window_height"`, `"window_width"`; `"stride"` (default: the window) and
+ *   `"padding"` as of a convolution. Maxima of spikes are spikes. Sums of spikes and counts are counts if a byte holds
+ *   them, or else values, below 2^24. Means of them are too, and a synapse or a convolution that reads such counts
+ *   multiplies its weights by f32(1 / window), so that its sums are exact.
+ * - `"normalization"`: a batch normalisation, for each channel of a map, or for each feature (::synfire_normalize_desc);
+ *   evaluation and inference take the running statistics, which files hold. Values: `"momentum"`, `"epsilon"`; `"affine"`
+ *   (default 1) 0: gamma is 1 and beta 0, and neither is trained; `"threshold"` (default 1): gamma at the start; `"freeze"`
+ *   (default 0) 1: the training takes the running statistics too, and leaves them as they are; the factors of the learning
+ *   rate and the weight decay as of a synapse, of gamma (1 and 0) and, with `"bias_"`, of beta (1 and 0). Its synapse
+ *   (synfire_network_get_synapse()) has the arrays `"weight"` (gamma), `"bias"` (beta), `"running_mean"` and
+ *   `"running_variance"`, and no product.
+ * - `"upsample"` of maps (::synfire_upsample_desc). Values: `"scale"` (default 2), or `"scale_y"` and `"scale_x"`.
+ * - `"pad"`: zeros around a map (::synfire_pad_desc): `"padding"` on all sides, or `"left"`, `"right"`, `"top"` and
+ *   `"bottom"`, which count before that.
  *
  * What is made of readouts alone is a readout, which a loss can follow. Neurons read these kinds and, if they name them,
- * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly; with a mask or a dropout they are values.
+ * inputs, spikes, V and readouts, as numbers. A synapse adds counts exactly, also with a mask and after a dropout.
  *
  * Values of kinds with a function of their own that only this function gives:
  *
