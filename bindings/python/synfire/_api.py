@@ -88,6 +88,15 @@ SYNFIRE_TAPE_STORE_NARROW = 3
 SYNFIRE_COUNT_PER_NEURON = 0
 SYNFIRE_COUNT_PER_STEP = 1
 SYNFIRE_COUNT_TOTAL = 2
+SYNFIRE_EVENTS_BY_TIME = 0
+SYNFIRE_EVENTS_BY_COUNT = 1
+SYNFIRE_EVENTS_KEEP_OLDEST = 0
+SYNFIRE_EVENTS_KEEP_NEWEST = 1
+SYNFIRE_EVENTS_FAULT_SENSOR = 0
+SYNFIRE_EVENTS_FAULT_WINDOW = 1
+SYNFIRE_EVENTS_FAULT_CAPACITY = 2
+SYNFIRE_EVENTS_FAULT_ORDER = 3
+SYNFIRE_EVENTS_FAULT_BOUND = 4
 SYNFIRE_REDUCE_SUM = 0
 SYNFIRE_REDUCE_MEAN = 1
 SYNFIRE_REDUCE_MAX = 2
@@ -97,6 +106,8 @@ SYNFIRE_AXIS_BATCH = 1
 SYNFIRE_POOL_MAX = 0
 SYNFIRE_POOL_SUM = 1
 SYNFIRE_POOL_MEAN = 2
+SYNFIRE_NORMALIZE_TRAINING = 0
+SYNFIRE_NORMALIZE_EVALUATION = 1
 SYNFIRE_LOSS_CROSS_ENTROPY = 0
 SYNFIRE_LOSS_MEAN_SQUARED_ERROR = 1
 SYNFIRE_COMBINE_SUM = 0
@@ -166,9 +177,13 @@ NAMES = {
     "reset": {"hard": 0, "soft": 1},
     "tape": {"recompute": 0, "none": 1, "store": 2, "store_narrow": 3},
     "count": {"per_neuron": 0, "per_step": 1, "total": 2},
+    "events_by": {"time": 0, "count": 1},
+    "events_keep": {"oldest": 0, "newest": 1},
+    "events_fault": {"sensor": 0, "window": 1, "capacity": 2, "order": 3, "bound": 4},
     "reduce": {"sum": 0, "mean": 1, "max": 2, "last": 3},
     "axis": {"steps": 0, "batch": 1},
     "pool": {"max": 0, "sum": 1, "mean": 2},
+    "normalize": {"training": 0, "evaluation": 1},
     "loss": {"cross_entropy": 0, "mean_squared_error": 1},
     "combine": {"sum": 0, "and": 1, "iand": 2, "concatenate": 3},
     "wait": {"spin": 0, "yield": 1, "block": 2},
@@ -297,6 +312,12 @@ class synfire_encode_bernoulli_desc(Structure):
     """
 
 
+class synfire_bin_events_desc(Structure):
+    """Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has
+    the events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+    """
+
+
 class synfire_gather_rows_desc(Structure):
     """Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is
     the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition
@@ -340,6 +361,45 @@ class synfire_pool_desc(Structure):
 
 class synfire_pool_backward_desc(Structure):
     """The gradient of a pool with respect to its source. Fields that synfire_pool_desc has too are those of the pool.
+    """
+
+
+class synfire_upsample_desc(Structure):
+    """A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps `[H * scale_y, W *
+    scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+    """
+
+
+class synfire_upsample_backward_desc(Structure):
+    """The gradient of an upsampling with respect to its source. Fields that synfire_upsample_desc has too are those of
+    the upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the
+    gradients' type.
+    """
+
+
+class synfire_pad_desc(Structure):
+    """A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map `[top + H
+    + bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its side;
+    at least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's
+    `ZeroPad2d`.
+    """
+
+
+class synfire_pad_backward_desc(Structure):
+    """The gradient of a border with respect to its source. Fields that synfire_pad_desc has too are those of the
+    border. Elements that were left out have the gradient +0. @since ABI 0.3
+    """
+
+
+class synfire_normalize_desc(Structure):
+    """A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W,
+    C]`. With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+    """
+
+
+class synfire_normalize_backward_desc(Structure):
+    """The gradients of a normalisation. Fields that synfire_normalize_desc has too are those of the normalisation;
+    gamma and `source` must hold what they held then.
     """
 
 
@@ -815,6 +875,39 @@ synfire_encode_bernoulli_desc._fields_ = [
     ("offset", c_uint64),
 ]
 
+synfire_bin_events_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("split", c_int32),
+    ("n_steps", c_int64),
+    ("capacity", c_int64),
+    ("sensor_height", c_int64),
+    ("sensor_width", c_int64),
+    ("batch", c_int64),
+    ("ticks_per_step", c_int64),
+    ("events_per_step", c_int64),
+    ("crop_top", c_int64),
+    ("crop_left", c_int64),
+    ("crop_height", c_int64),
+    ("crop_width", c_int64),
+    ("crop_range_y", c_int64),
+    ("crop_range_x", c_int64),
+    ("downsample_y", c_int64),
+    ("downsample_x", c_int64),
+    ("flip_y", c_double),
+    ("flip_x", c_double),
+    ("keep", c_int32),
+    ("sort", c_int32),
+    ("bilinear", c_int32),
+    ("count_bound", c_int32),
+    ("events", c_void_p),
+    ("event_counts", c_void_p),
+    ("window", c_void_p),
+    ("destination", c_void_p),
+    ("faults", c_void_p),
+    ("seed", c_uint64),
+    ("offset", c_uint64),
+]
+
 synfire_gather_rows_desc._fields_ = [
     ("struct_size", c_uint32),
     ("reserved", c_uint32),
@@ -921,6 +1014,110 @@ synfire_pool_backward_desc._fields_ = [
     ("grad_destination", c_void_p),
     ("source", c_void_p),
     ("grad_source", c_void_p),
+]
+
+synfire_upsample_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("reserved", c_uint32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("scale_y", c_int64),
+    ("scale_x", c_int64),
+    ("source", c_void_p),
+    ("destination", c_void_p),
+]
+
+synfire_upsample_backward_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("accumulate", c_int32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("scale_y", c_int64),
+    ("scale_x", c_int64),
+    ("grad_destination", c_void_p),
+    ("grad_source", c_void_p),
+]
+
+synfire_pad_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("reserved", c_uint32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("left", c_int64),
+    ("right", c_int64),
+    ("top", c_int64),
+    ("bottom", c_int64),
+    ("source", c_void_p),
+    ("destination", c_void_p),
+]
+
+synfire_pad_backward_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("accumulate", c_int32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("left", c_int64),
+    ("right", c_int64),
+    ("top", c_int64),
+    ("bottom", c_int64),
+    ("grad_destination", c_void_p),
+    ("grad_source", c_void_p),
+]
+
+synfire_normalize_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("mode", c_int32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("epsilon", c_double),
+    ("momentum", c_double),
+    ("source", c_void_p),
+    ("destination", c_void_p),
+    ("gamma", c_void_p),
+    ("beta", c_void_p),
+    ("running_mean", c_void_p),
+    ("running_variance", c_void_p),
+    ("saved", c_void_p),
+    ("factor", c_void_p),
+    ("addend", c_void_p),
+    ("lengths", c_void_p),
+    ("n_active", c_void_p),
+]
+
+synfire_normalize_backward_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("mode", c_int32),
+    ("n_steps", c_int64),
+    ("channels", c_int64),
+    ("batch", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("add_gradients", c_int32),
+    ("accumulate", c_int32),
+    ("grad_destination", c_void_p),
+    ("source", c_void_p),
+    ("saved", c_void_p),
+    ("gamma", c_void_p),
+    ("grad_source", c_void_p),
+    ("grad_gamma", c_void_p),
+    ("grad_beta", c_void_p),
+    ("lengths", c_void_p),
+    ("n_active", c_void_p),
 ]
 
 synfire_rate_loss_desc._fields_ = [
@@ -1117,6 +1314,8 @@ synfire_synapse_desc._fields_ = [
     ("seed", c_uint64),
     ("mask", c_void_p),
     ("mask_length", c_uint64),
+    ("weight_bits", c_int32),
+    ("count_scale", c_float),
 ]
 
 synfire_one_to_one_desc._fields_ = [
@@ -1161,9 +1360,11 @@ synfire_conv2d_desc._fields_ = [
     ("initialization", c_int32),
     ("count_bound", c_int32),
     ("count_scale", c_float),
-    ("reserved", c_uint32),
+    ("weight_bits", c_int32),
     ("gain", c_double),
     ("seed", c_uint64),
+    ("mask", c_void_p),
+    ("mask_length", c_uint64),
 ]
 
 synfire_synapse_memory._fields_ = [
@@ -1191,6 +1392,8 @@ synfire_synapse_info._fields_ = [
     ("takes_dropout", c_int32),
     ("gradient_bits", c_int32),
     ("kind", c_char_p),
+    ("weight_bits", c_int32),
+    ("has_mask", c_int32),
 ]
 
 synfire_synapse_array_info._fields_ = [
@@ -1222,6 +1425,7 @@ synfire_synapse_forward_desc._fields_ = [
     ("n_active", c_void_p),
     ("input_mask", c_void_p),
     ("input_scale", c_void_p),
+    ("mask_channels", c_int64),
 ]
 
 synfire_synapse_backward_desc._fields_ = [
@@ -1237,6 +1441,7 @@ synfire_synapse_backward_desc._fields_ = [
     ("reserved", c_uint32),
     ("input_mask", c_void_p),
     ("input_scale", c_void_p),
+    ("mask_channels", c_int64),
 ]
 
 synfire_dropout_desc._fields_ = [
@@ -1389,6 +1594,7 @@ SIZES = {
     synfire_convert_spikes_desc: 48,
     synfire_count_spikes_desc: 48,
     synfire_encode_bernoulli_desc: 64,
+    synfire_bin_events_desc: 216,
     synfire_gather_rows_desc: 80,
     synfire_shuffle_desc: 64,
     synfire_replace_nonfinite_desc: 56,
@@ -1396,6 +1602,12 @@ SIZES = {
     synfire_reduce_backward_desc: 80,
     synfire_pool_desc: 120,
     synfire_pool_backward_desc: 128,
+    synfire_upsample_desc: 80,
+    synfire_upsample_backward_desc: 80,
+    synfire_pad_desc: 96,
+    synfire_pad_backward_desc: 96,
+    synfire_normalize_desc: 152,
+    synfire_normalize_backward_desc: 128,
     synfire_rate_loss_desc: 96,
     synfire_loss_desc: 184,
     synfire_combine_desc: 88,
@@ -1411,15 +1623,15 @@ SIZES = {
     synfire_fill_desc: 24,
     synfire_scale_add_desc: 40,
     synfire_update_parameter_desc: 48,
-    synfire_synapse_desc: 80,
+    synfire_synapse_desc: 88,
     synfire_one_to_one_desc: 64,
-    synfire_conv2d_desc: 184,
+    synfire_conv2d_desc: 200,
     synfire_synapse_memory: 32,
-    synfire_synapse_info: 96,
+    synfire_synapse_info: 104,
     synfire_synapse_array_info: 56,
     synfire_synapse_rounding: 48,
-    synfire_synapse_forward_desc: 64,
-    synfire_synapse_backward_desc: 80,
+    synfire_synapse_forward_desc: 72,
+    synfire_synapse_backward_desc: 88,
     synfire_dropout_desc: 64,
     synfire_optimizer_desc: 72,
     synfire_optimizer_step_desc: 32,
@@ -1493,11 +1705,18 @@ FUNCTIONS = {
     "synfire_convert_spikes": (c_int32, [c_void_p, POINTER(synfire_convert_spikes_desc), c_void_p]),
     "synfire_count_spikes": (c_int32, [c_void_p, POINTER(synfire_count_spikes_desc), c_void_p]),
     "synfire_encode_bernoulli": (c_int32, [c_void_p, POINTER(synfire_encode_bernoulli_desc), c_void_p]),
+    "synfire_bin_events": (c_int32, [c_void_p, POINTER(synfire_bin_events_desc), c_void_p]),
     "synfire_gather_rows": (c_int32, [c_void_p, POINTER(synfire_gather_rows_desc), c_void_p]),
     "synfire_shuffle": (c_int32, [c_void_p, POINTER(synfire_shuffle_desc), c_void_p]),
     "synfire_replace_nonfinite": (c_int32, [c_void_p, POINTER(synfire_replace_nonfinite_desc), c_void_p]),
     "synfire_pool": (c_int32, [c_void_p, POINTER(synfire_pool_desc), c_void_p]),
     "synfire_pool_backward": (c_int32, [c_void_p, POINTER(synfire_pool_backward_desc), c_void_p]),
+    "synfire_upsample": (c_int32, [c_void_p, POINTER(synfire_upsample_desc), c_void_p]),
+    "synfire_upsample_backward": (c_int32, [c_void_p, POINTER(synfire_upsample_backward_desc), c_void_p]),
+    "synfire_pad": (c_int32, [c_void_p, POINTER(synfire_pad_desc), c_void_p]),
+    "synfire_pad_backward": (c_int32, [c_void_p, POINTER(synfire_pad_backward_desc), c_void_p]),
+    "synfire_normalize": (c_int32, [c_void_p, POINTER(synfire_normalize_desc), c_void_p]),
+    "synfire_normalize_backward": (c_int32, [c_void_p, POINTER(synfire_normalize_backward_desc), c_void_p]),
     "synfire_reduce": (c_int32, [c_void_p, POINTER(synfire_reduce_desc), c_void_p]),
     "synfire_reduce_backward": (c_int32, [c_void_p, POINTER(synfire_reduce_backward_desc), c_void_p]),
     "synfire_rate_loss": (c_int32, [c_void_p, POINTER(synfire_rate_loss_desc), c_void_p]),
@@ -1515,6 +1734,7 @@ FUNCTIONS = {
     "synfire_graph_record_convert_spikes": (c_int32, [c_void_p, POINTER(synfire_convert_spikes_desc)]),
     "synfire_graph_record_count_spikes": (c_int32, [c_void_p, POINTER(synfire_count_spikes_desc)]),
     "synfire_graph_record_encode_bernoulli": (c_int32, [c_void_p, POINTER(synfire_encode_bernoulli_desc)]),
+    "synfire_graph_record_bin_events": (c_int32, [c_void_p, POINTER(synfire_bin_events_desc)]),
     "synfire_graph_record_gather_rows": (c_int32, [c_void_p, POINTER(synfire_gather_rows_desc)]),
     "synfire_graph_record_shuffle": (c_int32, [c_void_p, POINTER(synfire_shuffle_desc)]),
     "synfire_graph_record_replace_nonfinite": (c_int32, [c_void_p, POINTER(synfire_replace_nonfinite_desc)]),
@@ -1522,6 +1742,12 @@ FUNCTIONS = {
     "synfire_graph_record_reduce_backward": (c_int32, [c_void_p, POINTER(synfire_reduce_backward_desc)]),
     "synfire_graph_record_pool": (c_int32, [c_void_p, POINTER(synfire_pool_desc)]),
     "synfire_graph_record_pool_backward": (c_int32, [c_void_p, POINTER(synfire_pool_backward_desc)]),
+    "synfire_graph_record_upsample": (c_int32, [c_void_p, POINTER(synfire_upsample_desc)]),
+    "synfire_graph_record_upsample_backward": (c_int32, [c_void_p, POINTER(synfire_upsample_backward_desc)]),
+    "synfire_graph_record_pad": (c_int32, [c_void_p, POINTER(synfire_pad_desc)]),
+    "synfire_graph_record_pad_backward": (c_int32, [c_void_p, POINTER(synfire_pad_backward_desc)]),
+    "synfire_graph_record_normalize": (c_int32, [c_void_p, POINTER(synfire_normalize_desc)]),
+    "synfire_graph_record_normalize_backward": (c_int32, [c_void_p, POINTER(synfire_normalize_backward_desc)]),
     "synfire_graph_record_rate_loss": (c_int32, [c_void_p, POINTER(synfire_rate_loss_desc)]),
     "synfire_graph_record_loss": (c_int32, [c_void_p, POINTER(synfire_loss_desc)]),
     "synfire_graph_record_native": (c_int32, [c_void_p, POINTER(synfire_native_desc)]),
@@ -1561,6 +1787,7 @@ FUNCTIONS = {
     "synfire_synapse_get_info": (c_int32, [c_void_p, POINTER(synfire_synapse_info)]),
     "synfire_synapse_get_array_info": (c_int32, [c_void_p, c_uint32, POINTER(synfire_synapse_array_info)]),
     "synfire_synapse_get_rounding": (c_int32, [c_void_p, c_int64, POINTER(synfire_synapse_rounding)]),
+    "synfire_synapse_read_integers": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_synapse_read": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_synapse_write": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_synapse_forward": (c_int32, [c_void_p, POINTER(synfire_synapse_forward_desc), c_void_p]),

@@ -89,6 +89,37 @@ _ENCODE_BERNOULLI = (
     ("seed", "seed", "int"),
     ("offset", "offset", "int"),
 )
+_BIN_EVENTS = (
+    ("split", "split", "choice", "events_by"),
+    ("steps", "n_steps", "int"),
+    ("capacity", "capacity", "int"),
+    ("sensor_height", "sensor_height", "int"),
+    ("sensor_width", "sensor_width", "int"),
+    ("batch", "batch", "int"),
+    ("ticks_per_step", "ticks_per_step", "int"),
+    ("events_per_step", "events_per_step", "int"),
+    ("crop_top", "crop_top", "int"),
+    ("crop_left", "crop_left", "int"),
+    ("crop_height", "crop_height", "int"),
+    ("crop_width", "crop_width", "int"),
+    ("crop_range_y", "crop_range_y", "int"),
+    ("crop_range_x", "crop_range_x", "int"),
+    ("downsample_y", "downsample_y", "int"),
+    ("downsample_x", "downsample_x", "int"),
+    ("flip_y", "flip_y", "float"),
+    ("flip_x", "flip_x", "float"),
+    ("keep", "keep", "choice", "events_keep"),
+    ("sort", "sort", "flag"),
+    ("bilinear", "bilinear", "flag"),
+    ("count_bound", "count_bound", "int"),
+    ("events", "events", "buffer", "read", "u32"),
+    ("event_counts", "event_counts", "buffer", "read", "u32"),
+    ("window", "window", "buffer", "read", "u32"),
+    ("destination", "destination", "buffer", "write", "u32"),
+    ("faults", "faults", "buffer", "write", "u32"),
+    ("seed", "seed", "int"),
+    ("offset", "offset", "int"),
+)
 _GATHER_ROWS = (
     ("rows", "n_rows", "int"),
     ("steps", "n_steps", "int"),
@@ -178,6 +209,96 @@ _POOL_BACKWARD = (
     ("grad_destination", "grad_destination", "buffer", "read", "u32"),
     ("source", "source", "buffer", "read", "u32"),
     ("grad_source", "grad_source", "buffer", "write", "u32"),
+)
+_UPSAMPLE = (
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("scale_y", "scale_y", "int"),
+    ("scale_x", "scale_x", "int"),
+    ("source", "source", "buffer", "read", "u32"),
+    ("destination", "destination", "buffer", "write", "u32"),
+)
+_UPSAMPLE_BACKWARD = (
+    ("accumulate", "accumulate", "flag"),
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("scale_y", "scale_y", "int"),
+    ("scale_x", "scale_x", "int"),
+    ("grad_destination", "grad_destination", "buffer", "read", "u32"),
+    ("grad_source", "grad_source", "buffer", "write", "u32"),
+)
+_PAD = (
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("left", "left", "int"),
+    ("right", "right", "int"),
+    ("top", "top", "int"),
+    ("bottom", "bottom", "int"),
+    ("source", "source", "buffer", "read", "u32"),
+    ("destination", "destination", "buffer", "write", "u32"),
+)
+_PAD_BACKWARD = (
+    ("accumulate", "accumulate", "flag"),
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("left", "left", "int"),
+    ("right", "right", "int"),
+    ("top", "top", "int"),
+    ("bottom", "bottom", "int"),
+    ("grad_destination", "grad_destination", "buffer", "read", "u32"),
+    ("grad_source", "grad_source", "buffer", "write", "u32"),
+)
+_NORMALIZE = (
+    ("mode", "mode", "choice", "normalize"),
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("epsilon", "epsilon", "float"),
+    ("momentum", "momentum", "float"),
+    ("source", "source", "buffer", "read", "u32"),
+    ("destination", "destination", "buffer", "write", "u32"),
+    ("gamma", "gamma", "buffer", "read", "u32"),
+    ("beta", "beta", "buffer", "read", "u32"),
+    ("running_mean", "running_mean", "buffer", "write", "u32"),
+    ("running_variance", "running_variance", "buffer", "write", "u32"),
+    ("saved", "saved", "buffer", "write", "u32"),
+    ("factor", "factor", "buffer", "write", "u32"),
+    ("addend", "addend", "buffer", "write", "u32"),
+    ("lengths", "lengths", "buffer", "read", "u32"),
+    ("active", "n_active", "buffer", "read", "u32"),
+)
+_NORMALIZE_BACKWARD = (
+    ("mode", "mode", "choice", "normalize"),
+    ("steps", "n_steps", "int"),
+    ("channels", "channels", "int"),
+    ("batch", "batch", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("add_gradients", "add_gradients", "flag"),
+    ("accumulate", "accumulate", "flag"),
+    ("grad_destination", "grad_destination", "buffer", "read", "u32"),
+    ("source", "source", "buffer", "read", "u32"),
+    ("saved", "saved", "buffer", "read", "u32"),
+    ("gamma", "gamma", "buffer", "read", "u32"),
+    ("grad_source", "grad_source", "buffer", "write", "u32"),
+    ("grad_gamma", "grad_gamma", "buffer", "write", "u32"),
+    ("grad_beta", "grad_beta", "buffer", "write", "u32"),
+    ("lengths", "lengths", "buffer", "read", "u32"),
+    ("active", "n_active", "buffer", "read", "u32"),
 )
 _RATE_LOSS = (
     ("whole_layer", "whole_layer", "flag"),
@@ -322,6 +443,7 @@ _SYNAPSE_FORWARD = (
     ("active", "n_active", "buffer", "read", "u32"),
     ("input_mask", "input_mask", "buffer", "read", "u32"),
     ("input_scale", "input_scale", "buffer", "read", "u32"),
+    ("mask_channels", "mask_channels", "int"),
 )
 _SYNAPSE_BACKWARD = (
     ("add_gradients", "add_gradients", "flag"),
@@ -334,6 +456,7 @@ _SYNAPSE_BACKWARD = (
     ("add_input_gradient", "add_input_gradient", "flag"),
     ("input_mask", "input_mask", "buffer", "read", "u32"),
     ("input_scale", "input_scale", "buffer", "read", "u32"),
+    ("mask_channels", "mask_channels", "int"),
 )
 _DROPOUT = (
     ("neurons", "n_neurons", "int"),
@@ -402,6 +525,67 @@ class ContextMethods(Caller):
         self._run("synfire_encode_bernoulli", stream, "synfire_encode_bernoulli_desc", _ENCODE_BERNOULLI,
             dict(steps=steps, neurons=neurons, rates=rates, spikes=spikes, rates_per_step=rates_per_step, batch=batch,
                  seed=seed, offset=offset))
+
+    def bin_events(self, *, steps: int, capacity: int, sensor_height: int, sensor_width: int, events: Array,
+                   event_counts: Array, destination: Array, faults: Array, split: Union[str, int] = "time",
+                   batch: int = 1, ticks_per_step: int = 0, events_per_step: int = 0, crop_top: int = 0,
+                   crop_left: int = 0, crop_height: int = 0, crop_width: int = 0, crop_range_y: int = 0,
+                   crop_range_x: int = 0, downsample_y: int = 1, downsample_x: int = 1, flip_y: float = 0,
+                   flip_x: float = 0, keep: Union[str, int] = "oldest", sort: bool = False, bilinear: bool = False,
+                   count_bound: int = 0, window: Optional[Array] = None, seed: int = 0, offset: int = 0,
+                   stream: Stream = None) -> None:
+        """Bins events of a camera now: the same operation that `record_bin_events()` records. Calls do not advance the
+        offset: to continue the sequence, increase `offset` by 1 for the next call.
+
+        split: One of "time", "count". Default: by time.
+        steps: Steps T, 1 to 2^31 - 1.
+        capacity: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+        sensor_height: Rows of the sensor, 1 to 16384.
+        sensor_width: Columns of the sensor, 1 to 16384.
+        batch: Batch rows B, at most 2^32 - 1. Default: 1.
+        ticks_per_step: By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0
+            if `window` is given, and by count.
+        events_per_step: By count: events of a step. Default: the events of a row are divided evenly among the steps.
+            Must be 0 by time.
+        crop_top: First row of the cropped rectangle.
+        crop_left: First column of the cropped rectangle.
+        crop_height: Rows of the cropped rectangle. Default: all that are left.
+        crop_width: Columns of the cropped rectangle. Default: all that are left.
+        crop_range_y: The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+        crop_range_x: The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+        downsample_y: Rows of the sensor in one cell. Default: 1.
+        downsample_x: Columns of the sensor in one cell. Default: 1.
+        flip_y: The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+            always.
+        flip_x: The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+            always.
+        keep: One of "oldest", "newest". Default: the oldest.
+        sort: 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By time,
+            the order does not matter.
+        bilinear: 1: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+        count_bound: The largest count. In "u8", 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+            counts are not bounded. In "bits", 1.
+        events: Read: "u64".
+        event_counts: Read: "u32", how many events of each row there were, also of those that the buffer does not hold.
+            It may differ in every replay.
+        window: Read: "u32", for each row the time at which its first step begins and, by time, the ticks of a step.
+            With 0 ticks, no event belongs to a step. It may differ in every replay. None: all begin at time 0,
+            and have `ticks_per_step`.
+        destination: Written: spikes in "bits", spikes or counts in "u8", or counts in f32. A `row_pitch` is the
+            distance from one step to the next. Must not overlap the others.
+        faults: Written: "u32", for each row how often each of "sensor", "window", "capacity", "order", "bound"
+            happened. Must not overlap the others.
+        seed: Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+        offset: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+            each replay draws the next one. The operation's value `"offset"`.
+        """
+        self._run("synfire_bin_events", stream, "synfire_bin_events_desc", _BIN_EVENTS,
+            dict(steps=steps, capacity=capacity, sensor_height=sensor_height, sensor_width=sensor_width, events=events,
+                 event_counts=event_counts, destination=destination, faults=faults, split=split, batch=batch,
+                 ticks_per_step=ticks_per_step, events_per_step=events_per_step, crop_top=crop_top, crop_left=crop_left,
+                 crop_height=crop_height, crop_width=crop_width, crop_range_y=crop_range_y, crop_range_x=crop_range_x,
+                 downsample_y=downsample_y, downsample_x=downsample_x, flip_y=flip_y, flip_x=flip_x, keep=keep,
+                 sort=sort, bilinear=bilinear, count_bound=count_bound, window=window, seed=seed, offset=offset))
 
     def gather_rows(self, *, rows: int, elements: int, source: Array, indices: Array, destination: Array,
                     steps: int = 1, batch: int = 1, active: Optional[Array] = None, lengths: Optional[Array] = None,
@@ -578,6 +762,164 @@ class ContextMethods(Caller):
                  batch=batch, height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width,
                  stride_y=stride_y, stride_x=stride_x, padding_y=padding_y, padding_x=padding_x,
                  count_bound=count_bound, accumulate=accumulate, source=source))
+
+    def upsample(self, *, steps: int, channels: int, source: Array, destination: Array, batch: int = 1,
+                 height: int = 1, width: int = 1, scale_y: int = 0, scale_x: int = 2, stream: Stream = None) -> None:
+        """Computes an upsampling now: the same operation that `record_upsample()` records.
+
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scale_y: How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences
+            need 1.
+        scale_x: Columns likewise. Default: 2.
+        source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
+        destination: Written, of the source's type. Must not overlap `source`.
+        """
+        self._run("synfire_upsample", stream, "synfire_upsample_desc", _UPSAMPLE,
+            dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
+                 width=width, scale_y=scale_y, scale_x=scale_x))
+
+    def upsample_backward(self, *, steps: int, channels: int, grad_destination: Array, grad_source: Array,
+                          accumulate: bool = False, batch: int = 1, height: int = 1, width: int = 1, scale_y: int = 2,
+                          scale_x: int = 2, stream: Stream = None) -> None:
+        """Computes the gradient of an upsampling now: the same operation that `record_upsample_backward()` records.
+
+        accumulate: 1: gradients are added to what `grad_source` holds. Default 0: they replace it.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scale_y: How many rows of the result a row of the map becomes. Default: 2.
+        scale_x: Columns likewise. Default: 2.
+        grad_destination: Read: dL/d(destination), f32 or f64.
+        grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+        """
+        self._run("synfire_upsample_backward", stream, "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
+                 accumulate=accumulate, batch=batch, height=height, width=width, scale_y=scale_y, scale_x=scale_x))
+
+    def pad(self, *, steps: int, channels: int, source: Array, destination: Array, batch: int = 1, height: int = 1,
+            width: int = 1, left: int = 0, right: int = 0, top: int = 0, bottom: int = 0,
+            stream: Stream = None) -> None:
+        """Computes maps with a border of zeros now: the same operation that `record_pad()` records.
+
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        left: Columns of zeros before the first column. Default: 0.
+        right: Columns of zeros after the last column. Default: 0.
+        top: Rows of zeros above the first row. Default: 0.
+        bottom: Rows of zeros below the last row. Default: 0.
+        source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
+        destination: Written, of the source's type. Must not overlap `source`.
+        """
+        self._run("synfire_pad", stream, "synfire_pad_desc", _PAD,
+            dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
+                 width=width, left=left, right=right, top=top, bottom=bottom))
+
+    def pad_backward(self, *, steps: int, channels: int, grad_destination: Array, grad_source: Array,
+                     accumulate: bool = False, batch: int = 1, height: int = 1, width: int = 1, left: int = 0,
+                     right: int = 0, top: int = 0, bottom: int = 0, stream: Stream = None) -> None:
+        """Computes the gradient of a border of zeros now: the same operation that `record_pad_backward()` records.
+
+        accumulate: 1: gradients are added to what `grad_source` holds. Default 0: they replace it.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        left: Columns of zeros before the first column. Default: 0.
+        right: Columns of zeros after the last column. Default: 0.
+        top: Rows of zeros above the first row. Default: 0.
+        bottom: Rows of zeros below the last row. Default: 0.
+        grad_destination: Read: dL/d(destination), f32 or f64.
+        grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+        """
+        self._run("synfire_pad_backward", stream, "synfire_pad_backward_desc", _PAD_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
+                 accumulate=accumulate, batch=batch, height=height, width=width, left=left, right=right, top=top,
+                 bottom=bottom))
+
+    def normalize(self, *, steps: int, channels: int, source: Array, destination: Array,
+                  mode: Union[str, int] = "training", batch: int = 1, height: int = 1, width: int = 1,
+                  epsilon: float = 0, momentum: float = 0, gamma: Optional[Array] = None, beta: Optional[Array] = None,
+                  running_mean: Optional[Array] = None, running_variance: Optional[Array] = None,
+                  saved: Optional[Array] = None, factor: Optional[Array] = None, addend: Optional[Array] = None,
+                  lengths: Optional[Array] = None, active: Optional[Array] = None, stream: Stream = None) -> None:
+        """Computes a batch normalisation now: the same operation that `record_normalize()` records.
+
+        mode: One of "training", "evaluation". Default: training.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        epsilon: The number above 0 that is added to the variance. 0 (default): 1e-5.
+        momentum: How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+        source: Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `n_active`.
+        destination: Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written.
+        gamma: Read. None (default): 1.
+        beta: Read. None (default): 0.
+        running_mean: The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+            needs it; None (default) in training: no running statistics.
+        running_variance: The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+        saved: Written for the backward: "u64", for each channel the bits of mean and r as f64, M1, and n * 2^32 + p (as
+            32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. None (default): there is
+            no backward.
+        factor: Written: a. None (default): it is not given.
+        addend: Written: b. None (default): it is not given.
+        lengths: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+            None (default): all T.
+        active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
+            (default): all B.
+        """
+        self._run("synfire_normalize", stream, "synfire_normalize_desc", _NORMALIZE,
+            dict(steps=steps, channels=channels, source=source, destination=destination, mode=mode, batch=batch,
+                 height=height, width=width, epsilon=epsilon, momentum=momentum, gamma=gamma, beta=beta,
+                 running_mean=running_mean, running_variance=running_variance, saved=saved, factor=factor,
+                 addend=addend, lengths=lengths, active=active))
+
+    def normalize_backward(self, *, steps: int, channels: int, grad_destination: Array, saved: Array,
+                           mode: Union[str, int] = "training", batch: int = 1, height: int = 1, width: int = 1,
+                           add_gradients: bool = False, accumulate: bool = False, source: Optional[Array] = None,
+                           gamma: Optional[Array] = None, grad_source: Optional[Array] = None,
+                           grad_gamma: Optional[Array] = None, grad_beta: Optional[Array] = None,
+                           lengths: Optional[Array] = None, active: Optional[Array] = None,
+                           stream: Stream = None) -> None:
+        """Computes the gradients of a batch normalisation now: the same operation that `record_normalize_backward()`
+        records.
+
+        mode: One of "training", "evaluation". Default: training.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        add_gradients: 1: dL/dgamma and dL/dbeta are added to what their buffers hold. Default 0: they replace it.
+        accumulate: 1: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default
+            0: all elements are written.
+        grad_destination: Read: dL/dX, f32 or f64, of the type of `source`.
+        source: Read: `source` of normalize_desc. In an evaluation it may be None without `grad_gamma`.
+        saved: Read: `saved` of normalize_desc, as the forward wrote it.
+        gamma: Read: `gamma` of normalize_desc.
+        grad_source: Written, or added to: dL/dy. None (default): it is not computed. Must not overlap another buffer of
+            the operation; nor must any buffer that is written. At least one of the three is needed.
+        grad_gamma: Written, or added to: dL/dgamma, also without `gamma`. None (default): it is not computed.
+        grad_beta: Written, or added to: dL/dbeta. None (default): it is not computed.
+        lengths: As in the normalisation.
+        active: As in the normalisation.
+        """
+        self._run("synfire_normalize_backward", stream, "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, saved=saved, mode=mode, batch=batch,
+                 height=height, width=width, add_gradients=add_gradients, accumulate=accumulate, source=source,
+                 gamma=gamma, grad_source=grad_source, grad_gamma=grad_gamma, grad_beta=grad_beta, lengths=lengths,
+                 active=active))
 
     def rate_loss(self, *, steps: int, neurons: int, target: float, strength: float, spikes: Array,
                   whole_layer: bool = False, batch: int = 1, lengths: Optional[Array] = None,
@@ -1010,7 +1352,7 @@ class SynapseMethods(Caller):
     """Methods of Synapse that are generated."""
 
     def forward(self, *, steps: int, input: Array, output: Array, batch: int = 1, active: Optional[Array] = None,
-                input_mask: Optional[Array] = None, input_scale: Optional[Array] = None,
+                input_mask: Optional[Array] = None, input_scale: Optional[Array] = None, mask_channels: int = 0,
                 stream: Stream = None) -> None:
         """Computes a product now: the same operation that `record_synapse_forward()` records.
 
@@ -1023,15 +1365,18 @@ class SynapseMethods(Caller):
         input_mask: Dropout: inputs `[B, K]` that count in every step, "bits" (`[B, ceil(K/32)]` words), as `dropout()`
             draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
         input_scale: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
+        mask_channels: Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
+            `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
+            or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
         """
         self._run("synfire_synapse_forward", stream, "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
             dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
-                 input_scale=input_scale))
+                 input_scale=input_scale, mask_channels=mask_channels))
 
     def backward(self, *, steps: int, grad_output: Array, add_gradients: bool = False, batch: int = 1,
                  input: Optional[Array] = None, grad_input: Optional[Array] = None, active: Optional[Array] = None,
                  add_input_gradient: bool = False, input_mask: Optional[Array] = None,
-                 input_scale: Optional[Array] = None, stream: Stream = None) -> None:
+                 input_scale: Optional[Array] = None, mask_channels: int = 0, stream: Stream = None) -> None:
         """Computes the gradients of a product now: the same operation that `record_synapse_backward()` records.
 
         add_gradients: 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it.
@@ -1045,11 +1390,12 @@ class SynapseMethods(Caller):
         add_input_gradient: 1: dL/dx is added to what `grad_input` holds. Default 0: it replaces it.
         input_mask: As `input_mask` of synapse_forward_desc, and the same as in the forward.
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
+        mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
         """
         self._run("synfire_synapse_backward", stream, "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
-                 input_scale=input_scale))
+                 input_scale=input_scale, mask_channels=mask_channels))
 
     def info(self) -> Answer:
         """Describes a synapse."""
@@ -1315,6 +1661,69 @@ class GraphMethods(Caller):
             dict(steps=steps, neurons=neurons, rates=rates, spikes=spikes, rates_per_step=rates_per_step, batch=batch,
                  seed=seed, offset=offset))
 
+    def bin_events(self, *, steps: int, capacity: int, sensor_height: int, sensor_width: int, events: Array,
+                   event_counts: Array, destination: Array, faults: Array, split: Union[str, int] = "time",
+                   batch: int = 1, ticks_per_step: int = 0, events_per_step: int = 0, crop_top: int = 0,
+                   crop_left: int = 0, crop_height: int = 0, crop_width: int = 0, crop_range_y: int = 0,
+                   crop_range_x: int = 0, downsample_y: int = 1, downsample_x: int = 1, flip_y: float = 0,
+                   flip_x: float = 0, keep: Union[str, int] = "oldest", sort: bool = False, bilinear: bool = False,
+                   count_bound: int = 0, window: Optional[Array] = None, seed: int = 0, offset: int = 0) -> int:
+        """Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and
+        where the window begins, may differ in every replay. The first replay augments with the numbers of `offset`
+        of bin_events_desc, and each later one with the next, without involving the host. A replay in which the
+        operation is disabled does not advance. Setting the operation's value `"offset"` makes the next launch begin
+        there, even if an earlier one already did.
+
+        split: One of "time", "count". Default: by time.
+        steps: Steps T, 1 to 2^31 - 1.
+        capacity: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+        sensor_height: Rows of the sensor, 1 to 16384.
+        sensor_width: Columns of the sensor, 1 to 16384.
+        batch: Batch rows B, at most 2^32 - 1. Default: 1.
+        ticks_per_step: By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0
+            if `window` is given, and by count.
+        events_per_step: By count: events of a step. Default: the events of a row are divided evenly among the steps.
+            Must be 0 by time.
+        crop_top: First row of the cropped rectangle.
+        crop_left: First column of the cropped rectangle.
+        crop_height: Rows of the cropped rectangle. Default: all that are left.
+        crop_width: Columns of the cropped rectangle. Default: all that are left.
+        crop_range_y: The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+        crop_range_x: The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+        downsample_y: Rows of the sensor in one cell. Default: 1.
+        downsample_x: Columns of the sensor in one cell. Default: 1.
+        flip_y: The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+            always.
+        flip_x: The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+            always.
+        keep: One of "oldest", "newest". Default: the oldest.
+        sort: 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By time,
+            the order does not matter.
+        bilinear: 1: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+        count_bound: The largest count. In "u8", 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+            counts are not bounded. In "bits", 1.
+        events: Read: "u64".
+        event_counts: Read: "u32", how many events of each row there were, also of those that the buffer does not hold.
+            It may differ in every replay.
+        window: Read: "u32", for each row the time at which its first step begins and, by time, the ticks of a step.
+            With 0 ticks, no event belongs to a step. It may differ in every replay. None: all begin at time 0,
+            and have `ticks_per_step`.
+        destination: Written: spikes in "bits", spikes or counts in "u8", or counts in f32. A `row_pitch` is the
+            distance from one step to the next. Must not overlap the others.
+        faults: Written: "u32", for each row how often each of "sensor", "window", "capacity", "order", "bound"
+            happened. Must not overlap the others.
+        seed: Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+        offset: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+            each replay draws the next one. The operation's value `"offset"`.
+        """
+        return self._record("synfire_graph_record_bin_events", None, "synfire_bin_events_desc", _BIN_EVENTS,
+            dict(steps=steps, capacity=capacity, sensor_height=sensor_height, sensor_width=sensor_width, events=events,
+                 event_counts=event_counts, destination=destination, faults=faults, split=split, batch=batch,
+                 ticks_per_step=ticks_per_step, events_per_step=events_per_step, crop_top=crop_top, crop_left=crop_left,
+                 crop_height=crop_height, crop_width=crop_width, crop_range_y=crop_range_y, crop_range_x=crop_range_x,
+                 downsample_y=downsample_y, downsample_x=downsample_x, flip_y=flip_y, flip_x=flip_x, keep=keep,
+                 sort=sort, bilinear=bilinear, count_bound=count_bound, window=window, seed=seed, offset=offset))
+
     def gather_rows(self, *, rows: int, elements: int, source: Array, indices: Array, destination: Array,
                     steps: int = 1, batch: int = 1, active: Optional[Array] = None,
                     lengths: Optional[Array] = None) -> int:
@@ -1493,6 +1902,161 @@ class GraphMethods(Caller):
                  batch=batch, height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width,
                  stride_y=stride_y, stride_x=stride_x, padding_y=padding_y, padding_x=padding_x,
                  count_bound=count_bound, accumulate=accumulate, source=source))
+
+    def upsample(self, *, steps: int, channels: int, source: Array, destination: Array, batch: int = 1,
+                 height: int = 1, width: int = 1, scale_y: int = 0, scale_x: int = 2) -> int:
+        """Appends an upsampling; synfire_upsample_desc says what is computed.
+
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scale_y: How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences
+            need 1.
+        scale_x: Columns likewise. Default: 2.
+        source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
+        destination: Written, of the source's type. Must not overlap `source`.
+        """
+        return self._record("synfire_graph_record_upsample", None, "synfire_upsample_desc", _UPSAMPLE,
+            dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
+                 width=width, scale_y=scale_y, scale_x=scale_x))
+
+    def upsample_backward(self, *, steps: int, channels: int, grad_destination: Array, grad_source: Array,
+                          accumulate: bool = False, batch: int = 1, height: int = 1, width: int = 1, scale_y: int = 2,
+                          scale_x: int = 2) -> int:
+        """Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+
+        accumulate: 1: gradients are added to what `grad_source` holds. Default 0: they replace it.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scale_y: How many rows of the result a row of the map becomes. Default: 2.
+        scale_x: Columns likewise. Default: 2.
+        grad_destination: Read: dL/d(destination), f32 or f64.
+        grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+        """
+        return self._record("synfire_graph_record_upsample_backward", None, "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
+                 accumulate=accumulate, batch=batch, height=height, width=width, scale_y=scale_y, scale_x=scale_x))
+
+    def pad(self, *, steps: int, channels: int, source: Array, destination: Array, batch: int = 1, height: int = 1,
+            width: int = 1, left: int = 0, right: int = 0, top: int = 0, bottom: int = 0) -> int:
+        """Appends a border of zeros; synfire_pad_desc says what is computed.
+
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        left: Columns of zeros before the first column. Default: 0.
+        right: Columns of zeros after the last column. Default: 0.
+        top: Rows of zeros above the first row. Default: 0.
+        bottom: Rows of zeros below the last row. Default: 0.
+        source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
+        destination: Written, of the source's type. Must not overlap `source`.
+        """
+        return self._record("synfire_graph_record_pad", None, "synfire_pad_desc", _PAD,
+            dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
+                 width=width, left=left, right=right, top=top, bottom=bottom))
+
+    def pad_backward(self, *, steps: int, channels: int, grad_destination: Array, grad_source: Array,
+                     accumulate: bool = False, batch: int = 1, height: int = 1, width: int = 1, left: int = 0,
+                     right: int = 0, top: int = 0, bottom: int = 0) -> int:
+        """Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+
+        accumulate: 1: gradients are added to what `grad_source` holds. Default 0: they replace it.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        left: Columns of zeros before the first column. Default: 0.
+        right: Columns of zeros after the last column. Default: 0.
+        top: Rows of zeros above the first row. Default: 0.
+        bottom: Rows of zeros below the last row. Default: 0.
+        grad_destination: Read: dL/d(destination), f32 or f64.
+        grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+        """
+        return self._record("synfire_graph_record_pad_backward", None, "synfire_pad_backward_desc", _PAD_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
+                 accumulate=accumulate, batch=batch, height=height, width=width, left=left, right=right, top=top,
+                 bottom=bottom))
+
+    def normalize(self, *, steps: int, channels: int, source: Array, destination: Array,
+                  mode: Union[str, int] = "training", batch: int = 1, height: int = 1, width: int = 1,
+                  epsilon: float = 0, momentum: float = 0, gamma: Optional[Array] = None, beta: Optional[Array] = None,
+                  running_mean: Optional[Array] = None, running_variance: Optional[Array] = None,
+                  saved: Optional[Array] = None, factor: Optional[Array] = None, addend: Optional[Array] = None,
+                  lengths: Optional[Array] = None, active: Optional[Array] = None) -> int:
+        """Appends a batch normalisation; synfire_normalize_desc says what is computed.
+
+        mode: One of "training", "evaluation". Default: training.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        epsilon: The number above 0 that is added to the variance. 0 (default): 1e-5.
+        momentum: How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+        source: Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `n_active`.
+        destination: Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written.
+        gamma: Read. None (default): 1.
+        beta: Read. None (default): 0.
+        running_mean: The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+            needs it; None (default) in training: no running statistics.
+        running_variance: The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+        saved: Written for the backward: "u64", for each channel the bits of mean and r as f64, M1, and n * 2^32 + p (as
+            32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. None (default): there is
+            no backward.
+        factor: Written: a. None (default): it is not given.
+        addend: Written: b. None (default): it is not given.
+        lengths: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+            None (default): all T.
+        active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
+            (default): all B.
+        """
+        return self._record("synfire_graph_record_normalize", None, "synfire_normalize_desc", _NORMALIZE,
+            dict(steps=steps, channels=channels, source=source, destination=destination, mode=mode, batch=batch,
+                 height=height, width=width, epsilon=epsilon, momentum=momentum, gamma=gamma, beta=beta,
+                 running_mean=running_mean, running_variance=running_variance, saved=saved, factor=factor,
+                 addend=addend, lengths=lengths, active=active))
+
+    def normalize_backward(self, *, steps: int, channels: int, grad_destination: Array, saved: Array,
+                           mode: Union[str, int] = "training", batch: int = 1, height: int = 1, width: int = 1,
+                           add_gradients: bool = False, accumulate: bool = False, source: Optional[Array] = None,
+                           gamma: Optional[Array] = None, grad_source: Optional[Array] = None,
+                           grad_gamma: Optional[Array] = None, grad_beta: Optional[Array] = None,
+                           lengths: Optional[Array] = None, active: Optional[Array] = None) -> int:
+        """Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+
+        mode: One of "training", "evaluation". Default: training.
+        steps: Steps T, at least 1.
+        channels: Channels C, at least 1.
+        batch: Batch rows B. Default: 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        add_gradients: 1: dL/dgamma and dL/dbeta are added to what their buffers hold. Default 0: they replace it.
+        accumulate: 1: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default
+            0: all elements are written.
+        grad_destination: Read: dL/dX, f32 or f64, of the type of `source`.
+        source: Read: `source` of normalize_desc. In an evaluation it may be None without `grad_gamma`.
+        saved: Read: `saved` of normalize_desc, as the forward wrote it.
+        gamma: Read: `gamma` of normalize_desc.
+        grad_source: Written, or added to: dL/dy. None (default): it is not computed. Must not overlap another buffer of
+            the operation; nor must any buffer that is written. At least one of the three is needed.
+        grad_gamma: Written, or added to: dL/dgamma, also without `gamma`. None (default): it is not computed.
+        grad_beta: Written, or added to: dL/dbeta. None (default): it is not computed.
+        lengths: As in the normalisation.
+        active: As in the normalisation.
+        """
+        return self._record("synfire_graph_record_normalize_backward", None, "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
+            dict(steps=steps, channels=channels, grad_destination=grad_destination, saved=saved, mode=mode, batch=batch,
+                 height=height, width=width, add_gradients=add_gradients, accumulate=accumulate, source=source,
+                 gamma=gamma, grad_source=grad_source, grad_gamma=grad_gamma, grad_beta=grad_beta, lengths=lengths,
+                 active=active))
 
     def rate_loss(self, *, steps: int, neurons: int, target: float, strength: float, spikes: Array,
                   whole_layer: bool = False, batch: int = 1, lengths: Optional[Array] = None,
@@ -1785,7 +2349,7 @@ class GraphMethods(Caller):
 
     def synapse_forward(self, synapse: Synapse, *, steps: int, input: Array, output: Array, batch: int = 1,
                         active: Optional[Array] = None, input_mask: Optional[Array] = None,
-                        input_scale: Optional[Array] = None) -> int:
+                        input_scale: Optional[Array] = None, mask_channels: int = 0) -> int:
         """Appends the product of a synapse with its input.
 
         steps: Steps T, at least 1.
@@ -1797,15 +2361,19 @@ class GraphMethods(Caller):
         input_mask: Dropout: inputs `[B, K]` that count in every step, "bits" (`[B, ceil(K/32)]` words), as `dropout()`
             draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
         input_scale: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
+        mask_channels: Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
+            `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
+            or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
         """
         return self._record("synfire_graph_record_synapse_forward", synapse, "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
             dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
-                 input_scale=input_scale))
+                 input_scale=input_scale, mask_channels=mask_channels))
 
     def synapse_backward(self, synapse: Synapse, *, steps: int, grad_output: Array, add_gradients: bool = False,
                          batch: int = 1, input: Optional[Array] = None, grad_input: Optional[Array] = None,
                          active: Optional[Array] = None, add_input_gradient: bool = False,
-                         input_mask: Optional[Array] = None, input_scale: Optional[Array] = None) -> int:
+                         input_mask: Optional[Array] = None, input_scale: Optional[Array] = None,
+                         mask_channels: int = 0) -> int:
         """Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
         with `add_gradients` of synapse_backward_desc its gradients add up.
 
@@ -1820,11 +2388,12 @@ class GraphMethods(Caller):
         add_input_gradient: 1: dL/dx is added to what `grad_input` holds. Default 0: it replaces it.
         input_mask: As `input_mask` of synapse_forward_desc, and the same as in the forward.
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
+        mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
         """
         return self._record("synfire_graph_record_synapse_backward", synapse, "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
-                 input_scale=input_scale))
+                 input_scale=input_scale, mask_channels=mask_channels))
 
     def dropout(self, *, neurons: int, mask: Array, scale: Array, batch: int = 1, probability: float = 0,
                 seed: int = 0, offset: int = 0) -> int:
@@ -1903,8 +2472,8 @@ class GraphMethods(Caller):
         operation: Its number, from `get_last_operation()`.
         name: `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or of a step
             of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an
-            encoding, a shuffle or a dropout, `"probability"` of a dropout, `"gradient_scale"` or
-            `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
+            encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
+            `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
         value: A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53. Setting
             the offset makes the operation begin there again, even if the value is the same as before.
         """
@@ -1962,7 +2531,8 @@ class NetworkMethods(Caller):
     def add_dropout(self, name: str, probability: float) -> None:
         """Adds dropout of what the next synapse reads, as by `dropout()`: in the training each replay draws a new mask,
         in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between
-        replays, and `"seed"`.
+        replays, `"seed"`, and `"by_channel"`: 1 if the places of a channel of a map are kept or dropped together, as
+        `mask_channels` of synapse_forward_desc. Default: 0. Since ABI 0.3.
 
         name: The name of the stage.
         probability: From 0 to less than 1.
