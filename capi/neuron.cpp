@@ -3,6 +3,7 @@
 
 #include <neurons/passes/backward.hpp>
 #include <neurons/passes/forward.hpp>
+#include <neurons/passes/pointers.hpp>
 
 #include <optional>
 #include <vector>
@@ -69,6 +70,18 @@ operations::BackwardRequest request_of(const Operands<synfire_backward_desc>& gi
           .skip_synapse_gradients = desc.skip_synapse_gradients == 1};
 }
 
+void check_tape(int32_t tape, const char* name) {
+  check_choice(tape, "SYN-FORWARD-TAPE", name, SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE_NARROW,
+               "SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and _STORE_NARROW (3)");
+}
+
+synfire_pointers_desc pointers_of(const synfire_pointers_desc* desc) {
+  const synfire_pointers_desc checked = read_descriptor(desc, "desc");
+  check_tape(checked.tape, "desc.tape");
+  check_flag(checked.add_parameter_gradients, "SYN-GRADIENT-ADD", "desc.add_parameter_gradients");
+  return checked;
+}
+
 }  // namespace
 
 extern "C" {
@@ -88,6 +101,37 @@ synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const sy
     const auto found = held(layer);
     const Operands<synfire_backward_desc> given(desc, *found->context());
     return run_or_captured(operations::run_backward(*found, request_of(given, *found), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_get_run_memory(synfire_layer layer, int32_t tape, int64_t n_steps,
+                                                         int64_t batch, uint64_t n_gradients, uint64_t* tape_bytes,
+                                                         uint64_t* scratch_bytes) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held(layer);
+    check_pointer(tape_bytes, "tape_bytes");
+    check_pointer(scratch_bytes, "scratch_bytes");
+    check_tape(tape, "tape");
+    const auto memory = operations::run_memory(*found, static_cast<core::TapeMode>(tape), n_steps, batch, n_gradients);
+    *tape_bytes = memory.tape_bytes;
+    *scratch_bytes = memory.scratch_bytes;
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_run_forward(synfire_layer layer, const synfire_pointers_desc* desc,
+                                                      synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held(layer);
+    return run_or_captured(operations::run_forward(*found, value_of(layer), pointers_of(desc), stream));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_layer_run_backward(synfire_layer layer, const synfire_pointers_desc* desc,
+                                                       synfire_stream stream) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held(layer);
+    return run_or_captured(operations::run_backward(*found, value_of(layer), pointers_of(desc), stream));
   });
 }
 

@@ -40,6 +40,7 @@ SYNFIRE_STRUCT_SIZES(synfire_layer_memory, 88, 96);
 SYNFIRE_STRUCT_SIZES(synfire_parameter_info, 48);
 SYNFIRE_STRUCT_SIZES(synfire_forward_desc, 88, 112, 160);
 SYNFIRE_STRUCT_SIZES(synfire_backward_desc, 88, 96, 120, 168);
+SYNFIRE_STRUCT_SIZES(synfire_pointers_desc, 224);
 SYNFIRE_STRUCT_SIZES(synfire_convert_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_count_spikes_desc, 48);
 SYNFIRE_STRUCT_SIZES(synfire_encode_bernoulli_desc, 64);

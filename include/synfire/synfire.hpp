@@ -3535,6 +3535,30 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
+   * Runs one forward now, over addresses. Calls synfire_layer_run_forward().
+   *
+   * @param desc   What to read and write; addresses are not checked. It takes a tape of get_run_memory() bytes.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error
+   */
+  void run_forward(const synfire_pointers_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_pointers_desc sized = detail::sized(desc);
+    check(synfire_layer_run_forward(handle_, &sized, stream));
+  }
+
+  /**
+   * Runs the backward of a forward over addresses. Calls synfire_layer_run_backward().
+   *
+   * @param desc   What to read and write; addresses are not checked.
+   * @param stream The CUDA stream; null is the context's own.
+   * @throws error, also if the stamp is not of a forward with these arguments.
+   */
+  void run_backward(const synfire_pointers_desc& desc, synfire_stream stream = nullptr) {
+    const synfire_pointers_desc sized = detail::sized(desc);
+    check(synfire_layer_run_backward(handle_, &sized, stream));
+  }
+
+  /**
    * The CUDA C++ of the layer's forward and backward kernels: one text that nvcc compiles without Synfire. Calls
    * synfire_layer_source().
    *

@@ -65,7 +65,7 @@ struct KindOf {
 
 class Operation {
  public:
-  static constexpr size_t capacity = 1952;
+  static constexpr size_t capacity = 1984;
 
   template <class K>
     requires requires {

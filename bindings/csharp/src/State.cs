@@ -116,6 +116,33 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Runs one forward now, over addresses. The tape is the caller's, so several forwards may wait for their
+        /// backwards.
+        /// </summary>
+        /// <param name="pointers">
+        /// The arrays. Addresses are not checked: one that is wrong is undefined behaviour. The <c>struct_size</c> is
+        /// filled in. <c>spike_dtype</c> says the format of spikes. <c>tape_memory</c> has <c>tape_bytes</c> bytes and,
+        /// for the <c>gradient_pointers</c> (<c>n_gradient_pointers</c> of them), <c>scratch</c> has <c>scratch_bytes</c>.
+        /// </param>
+        /// <param name="stream">The CUDA stream; null is the context's own.</param>
+        public unsafe void RunForward(synfire_pointers_desc pointers, synfire_stream stream = default)
+        {
+            pointers.struct_size = (uint)sizeof(synfire_pointers_desc);
+            using (new Use(Handle)) Errors.Check(Native.synfire_layer_run_forward(Raw, &pointers, stream));
+        }
+
+        /// <summary>
+        /// Runs the backward of a forward over addresses, as its stamp says.
+        /// </summary>
+        /// <param name="pointers">As in <see cref="RunForward"/>, with gradients added.</param>
+        /// <param name="stream">The CUDA stream; null is the context's own.</param>
+        public unsafe void RunBackward(synfire_pointers_desc pointers, synfire_stream stream = default)
+        {
+            pointers.struct_size = (uint)sizeof(synfire_pointers_desc);
+            using (new Use(Handle)) Errors.Check(Native.synfire_layer_run_backward(Raw, &pointers, stream));
+        }
+
+        /// <summary>
         /// The state of batch rows, with a header that identifies the layer. Parameters are not included.
         /// </summary>
         /// <param name="firstRow">First batch row.</param>

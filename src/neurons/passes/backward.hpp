@@ -17,8 +17,9 @@ namespace synfire::operations {
 
 struct Backward {
   core::Layer* layer;
-  bool in_place;  // grad_x may be grad_spike
-  View x;         // what the taped forward read; not given when H is stored and X is not needed
+  Extents extents;  // of this pass: at most those of the layer
+  bool in_place;    // grad_x may be grad_spike
+  View x;           // what the taped forward read; not given when H is stored and X is not needed
   View tape;
   View tape_h;  // not given if H is recomputed
   View tape_spikes;

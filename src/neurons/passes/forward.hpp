@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_NEURONS_PASSES_FORWARD_HPP
 #define SYNFIRE_NEURONS_PASSES_FORWARD_HPP
 
+#include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <neurons/layer.hpp>
 #include <operations/kind.hpp>
@@ -11,10 +12,13 @@
 
 namespace synfire::operations {
 
+using core::Extents;
+
 enum class SpikeFormat : int32_t { none, dense, bits, time_bits };
 
 struct Forward {
   core::Layer* layer;
+  Extents extents;  // of this pass: at most those of the layer
   SpikeFormat spike_format;
   View x;        // [T, B, N]
   View spikes;   // [T, B, N], words [T, B, ceil(N/32)] or words [ceil(T/32), B, N]
@@ -59,6 +63,12 @@ struct ForwardRequest {
   core::Synapse* synapse;                                        // in place of x
   core::Buffer *synapse_input, *n_active;
 };
+// If a further variable follows X, H alone does not give the state again: all tapes are recomputed.
+inline core::TapeMode mode_of(const core::LayerSpec& spec, core::TapeMode wanted) {
+  return spec.model->follows_input && wanted != core::TapeMode::none ? core::TapeMode::recompute : wanted;
+}
+// Throws UNSUPPORTED for a tape that the layer does not have.
+void check_tape_mode(const core::LayerSpec& spec, core::TapeMode mode);
 // A checked forward that leaves this tape, or none, without the product of its synapse.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
 // Both throw INVALID_ARGUMENT, UNSUPPORTED or OUT_OF_MEMORY. run_forward() returns true if the caller captured it.

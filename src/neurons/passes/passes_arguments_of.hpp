@@ -25,7 +25,7 @@ template <class R>
 ForwardArguments<R> arguments_of(const Forward& op) {
   const core::LayerSpec& spec = op.layer->spec();
   ForwardArguments<R> a = {.parameters = row_of<const ParameterBlock<R>>(op.parameters),
-                           .extents = spec.extents,
+                           .extents = op.extents,
                            .rules = spec.rules,
                            .x = sequence_of(op.x),
                            .spikes = op.spike_format == SpikeFormat::dense ? sequence_of(op.spikes) : Sequence{},
@@ -56,7 +56,7 @@ template <class R>
 BackwardArguments<R> arguments_of(const Backward& op) {
   const core::LayerSpec& spec = op.layer->spec();
   BackwardArguments<R> a = {.parameters = row_of<const ParameterBlock<R>>(op.parameters),
-                            .extents = spec.extents,
+                            .extents = op.extents,
                             .rules = spec.rules,
                             .surrogate = spec.surrogate->kernel_id(),
                             .x = sequence_of(op.x),

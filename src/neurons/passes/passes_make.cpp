@@ -1,6 +1,7 @@
 // Turns requests for passes into checked operations: types and shapes, the needs of tapes, gradients of parameters.
 #include "backward.hpp"
 #include "forward.hpp"
+#include "gradient_sums.hpp"
 
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
@@ -8,12 +9,9 @@
 #include <graph/operands.hpp>
 #include <graph/transients.hpp>
 #include <neurons/graph_tapes.hpp>
-#include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 #include <synapses/synapse.hpp>
-
-#include <synfire/model/reduction.hpp>
 
 #include <cstdio>
 #include <optional>
@@ -183,12 +181,20 @@ void check_fires(const LayerSpec& spec, const Buffer* buffer, const char* name) 
                   spec.model->name);
 }
 
-void check_tape_request(const Layer& layer, const ForwardRequest& request) {
-  const LayerSpec& spec = layer.spec();
-  if (request.tape == TapeMode::store_narrow && !spec.is_narrow())
+}  // namespace
+
+void check_tape_mode(const LayerSpec& spec, TapeMode mode) {
+  if (mode == TapeMode::store_narrow && !spec.is_narrow())
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-TAPE-NARROW",
          "desc.tape is SYNFIRE_TAPE_STORE_NARROW; the layer's dtype is %s, only layers of 16 bits have it",
          name_of_dtype(spec.dtype));
+}
+
+namespace {
+
+void check_tape_request(const Layer& layer, const ForwardRequest& request) {
+  const LayerSpec& spec = layer.spec();
+  check_tape_mode(spec, request.tape);
   if (!request.in_place) return;
   if (request.tape != TapeMode::store && request.tape != TapeMode::store_narrow)
     fail_argument("SYN-FORWARD-IN-PLACE", "desc.in_place is 1; desc.tape must be one that stores H");
@@ -248,11 +254,6 @@ SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name
   return pass;
 }
 
-// If a further variable follows X, H alone does not give the state again: all tapes are recomputed.
-TapeMode mode_of(const LayerSpec& spec, TapeMode wanted) {
-  return spec.model->follows_input && wanted != TapeMode::none ? TapeMode::recompute : wanted;
-}
-
 TapeShape shape_of(const LayerSpec& spec, const ForwardRequest& request) {
   return {request.synapse ? request.synapse_input : request.x, mode_of(spec, request.tape), request.in_place,
           request.synapse, request.n_active};
@@ -274,6 +275,7 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   check_tape_request(layer, request);
   Forward op = {};
   op.layer = &layer;
+  op.extents = spec.extents;
   op.synapse = request.synapse;
   op.x = request.synapse ? transient_sequence(spec, transient_x) : check.sequence(request.x, "desc.x");
   check_fires(spec, request.spikes, "desc.spikes");
@@ -331,10 +333,6 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
 
 namespace {
 
-int64_t chunks_of(int64_t count) {
-  return (count + model::reduction_chunk - 1) / model::reduction_chunk;
-}
-
 // f64 [sums]: of a graph, or of the layer for backwards that run now, which must not allocate.
 View gradient_sums(Layer& layer, int64_t n_sums, When when) {
   if (when == When::recorded) return transient_array(transient_sums, SYNFIRE_DTYPE_F64, {n_sums});
@@ -345,72 +343,27 @@ View gradient_sums(Layer& layer, int64_t n_sums, When when) {
 void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, When when,
                         OperationList& operations) {
   const LayerSpec& spec = layer.spec();
-  const size_t most = static_cast<size_t>(n_gradients(*spec.model));
-  if (request.gradients.size() > most)
-    fail_argument("SYN-GRADIENT-COUNT", "desc.n_parameter_gradients is %zu; this layer has %zu gradients to ask for",
-                  request.gradients.size(), most);
-  const auto n_neurons = static_cast<uint64_t>(spec.extents.n_neurons);
-  GradientRows rows = {};
+  check_gradient_count(spec, request.gradients.size(), "desc.n_parameter_gradients");
+  std::vector<GradientSum> sums;
   for (size_t i = 0; i < request.gradients.size(); ++i) {
     char name[64];
     std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].name", i);
-    rows.rows[rows.count++] = layer.parameters().gradient_row(request.gradients[i].parameter, name);
+    const int32_t row = layer.parameters().gradient_row(request.gradients[i].parameter, name);
     const Buffer& gradient = *request.gradients[i].gradient;
     std::snprintf(name, sizeof name, "desc.parameter_gradients[%zu].gradient", i);
     check_type(gradient, name, spec.arithmetic());
     const uint64_t held = gradient.view().bytes / spec.element_bytes();
-    if (held != 1 && held != n_neurons)
-      fail_argument("SYN-GRADIENT-LENGTH",
-                    "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
-                    static_cast<unsigned long long>(held), static_cast<unsigned long long>(n_neurons));
+    check_gradient_length(spec, held, name);
     const int64_t lengths[] = {static_cast<int64_t>(held)};
     check_shape(gradient, name, lengths,
                 std::string(name_of_dtype(gradient.dtype())).append(" ").append(lengths_text(lengths)));
     check_memory(gradient, name);
+    sums.push_back({row, gradient.view()});
   }
-  const int64_t row = spec.extents.row();
-  if (spec.arithmetic() == SYNFIRE_DTYPE_F32 && row > most_row_sum_terms)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-GRADIENT-ROWS",
-         "the layer has %lld rows of %lld neurons; gradients of parameters are computed over less than 2^32 neurons",
-         static_cast<long long>(spec.extents.batch), static_cast<long long>(spec.extents.n_neurons));
-  layer.prepare_gradients();
-
-  backward.gradients = rows;
-  const int64_t n_chunks = chunks_of(row);
-  // The sums [rows.count, B, N], then those of their chunks.
-  const View all = gradient_sums(layer, (row + n_chunks) * rows.count, when);
-  const auto sums_at = [&](int64_t first, int64_t count) {
-    View part = all;
-    part.rank = 0;
-    part.data = static_cast<double*>(all.data) + first;
-    part.bytes = static_cast<uint64_t>(count) * sizeof(double);
-    return part;
-  };
-  backward.gradient_partials = sums_at(0, row * rows.count);
-  operations.emplace_back(backward);
-  for (size_t i = 0; i < request.gradients.size(); ++i) {
-    const auto index = static_cast<int64_t>(i);
-    const View partial = sums_at(row * index, row);
-    const auto number = static_cast<int32_t>(i);
-    const View out = request.gradients[i].gradient->view();
-    const bool of_all = out.bytes == spec.element_bytes() && n_neurons != 1;
-    SumGradient sum = {SumKind::rows, partial, spec.extents.batch, spec.extents.n_neurons, out, number, layer.active()};
-    sum.add = request.add_gradients;
-    if (spec.arithmetic() == SYNFIRE_DTYPE_F32) {
-      sum.n_entries = of_all ? 1 : spec.extents.n_neurons;
-      sum.scratch.dtype = SYNFIRE_DTYPE_U64;
-      sum.scratch.bytes = row_sum_bytes({sum.batch, sum.count, sum.n_entries});
-      operations.emplace_back(sum);
-    } else if (of_all) {
-      const View sums = sums_at(row * rows.count + n_chunks * index, n_chunks);
-      operations.emplace_back(SumGradient{SumKind::chunks, partial, 1, row, sums, number, layer.active()});
-      operations.emplace_back(
-          SumGradient{SumKind::total, sums, 1, n_chunks, out, number, nullptr, request.add_gradients});
-    } else {
-      sum.sum = SumKind::batch;
-      operations.emplace_back(sum);
-    }
-  }
+  const int64_t n_sums = n_gradient_sums(backward.extents, sums.size());
+  add_gradient_sums(
+      layer, backward, sums, request.add_gradients, [&] { return gradient_sums(layer, n_sums, when); }, nullptr,
+      operations);
 }
 
 void check_synapse_request(const BackwardRequest& request, const TapeShape& shape) {
@@ -451,6 +404,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
         request.gradients.size());
   Backward op = {};
   op.layer = &layer;
+  op.extents = spec.extents;
   op.synapse = shape.synapse;
   const TapeUse use = request.use();
   const bool trains = layer.trains_synapse(shape, use), repeats = layer.repeats_product(shape, use);

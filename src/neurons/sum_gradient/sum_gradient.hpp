@@ -21,14 +21,16 @@ struct SumGradient {
   int64_t batch;  // B for rows and batch, else 1
   int64_t count;  // N for rows and batch, else n
   View output;
-  int32_t gradient = -1;            // the number of the gradient that it is part of
-  const int64_t* active = nullptr;  // in device memory: how many inputs, from the first on, are summed; null: all
-  bool add = false;                 // to what the output holds, in f64; not for chunks
+  int32_t gradient = -1;  // the number of the gradient that it is part of
+  const int64_t* active =
+      nullptr;       // in device memory: how many inputs, from the first on, are summed at most; null: all
+  bool add = false;  // to what the output holds, in f64; not for chunks
   // SumKind::rows has these too.
   int64_t n_entries = 0;
   SumEntry entry = SumEntry::all;
   View largest = {}, totals = {};  // the arrays between the entries; absent with SumEntry::all
   View scratch = {};               // of SumEntry::all
+  bool has_scratch = false;        // the caller's; else a replay or an eager call gives the memory
 
   static constexpr const char* name = "sum of gradients";
   static void operands(SumGradient& op, OperandVisitor visit) {
@@ -36,7 +38,7 @@ struct SumGradient {
     if (op.sum == SumKind::rows) {
       visit({"the largest of the gradients", op.largest, access_of_maxima(op.entry)});
       visit({"the sums of the gradients", op.totals, access_of_sums(op.entry)});
-      visit({"scratch memory", op.scratch, Access::scratch});
+      visit({"scratch memory", op.scratch, op.has_scratch ? Access::write : Access::scratch});
     }
     if (!does(op.entry, SumEntry::finish)) return;
     visit({"desc.parameter_gradients[].gradient", op.output, op.add ? Access::update : Access::write, Transfer::staged,

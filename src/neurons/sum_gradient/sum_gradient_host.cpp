@@ -16,7 +16,7 @@ void store(const SumGradient& op, int64_t n, double sum) {
 
 void run(const SumGradient& op, host::Launcher& launcher) {
   const auto* const in = static_cast<const double*>(op.input.data);
-  const int64_t active = op.active ? *op.active : op.batch * op.count;
+  const int64_t most = op.batch * op.count, active = op.active ? std::min(*op.active, most) : most;
   switch (op.sum) {
     case SumKind::rows:
       return run_row_sums(row_sums_of(op), op.entry, false, launcher);

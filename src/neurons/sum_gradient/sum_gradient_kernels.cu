@@ -22,7 +22,8 @@ __device__ __forceinline__ double tree_sum(double lane, double* lanes) {
 
 __global__ void __launch_bounds__(threads_per_block) reduce_batch(const __grid_constant__ ReduceLaunch launch) {
   wait_for_previous();
-  const int64_t batch = launch.active ? *launch.active / launch.count : launch.batch;
+  const int64_t active = launch.active ? *launch.active / launch.count : launch.batch;
+  const int64_t batch = active < launch.batch ? active : launch.batch;
   for (int64_t n = first_element(); n < launch.count; n += stride()) {
     double sum = 0;
     for (int64_t b = 0; b < batch; ++b) sum += launch.input[b * launch.count + n];
@@ -35,7 +36,8 @@ __global__ void __launch_bounds__(threads_per_block) reduce_chunks(const __grid_
   static_assert(reduction_lanes == threads_per_block);
   __shared__ double lanes[reduction_lanes];
   const int64_t n_chunks = (launch.count + reduction_chunk - 1) / reduction_chunk;
-  const int64_t count = launch.active ? *launch.active : launch.count;  // chunks beyond the summed inputs are 0
+  const int64_t active = launch.active ? *launch.active : launch.count;  // chunks beyond the summed inputs are 0
+  const int64_t count = active < launch.count ? active : launch.count;
   for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
     const int64_t end = (chunk + 1) * reduction_chunk < count ? (chunk + 1) * reduction_chunk : count;
     double lane = 0;

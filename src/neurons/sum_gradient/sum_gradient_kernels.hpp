@@ -13,7 +13,7 @@ struct ReduceLaunch {
   double* output;
   int64_t batch;
   int64_t count;
-  const int64_t* active;  // how many inputs, from the first on, are summed; null: all
+  const int64_t* active;  // how many inputs, from the first on, are summed at most; null: all
   bool add;               // to what the output holds
 };
 

@@ -45,6 +45,26 @@ function rows_desc(rows)
 end
 
 """
+    run_forward!(layer, pointers; stream=nothing)
+    run_backward!(layer, pointers; stream=nothing)
+
+Runs one pass now, over addresses: `pointers` is a `Ref(LibSynfire.synfire_pointers_desc(...))`, whose memory is not
+checked and must be kept until the pass is done. The tape is the caller's, of the size that `run_memory` gives, so several
+forwards may wait for their backwards; its `stamp` tells which forward left it. `spike_dtype` says the format of spikes,
+`tape_memory` has `tape_bytes` bytes and, for the `gradient_pointers` (`n_gradient_pointers` of them), `scratch` has
+`scratch_bytes`.
+"""
+function run_forward!(layer::Layer, pointers::Ref{LibSynfire.synfire_pointers_desc}; stream=nothing)
+    check(LibSynfire.synfire_layer_run_forward(layer, pointers, stream_pointer(stream)))
+    return layer
+end
+function run_backward!(layer::Layer, pointers::Ref{LibSynfire.synfire_pointers_desc}; stream=nothing)
+    check(LibSynfire.synfire_layer_run_backward(layer, pointers, stream_pointer(stream)))
+    return layer
+end
+@doc (@doc run_forward!) run_backward!
+
+"""
     snapshot(layer; rows=:) -> Vector{UInt8}
     snapshot!(graph, destination, layer; rows=:)
 

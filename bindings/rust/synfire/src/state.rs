@@ -1,7 +1,7 @@
 // state.rs - rows of the state of a layer: reset, read, written, copied, kept and put back; now, or recorded.
 use crate::buffer::{Buffer, Element};
 use crate::error::{check, Error, Result, Status};
-use crate::graph::{Graph, Operation};
+use crate::graph::{Graph, Operation, Stream};
 use crate::layer::Layer;
 use crate::operations::{CopyRows, ReadRows, ResetRows, Restore, Snapshot, WriteRows};
 use std::ops::{Bound, RangeBounds};
@@ -76,6 +76,27 @@ impl Layer {
     /// for it.
     pub fn copy_rows(&self, source: &Layer, rows: impl RangeBounds<i64>, to: i64) -> Result<()> {
         copy(source, rows, to)?.run(self)
+    }
+    /// Runs one forward now, over addresses. The tape is the caller's, so several forwards may wait for their backwards.
+    /// `spike_dtype` says the format of spikes; `tape_memory` has `tape_bytes` bytes and, for the `gradient_pointers`
+    /// (`n_gradient_pointers` of them), `scratch` has `scratch_bytes`.
+    ///
+    /// # Safety
+    ///
+    /// Every address of `pointers` is null or that of an array as its field says, in memory of the layer's device, and lives
+    /// until the work on `stream` is done; `stream` is null or a live CUDA stream of the device.
+    pub unsafe fn run_forward(&self, pointers: &sys::synfire_pointers_desc, stream: Stream) -> Result<()> {
+        check(sys::synfire_layer_run_forward(self.core.raw, pointers, stream))?;
+        Ok(())
+    }
+    /// Runs the backward of a forward over addresses, as its stamp says.
+    ///
+    /// # Safety
+    ///
+    /// As that of [`run_forward`](Self::run_forward).
+    pub unsafe fn run_backward(&self, pointers: &sys::synfire_pointers_desc, stream: Stream) -> Result<()> {
+        check(sys::synfire_layer_run_backward(self.core.raw, pointers, stream))?;
+        Ok(())
     }
     /// The state of batch rows, with a header that says what it is of. Parameters are not in it.
     pub fn snapshot(&self, rows: impl RangeBounds<i64>) -> Result<Vec<u8>> {

@@ -72,10 +72,10 @@ void limit_blocks(Plan& plan, int at_once) {
 }
 
 // Short sequences become slower; other storage types do not become faster.
-bool gains_by_full_waves(const LayerSpec& spec, const GpuShape& gpu) {
+bool gains_by_full_waves(const LayerSpec& spec, const core::Extents& extents, const GpuShape& gpu) {
   return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
-         !spec.model->many_instructions && !spec.model->never_fires &&
-         spec.extents.n_steps >= model::checkpoint_interval && spec.threads_per_block == 0;
+         !spec.model->many_instructions && !spec.model->never_fires && extents.n_steps >= model::checkpoint_interval &&
+         spec.threads_per_block == 0;
 }
 
 void fill_waves(Plan& plan, const Residency& kernel, const GpuShape& gpu) {
@@ -107,8 +107,9 @@ bool worth_widening(int64_t row, int width, const GpuShape& gpu) {
          row / width >= int64_t{policy_of(gpu).blocks_before_widening} * gpu.n_multiprocessors * threads_per_block;
 }
 
-void limit_residency(Plan& plan, const LayerSpec& spec, BackwardInputs inputs, const GpuShape& gpu) {
-  const bool fills = gains_by_full_waves(spec, gpu);
+void limit_residency(Plan& plan, const LayerSpec& spec, const core::Extents& extents, BackwardInputs inputs,
+                     const GpuShape& gpu) {
+  const bool fills = gains_by_full_waves(spec, extents, gpu);
   if (plan.ownership.width > 1) {
     if (fills && (spec.loaded() || has_own_backward(Instances::all, spec.surrogate->id) || spec.surrogate->rational))
       fill_waves(plan, policy_of(gpu).wide_backward, gpu);
@@ -116,8 +117,7 @@ void limit_residency(Plan& plan, const LayerSpec& spec, BackwardInputs inputs, c
   }
   if (inputs != BackwardInputs::spikes) return;
   if (gains_by_spreading(spec, gpu)) spread(plan, gpu);
-  const core::Extents& e = spec.extents;
-  const int64_t touched = e.n_steps * e.row() * 3 * static_cast<int64_t>(spec.element_bytes());
+  const int64_t touched = extents.n_steps * extents.row() * 3 * static_cast<int64_t>(spec.element_bytes());
   if (fills && touched <= policy_of(gpu).filled_bytes) fill_waves(plan, policy_of(gpu).narrow_backward, gpu);
 }
 

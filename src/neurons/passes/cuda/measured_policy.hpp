@@ -11,7 +11,8 @@ namespace synfire::cuda {
 bool worth_widening(int64_t row, int width, const GpuShape& gpu);
 
 // Limits the blocks that a multiprocessor has at once, where a planned backward gains from it.
-void limit_residency(Plan& plan, const core::LayerSpec& spec, BackwardInputs inputs, const GpuShape& gpu);
+void limit_residency(Plan& plan, const core::LayerSpec& spec, const core::Extents& extents, BackwardInputs inputs,
+                     const GpuShape& gpu);
 
 }  // namespace synfire::cuda
 

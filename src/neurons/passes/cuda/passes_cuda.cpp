@@ -35,8 +35,8 @@ constexpr uint64_t most_resident_threads = 2048;
 constexpr int64_t least_steps_beside_others = 16;
 
 // A pass on at most half of the multiprocessors leaves room for another one.
-bool leaves_room(const Plan& plan, const LayerSpec& spec, const GpuShape& gpu) {
-  return spec.extents.n_steps >= least_steps_beside_others &&
+bool leaves_room(const Plan& plan, const Extents& extents, const GpuShape& gpu) {
+  return extents.n_steps >= least_steps_beside_others &&
          uint64_t{plan.n_blocks} * 2 <= static_cast<uint64_t>(gpu.n_multiprocessors);
 }
 
@@ -49,15 +49,15 @@ constexpr int64_t row_that_fills = int64_t{1} << 31;
 // forward does if it has more threads than the GPU holds; a smaller one is then spread unevenly over the
 // multiprocessors (docs/pages/tuning.md, "Passes that begin early").
 Hints hints(const Forward& op, const GpuShape& gpu) {
-  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
+  if (op.extents.row() >= row_that_fills) return {true, true};
   const Plan plan = plan_of(op, gpu);
   const bool fills =
       uint64_t{plan.n_blocks} * plan.n_threads > most_resident_threads * static_cast<uint64_t>(gpu.n_multiprocessors);
-  return {true, fills, leaves_room(plan, op.layer->spec(), gpu)};
+  return {true, fills, leaves_room(plan, op.extents, gpu)};
 }
 Hints hints(const Backward& op, const GpuShape& gpu) {
-  if (op.layer->spec().extents.row() >= row_that_fills) return {true, true};
-  return {true, true, leaves_room(plan_of(op, gpu), op.layer->spec(), gpu)};
+  if (op.extents.row() >= row_that_fills) return {true, true};
+  return {true, true, leaves_room(plan_of(op, gpu), op.extents, gpu)};
 }
 
 void enqueue(const Forward& op, Launcher& launcher) {

@@ -102,7 +102,7 @@ Ownership ownership_of(const Extents& e, const GpuShape& gpu, const Widths& widt
 
 Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
-  const Extents& e = spec.extents;
+  const Extents& e = op.extents;
   const bool bits = op.spike_format == SpikeFormat::bits;
   const bool by_words = bits && e.batch > 1 && e.n_neurons % word_bits != 0;
   const int threads = spec.threads_per_block > 0 ? spec.threads_per_block : threads_per_block;
@@ -127,7 +127,7 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
 
 Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const LayerSpec& spec = op.layer->spec();
-  const Extents& e = spec.extents;
+  const Extents& e = op.extents;
   const BackwardInstance instance = instance_of(spec, op);
   const int variables =
       spec.model->slope_reads_w || instance.inputs == BackwardInputs::parameters ? spec.model->n_states : 1;
@@ -155,9 +155,9 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const int width = plan.ownership.width;
   plan.tiles = tiles_by_elements(e, width);
   plan.n_blocks = blocks_for(plan.tiles, threads, e);
-  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(
-      spec.extents.n_steps, width, variables, op.gradients.count, static_cast<int64_t>(spec.element_bytes())));
-  limit_residency(plan, spec, instance.inputs, gpu);
+  plan.shared_bytes = static_cast<uint32_t>(backward_shared_bytes(e.n_steps, width, variables, op.gradients.count,
+                                                                  static_cast<int64_t>(spec.element_bytes())));
+  limit_residency(plan, spec, e, instance.inputs, gpu);
   return plan;
 }
 

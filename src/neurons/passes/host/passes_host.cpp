@@ -83,8 +83,9 @@ class Tiling {
   const bool far_;
 };
 
+// Of this pass, the batch rows that are active in its layer.
 Extents active_of(const Extents& extents, int64_t active) {
-  return {extents.n_steps, active / extents.n_neurons, extents.n_neurons};
+  return {extents.n_steps, std::min(active / extents.n_neurons, extents.batch), extents.n_neurons};
 }
 
 // Neuron-steps rounded up to rows of 128 neurons and 8 steps, so that a shape is shared like the next rounder one.
@@ -115,10 +116,10 @@ template <class R>
 void forward(const Forward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
   const auto arguments = arguments_of<R>(op);
-  const Tiling::Cut cut = arguments.parameters->per_neuron                           ? Tiling::at_rows
-                          : arguments.spike_bits && spec.extents.n_neurons % 32 != 0 ? Tiling::at_words
-                                                                                     : Tiling::anywhere;
-  const Extents active = active_of(spec.extents, arguments.parameters->active);
+  const Tiling::Cut cut = arguments.parameters->per_neuron                         ? Tiling::at_rows
+                          : arguments.spike_bits && op.extents.n_neurons % 32 != 0 ? Tiling::at_words
+                                                                                   : Tiling::anywhere;
+  const Extents active = active_of(op.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
   const Tiling tiling(active, cut, host::forward_tile, forward_sequences * int64_t{sizeof(R)});
   const uint64_t bytes = bytes_of_forward_rows<R>(spec);
@@ -149,7 +150,7 @@ template <class R>
 void backward(const Backward& op, const host::Launcher& launcher) {
   const LayerSpec& spec = op.layer->spec();
   const auto arguments = arguments_of<R>(op);
-  const Extents active = active_of(spec.extents, arguments.parameters->active);
+  const Extents active = active_of(op.extents, arguments.parameters->active);
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
   const host::SurrogateRow<R> surrogate_row =
       kernels_of(spec.loaded_surrogate.get())
@@ -168,10 +169,10 @@ void backward(const Backward& op, const host::Launcher& launcher) {
 }  // namespace
 
 bool wants_threads(const Forward& op) {
-  return is_shared(work_of(op.layer->spec().extents));
+  return is_shared(work_of(op.extents));
 }
 bool wants_threads(const Backward& op) {
-  return is_shared(backward_work_of(op.layer->spec().extents));
+  return is_shared(backward_work_of(op.extents));
 }
 
 View forward_rows_of(const Device& device, const LayerSpec& spec) {
