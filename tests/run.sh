@@ -196,6 +196,9 @@ step_setup() {
   need git command -v git
   if wanted test dev; then
     need espeak-ng command -v espeak-ng # the tests of docs/examples/digits
+    need love command -v love           # and of docs/examples/engines, whose game draws itself
+    need xvfb command -v xvfb-run
+    need xauth command -v xauth
   fi
   if wanted bindings; then
     need dpkg-dev command -v dpkg-shlibdeps # the tests of packages
