@@ -36,11 +36,15 @@ typedef struct synfire_forward_desc synfire_forward_desc;
 typedef struct synfire_parameter_gradient synfire_parameter_gradient;
 typedef struct synfire_backward_desc synfire_backward_desc;
 typedef struct synfire_parameter_values synfire_parameter_values;
+typedef struct synfire_tape_stamp synfire_tape_stamp;
+typedef struct synfire_gradient_pointer synfire_gradient_pointer;
+typedef struct synfire_pointers_desc synfire_pointers_desc;
 typedef struct synfire_state_desc synfire_state_desc;
 typedef struct synfire_copy_rows_desc synfire_copy_rows_desc;
 typedef struct synfire_convert_spikes_desc synfire_convert_spikes_desc;
 typedef struct synfire_count_spikes_desc synfire_count_spikes_desc;
 typedef struct synfire_encode_bernoulli_desc synfire_encode_bernoulli_desc;
+typedef struct synfire_bin_events_desc synfire_bin_events_desc;
 typedef struct synfire_gather_rows_desc synfire_gather_rows_desc;
 typedef struct synfire_shuffle_desc synfire_shuffle_desc;
 typedef struct synfire_replace_nonfinite_desc synfire_replace_nonfinite_desc;
@@ -48,6 +52,12 @@ typedef struct synfire_reduce_desc synfire_reduce_desc;
 typedef struct synfire_reduce_backward_desc synfire_reduce_backward_desc;
 typedef struct synfire_pool_desc synfire_pool_desc;
 typedef struct synfire_pool_backward_desc synfire_pool_backward_desc;
+typedef struct synfire_upsample_desc synfire_upsample_desc;
+typedef struct synfire_upsample_backward_desc synfire_upsample_backward_desc;
+typedef struct synfire_pad_desc synfire_pad_desc;
+typedef struct synfire_pad_backward_desc synfire_pad_backward_desc;
+typedef struct synfire_normalize_desc synfire_normalize_desc;
+typedef struct synfire_normalize_backward_desc synfire_normalize_backward_desc;
 typedef struct synfire_rate_loss_desc synfire_rate_loss_desc;
 typedef struct synfire_loss_desc synfire_loss_desc;
 typedef struct synfire_combine_desc synfire_combine_desc;
@@ -265,6 +275,46 @@ struct synfire_parameter_values {
   const double *values;
   uint64_t count;
 };
+struct synfire_tape_stamp {
+  uint64_t words[8];
+};
+struct synfire_gradient_pointer {
+  const char *name;
+  void *gradient;
+  uint64_t length;
+};
+struct synfire_pointers_desc {
+  uint32_t struct_size;
+  int32_t tape;
+  int64_t n_steps;
+  int64_t batch;
+  int32_t spike_dtype;
+  int32_t add_parameter_gradients;
+  const void *x;
+  void *spikes;
+  const void *v_init;
+  void *v_final;
+  void *v_seq;
+  void *h_seq;
+  const void *w_init;
+  void *w_final;
+  void *w_seq;
+  void *tape_memory;
+  uint64_t tape_bytes;
+  synfire_tape_stamp *stamp;
+  const void *grad_spike_seq;
+  const void *grad_v_seq;
+  const void *grad_v_final;
+  void *grad_x_seq;
+  void *grad_v_init;
+  const void *grad_w_seq;
+  const void *grad_w_final;
+  void *grad_w_init;
+  const synfire_gradient_pointer *gradient_pointers;
+  uint64_t n_gradient_pointers;
+  void *scratch;
+  uint64_t scratch_bytes;
+};
 struct synfire_state_desc {
   uint32_t struct_size;
   uint32_t reserved;
@@ -307,6 +357,38 @@ struct synfire_encode_bernoulli_desc {
   int64_t batch;
   synfire_buffer rates;
   synfire_buffer spikes;
+  uint64_t seed;
+  uint64_t offset;
+};
+struct synfire_bin_events_desc {
+  uint32_t struct_size;
+  int32_t split;
+  int64_t n_steps;
+  int64_t capacity;
+  int64_t sensor_height;
+  int64_t sensor_width;
+  int64_t batch;
+  int64_t ticks_per_step;
+  int64_t events_per_step;
+  int64_t crop_top;
+  int64_t crop_left;
+  int64_t crop_height;
+  int64_t crop_width;
+  int64_t crop_range_y;
+  int64_t crop_range_x;
+  int64_t downsample_y;
+  int64_t downsample_x;
+  double flip_y;
+  double flip_x;
+  int32_t keep;
+  int32_t sort;
+  int32_t bilinear;
+  int32_t count_bound;
+  synfire_buffer events;
+  synfire_buffer event_counts;
+  synfire_buffer window;
+  synfire_buffer destination;
+  synfire_buffer faults;
   uint64_t seed;
   uint64_t offset;
 };
@@ -410,6 +492,104 @@ struct synfire_pool_backward_desc {
   synfire_buffer grad_destination;
   synfire_buffer source;
   synfire_buffer grad_source;
+};
+struct synfire_upsample_desc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  int64_t scale_y;
+  int64_t scale_x;
+  synfire_buffer source;
+  synfire_buffer destination;
+};
+struct synfire_upsample_backward_desc {
+  uint32_t struct_size;
+  int32_t accumulate;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  int64_t scale_y;
+  int64_t scale_x;
+  synfire_buffer grad_destination;
+  synfire_buffer grad_source;
+};
+struct synfire_pad_desc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  int64_t left;
+  int64_t right;
+  int64_t top;
+  int64_t bottom;
+  synfire_buffer source;
+  synfire_buffer destination;
+};
+struct synfire_pad_backward_desc {
+  uint32_t struct_size;
+  int32_t accumulate;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  int64_t left;
+  int64_t right;
+  int64_t top;
+  int64_t bottom;
+  synfire_buffer grad_destination;
+  synfire_buffer grad_source;
+};
+struct synfire_normalize_desc {
+  uint32_t struct_size;
+  int32_t mode;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  double epsilon;
+  double momentum;
+  synfire_buffer source;
+  synfire_buffer destination;
+  synfire_buffer gamma;
+  synfire_buffer beta;
+  synfire_buffer running_mean;
+  synfire_buffer running_variance;
+  synfire_buffer saved;
+  synfire_buffer factor;
+  synfire_buffer addend;
+  synfire_buffer lengths;
+  synfire_buffer n_active;
+};
+struct synfire_normalize_backward_desc {
+  uint32_t struct_size;
+  int32_t mode;
+  int64_t n_steps;
+  int64_t channels;
+  int64_t batch;
+  int64_t height;
+  int64_t width;
+  int32_t add_gradients;
+  int32_t accumulate;
+  synfire_buffer grad_destination;
+  synfire_buffer source;
+  synfire_buffer saved;
+  synfire_buffer gamma;
+  synfire_buffer grad_source;
+  synfire_buffer grad_gamma;
+  synfire_buffer grad_beta;
+  synfire_buffer lengths;
+  synfire_buffer n_active;
 };
 struct synfire_rate_loss_desc {
   uint32_t struct_size;
@@ -590,6 +770,8 @@ struct synfire_synapse_desc {
   uint64_t seed;
   const uint8_t *mask;
   uint64_t mask_length;
+  int32_t weight_bits;
+  float count_scale;
 };
 struct synfire_one_to_one_desc {
   uint32_t struct_size;
@@ -632,9 +814,11 @@ struct synfire_conv2d_desc {
   int32_t initialization;
   int32_t count_bound;
   float count_scale;
-  uint32_t reserved;
+  int32_t weight_bits;
   double gain;
   uint64_t seed;
+  const uint8_t *mask;
+  uint64_t mask_length;
 };
 struct synfire_synapse_memory {
   uint32_t struct_size;
@@ -660,6 +844,8 @@ struct synfire_synapse_info {
   int32_t takes_dropout;
   int32_t gradient_bits;
   const char *kind;
+  int32_t weight_bits;
+  int32_t has_mask;
 };
 struct synfire_synapse_array_info {
   uint32_t struct_size;
@@ -688,6 +874,7 @@ struct synfire_synapse_forward_desc {
   synfire_buffer n_active;
   synfire_buffer input_mask;
   synfire_buffer input_scale;
+  int64_t mask_channels;
 };
 struct synfire_synapse_backward_desc {
   uint32_t struct_size;
@@ -702,6 +889,7 @@ struct synfire_synapse_backward_desc {
   uint32_t reserved;
   synfire_buffer input_mask;
   synfire_buffer input_scale;
+  int64_t mask_channels;
 };
 struct synfire_dropout_desc {
   uint32_t struct_size;
@@ -858,6 +1046,9 @@ synfire_status synfire_layer_read_state(synfire_layer layer, const char *name, v
 synfire_status synfire_layer_write_state(synfire_layer layer, const char *name, const void *values, uint64_t bytes);
 synfire_status synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc, synfire_stream stream);
 synfire_status synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc, synfire_stream stream);
+synfire_status synfire_layer_get_run_memory(synfire_layer layer, int32_t tape, int64_t n_steps, int64_t batch, uint64_t n_gradients, uint64_t *tape_bytes, uint64_t *scratch_bytes);
+synfire_status synfire_layer_run_forward(synfire_layer layer, const synfire_pointers_desc *desc, synfire_stream stream);
+synfire_status synfire_layer_run_backward(synfire_layer layer, const synfire_pointers_desc *desc, synfire_stream stream);
 synfire_status synfire_layer_reset_rows(synfire_layer layer, const synfire_state_desc *desc, synfire_stream stream);
 synfire_status synfire_layer_read_rows(synfire_layer layer, const synfire_state_desc *desc, synfire_stream stream);
 synfire_status synfire_layer_write_rows(synfire_layer layer, const synfire_state_desc *desc, synfire_stream stream);
@@ -867,11 +1058,18 @@ synfire_status synfire_layer_restore(synfire_layer layer, const synfire_state_de
 synfire_status synfire_convert_spikes(synfire_context context, const synfire_convert_spikes_desc *desc, synfire_stream stream);
 synfire_status synfire_count_spikes(synfire_context context, const synfire_count_spikes_desc *desc, synfire_stream stream);
 synfire_status synfire_encode_bernoulli(synfire_context context, const synfire_encode_bernoulli_desc *desc, synfire_stream stream);
+synfire_status synfire_bin_events(synfire_context context, const synfire_bin_events_desc *desc, synfire_stream stream);
 synfire_status synfire_gather_rows(synfire_context context, const synfire_gather_rows_desc *desc, synfire_stream stream);
 synfire_status synfire_shuffle(synfire_context context, const synfire_shuffle_desc *desc, synfire_stream stream);
 synfire_status synfire_replace_nonfinite(synfire_context context, const synfire_replace_nonfinite_desc *desc, synfire_stream stream);
 synfire_status synfire_pool(synfire_context context, const synfire_pool_desc *desc, synfire_stream stream);
 synfire_status synfire_pool_backward(synfire_context context, const synfire_pool_backward_desc *desc, synfire_stream stream);
+synfire_status synfire_upsample(synfire_context context, const synfire_upsample_desc *desc, synfire_stream stream);
+synfire_status synfire_upsample_backward(synfire_context context, const synfire_upsample_backward_desc *desc, synfire_stream stream);
+synfire_status synfire_pad(synfire_context context, const synfire_pad_desc *desc, synfire_stream stream);
+synfire_status synfire_pad_backward(synfire_context context, const synfire_pad_backward_desc *desc, synfire_stream stream);
+synfire_status synfire_normalize(synfire_context context, const synfire_normalize_desc *desc, synfire_stream stream);
+synfire_status synfire_normalize_backward(synfire_context context, const synfire_normalize_backward_desc *desc, synfire_stream stream);
 synfire_status synfire_reduce(synfire_context context, const synfire_reduce_desc *desc, synfire_stream stream);
 synfire_status synfire_reduce_backward(synfire_context context, const synfire_reduce_backward_desc *desc, synfire_stream stream);
 synfire_status synfire_rate_loss(synfire_context context, const synfire_rate_loss_desc *desc, synfire_stream stream);
@@ -889,6 +1087,7 @@ synfire_status synfire_graph_record_copy(synfire_graph graph, const synfire_copy
 synfire_status synfire_graph_record_convert_spikes(synfire_graph graph, const synfire_convert_spikes_desc *desc);
 synfire_status synfire_graph_record_count_spikes(synfire_graph graph, const synfire_count_spikes_desc *desc);
 synfire_status synfire_graph_record_encode_bernoulli(synfire_graph graph, const synfire_encode_bernoulli_desc *desc);
+synfire_status synfire_graph_record_bin_events(synfire_graph graph, const synfire_bin_events_desc *desc);
 synfire_status synfire_graph_record_gather_rows(synfire_graph graph, const synfire_gather_rows_desc *desc);
 synfire_status synfire_graph_record_shuffle(synfire_graph graph, const synfire_shuffle_desc *desc);
 synfire_status synfire_graph_record_replace_nonfinite(synfire_graph graph, const synfire_replace_nonfinite_desc *desc);
@@ -896,6 +1095,12 @@ synfire_status synfire_graph_record_reduce(synfire_graph graph, const synfire_re
 synfire_status synfire_graph_record_reduce_backward(synfire_graph graph, const synfire_reduce_backward_desc *desc);
 synfire_status synfire_graph_record_pool(synfire_graph graph, const synfire_pool_desc *desc);
 synfire_status synfire_graph_record_pool_backward(synfire_graph graph, const synfire_pool_backward_desc *desc);
+synfire_status synfire_graph_record_upsample(synfire_graph graph, const synfire_upsample_desc *desc);
+synfire_status synfire_graph_record_upsample_backward(synfire_graph graph, const synfire_upsample_backward_desc *desc);
+synfire_status synfire_graph_record_pad(synfire_graph graph, const synfire_pad_desc *desc);
+synfire_status synfire_graph_record_pad_backward(synfire_graph graph, const synfire_pad_backward_desc *desc);
+synfire_status synfire_graph_record_normalize(synfire_graph graph, const synfire_normalize_desc *desc);
+synfire_status synfire_graph_record_normalize_backward(synfire_graph graph, const synfire_normalize_backward_desc *desc);
 synfire_status synfire_graph_record_rate_loss(synfire_graph graph, const synfire_rate_loss_desc *desc);
 synfire_status synfire_graph_record_loss(synfire_graph graph, const synfire_loss_desc *desc);
 synfire_status synfire_graph_record_native(synfire_graph graph, const synfire_native_desc *desc);
@@ -934,6 +1139,7 @@ void synfire_synapse_destroy(synfire_synapse synapse);
 synfire_status synfire_synapse_get_info(synfire_synapse synapse, synfire_synapse_info *info);
 synfire_status synfire_synapse_get_array_info(synfire_synapse synapse, uint32_t index, synfire_synapse_array_info *info);
 synfire_status synfire_synapse_get_rounding(synfire_synapse synapse, int64_t output, synfire_synapse_rounding *rounding);
+synfire_status synfire_synapse_read_integers(synfire_synapse synapse, const char *name, int32_t *values, uint64_t count);
 synfire_status synfire_synapse_read(synfire_synapse synapse, const char *name, void *values, uint64_t bytes);
 synfire_status synfire_synapse_write(synfire_synapse synapse, const char *name, const void *values, uint64_t bytes);
 synfire_status synfire_synapse_forward(synfire_synapse synapse, const synfire_synapse_forward_desc *desc, synfire_stream stream);
@@ -1031,9 +1237,13 @@ local groups = {
   reset = { { "hard", 0 }, { "soft", 1 } },
   tape = { { "recompute", 0 }, { "none", 1 }, { "store", 2 }, { "store_narrow", 3 } },
   count = { { "per_neuron", 0 }, { "per_step", 1 }, { "total", 2 } },
+  events_by = { { "time", 0 }, { "count", 1 } },
+  events_keep = { { "oldest", 0 }, { "newest", 1 } },
+  events_fault = { { "sensor", 0 }, { "window", 1 }, { "capacity", 2 }, { "order", 3 }, { "bound", 4 } },
   reduce = { { "sum", 0 }, { "mean", 1 }, { "max", 2 }, { "last", 3 } },
   axis = { { "steps", 0 }, { "batch", 1 } },
   pool = { { "max", 0 }, { "sum", 1 }, { "mean", 2 } },
+  normalize = { { "training", 0 }, { "evaluation", 1 } },
   loss = { { "cross_entropy", 0 }, { "mean_squared_error", 1 } },
   combine = { { "sum", 0 }, { "and", 1 }, { "iand", 2 }, { "concatenate", 3 } },
   wait = { { "spin", 0 }, { "yield", 1 }, { "block", 2 } },
@@ -1224,6 +1434,48 @@ local structs = {
     { name = "values", kind = "pointer", type = "double" },
     { name = "count", kind = "number", type = "uint64_t" },
   },
+  synfire_tape_stamp = {
+    sized = false,
+    { name = "words", kind = "numbers", type = "uint64_t", array = 8 },
+  },
+  synfire_gradient_pointer = {
+    sized = false,
+    { name = "name", kind = "text", needed = true },
+    { name = "gradient", kind = "pointer", type = "void" },
+    { name = "length", kind = "number", type = "uint64_t" },
+  },
+  synfire_pointers_desc = {
+    sized = true,
+    { name = "tape", kind = "number", type = "int32_t", group = "tape" },
+    { name = "n_steps", kind = "number", type = "int64_t" },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "spike_dtype", kind = "number", type = "int32_t", group = "dtype" },
+    { name = "add_parameter_gradients", kind = "number", type = "int32_t", flag = true },
+    { name = "x", kind = "pointer", type = "void" },
+    { name = "spikes", kind = "pointer", type = "void" },
+    { name = "v_init", kind = "pointer", type = "void" },
+    { name = "v_final", kind = "pointer", type = "void" },
+    { name = "v_seq", kind = "pointer", type = "void" },
+    { name = "h_seq", kind = "pointer", type = "void" },
+    { name = "w_init", kind = "pointer", type = "void" },
+    { name = "w_final", kind = "pointer", type = "void" },
+    { name = "w_seq", kind = "pointer", type = "void" },
+    { name = "tape_memory", kind = "pointer", type = "void" },
+    { name = "tape_bytes", kind = "number", type = "uint64_t" },
+    { name = "stamp", kind = "pointer", type = "synfire_tape_stamp" },
+    { name = "grad_spike_seq", kind = "pointer", type = "void" },
+    { name = "grad_v_seq", kind = "pointer", type = "void" },
+    { name = "grad_v_final", kind = "pointer", type = "void" },
+    { name = "grad_x_seq", kind = "pointer", type = "void" },
+    { name = "grad_v_init", kind = "pointer", type = "void" },
+    { name = "grad_w_seq", kind = "pointer", type = "void" },
+    { name = "grad_w_final", kind = "pointer", type = "void" },
+    { name = "grad_w_init", kind = "pointer", type = "void" },
+    { name = "gradient_pointers", kind = "list", type = "synfire_gradient_pointer", length = "n_gradient_pointers", is_read = true },
+    { name = "n_gradient_pointers", kind = "length", type = "uint64_t", counted = "gradient_pointers" },
+    { name = "scratch", kind = "pointer", type = "void" },
+    { name = "scratch_bytes", kind = "number", type = "uint64_t" },
+  },
   synfire_state_desc = {
     sized = true,
     { name = "first_row", kind = "number", type = "int64_t" },
@@ -1263,6 +1515,38 @@ local structs = {
     { name = "batch", kind = "number", type = "int64_t" },
     { name = "rates", kind = "object", object = "buffer", needed = true },
     { name = "spikes", kind = "object", object = "buffer", needed = true },
+    { name = "seed", kind = "number", type = "uint64_t" },
+    { name = "offset", kind = "number", type = "uint64_t" },
+  },
+  synfire_bin_events_desc = {
+    sized = true,
+    { name = "split", kind = "number", type = "int32_t", group = "events_by" },
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "capacity", kind = "number", type = "int64_t", required = true },
+    { name = "sensor_height", kind = "number", type = "int64_t", required = true },
+    { name = "sensor_width", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "ticks_per_step", kind = "number", type = "int64_t" },
+    { name = "events_per_step", kind = "number", type = "int64_t" },
+    { name = "crop_top", kind = "number", type = "int64_t" },
+    { name = "crop_left", kind = "number", type = "int64_t" },
+    { name = "crop_height", kind = "number", type = "int64_t" },
+    { name = "crop_width", kind = "number", type = "int64_t" },
+    { name = "crop_range_y", kind = "number", type = "int64_t" },
+    { name = "crop_range_x", kind = "number", type = "int64_t" },
+    { name = "downsample_y", kind = "number", type = "int64_t" },
+    { name = "downsample_x", kind = "number", type = "int64_t" },
+    { name = "flip_y", kind = "number", type = "double" },
+    { name = "flip_x", kind = "number", type = "double" },
+    { name = "keep", kind = "number", type = "int32_t", group = "events_keep" },
+    { name = "sort", kind = "number", type = "int32_t", flag = true },
+    { name = "bilinear", kind = "number", type = "int32_t", flag = true },
+    { name = "count_bound", kind = "number", type = "int32_t" },
+    { name = "events", kind = "object", object = "buffer", needed = true },
+    { name = "event_counts", kind = "object", object = "buffer", needed = true },
+    { name = "window", kind = "object", object = "buffer" },
+    { name = "destination", kind = "object", object = "buffer", needed = true },
+    { name = "faults", kind = "object", object = "buffer", needed = true },
     { name = "seed", kind = "number", type = "uint64_t" },
     { name = "offset", kind = "number", type = "uint64_t" },
   },
@@ -1362,6 +1646,102 @@ local structs = {
     { name = "grad_destination", kind = "object", object = "buffer", needed = true },
     { name = "source", kind = "object", object = "buffer" },
     { name = "grad_source", kind = "object", object = "buffer", needed = true },
+  },
+  synfire_upsample_desc = {
+    sized = true,
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "scale_y", kind = "number", type = "int64_t" },
+    { name = "scale_x", kind = "number", type = "int64_t" },
+    { name = "source", kind = "object", object = "buffer", needed = true },
+    { name = "destination", kind = "object", object = "buffer", needed = true },
+  },
+  synfire_upsample_backward_desc = {
+    sized = true,
+    { name = "accumulate", kind = "number", type = "int32_t", flag = true },
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "scale_y", kind = "number", type = "int64_t" },
+    { name = "scale_x", kind = "number", type = "int64_t" },
+    { name = "grad_destination", kind = "object", object = "buffer", needed = true },
+    { name = "grad_source", kind = "object", object = "buffer", needed = true },
+  },
+  synfire_pad_desc = {
+    sized = true,
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "left", kind = "number", type = "int64_t" },
+    { name = "right", kind = "number", type = "int64_t" },
+    { name = "top", kind = "number", type = "int64_t" },
+    { name = "bottom", kind = "number", type = "int64_t" },
+    { name = "source", kind = "object", object = "buffer", needed = true },
+    { name = "destination", kind = "object", object = "buffer", needed = true },
+  },
+  synfire_pad_backward_desc = {
+    sized = true,
+    { name = "accumulate", kind = "number", type = "int32_t", flag = true },
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "left", kind = "number", type = "int64_t" },
+    { name = "right", kind = "number", type = "int64_t" },
+    { name = "top", kind = "number", type = "int64_t" },
+    { name = "bottom", kind = "number", type = "int64_t" },
+    { name = "grad_destination", kind = "object", object = "buffer", needed = true },
+    { name = "grad_source", kind = "object", object = "buffer", needed = true },
+  },
+  synfire_normalize_desc = {
+    sized = true,
+    { name = "mode", kind = "number", type = "int32_t", group = "normalize" },
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "epsilon", kind = "number", type = "double" },
+    { name = "momentum", kind = "number", type = "double" },
+    { name = "source", kind = "object", object = "buffer", needed = true },
+    { name = "destination", kind = "object", object = "buffer", needed = true },
+    { name = "gamma", kind = "object", object = "buffer" },
+    { name = "beta", kind = "object", object = "buffer" },
+    { name = "running_mean", kind = "object", object = "buffer" },
+    { name = "running_variance", kind = "object", object = "buffer" },
+    { name = "saved", kind = "object", object = "buffer" },
+    { name = "factor", kind = "object", object = "buffer" },
+    { name = "addend", kind = "object", object = "buffer" },
+    { name = "lengths", kind = "object", object = "buffer" },
+    { name = "n_active", kind = "object", object = "buffer" },
+  },
+  synfire_normalize_backward_desc = {
+    sized = true,
+    { name = "mode", kind = "number", type = "int32_t", group = "normalize" },
+    { name = "n_steps", kind = "number", type = "int64_t", required = true },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "add_gradients", kind = "number", type = "int32_t", flag = true },
+    { name = "accumulate", kind = "number", type = "int32_t", flag = true },
+    { name = "grad_destination", kind = "object", object = "buffer", needed = true },
+    { name = "source", kind = "object", object = "buffer" },
+    { name = "saved", kind = "object", object = "buffer", needed = true },
+    { name = "gamma", kind = "object", object = "buffer" },
+    { name = "grad_source", kind = "object", object = "buffer" },
+    { name = "grad_gamma", kind = "object", object = "buffer" },
+    { name = "grad_beta", kind = "object", object = "buffer" },
+    { name = "lengths", kind = "object", object = "buffer" },
+    { name = "n_active", kind = "object", object = "buffer" },
   },
   synfire_rate_loss_desc = {
     sized = true,
@@ -1536,6 +1916,8 @@ local structs = {
     { name = "seed", kind = "number", type = "uint64_t" },
     { name = "mask", kind = "list", type = "uint8_t", length = "mask_length", is_read = true },
     { name = "mask_length", kind = "length", type = "uint64_t", counted = "mask" },
+    { name = "weight_bits", kind = "number", type = "int32_t" },
+    { name = "count_scale", kind = "number", type = "float" },
   },
   synfire_one_to_one_desc = {
     sized = true,
@@ -1577,8 +1959,11 @@ local structs = {
     { name = "initialization", kind = "number", type = "int32_t", group = "initialization" },
     { name = "count_bound", kind = "number", type = "int32_t" },
     { name = "count_scale", kind = "number", type = "float" },
+    { name = "weight_bits", kind = "number", type = "int32_t" },
     { name = "gain", kind = "number", type = "double" },
     { name = "seed", kind = "number", type = "uint64_t" },
+    { name = "mask", kind = "list", type = "uint8_t", length = "mask_length", is_read = true },
+    { name = "mask_length", kind = "length", type = "uint64_t", counted = "mask" },
   },
   synfire_synapse_memory = {
     sized = true,
@@ -1603,6 +1988,8 @@ local structs = {
     { name = "takes_dropout", kind = "number", type = "int32_t", flag = true },
     { name = "gradient_bits", kind = "number", type = "int32_t" },
     { name = "kind", kind = "text", needed = true },
+    { name = "weight_bits", kind = "number", type = "int32_t" },
+    { name = "has_mask", kind = "number", type = "int32_t", flag = true },
   },
   synfire_synapse_array_info = {
     sized = true,
@@ -1630,6 +2017,7 @@ local structs = {
     { name = "n_active", kind = "object", object = "buffer" },
     { name = "input_mask", kind = "object", object = "buffer" },
     { name = "input_scale", kind = "object", object = "buffer" },
+    { name = "mask_channels", kind = "number", type = "int64_t" },
   },
   synfire_synapse_backward_desc = {
     sized = true,
@@ -1643,6 +2031,7 @@ local structs = {
     { name = "add_input_gradient", kind = "number", type = "int32_t", flag = true },
     { name = "input_mask", kind = "object", object = "buffer" },
     { name = "input_scale", kind = "object", object = "buffer" },
+    { name = "mask_channels", kind = "number", type = "int64_t" },
   },
   synfire_dropout_desc = {
     sized = true,
@@ -1783,6 +2172,7 @@ local operations = {
   { name = "convert_spikes", record = "synfire_graph_record_convert_spikes", desc = "synfire_convert_spikes_desc", run = "synfire_convert_spikes", on = "context", method = "convert_spikes" },
   { name = "count_spikes", record = "synfire_graph_record_count_spikes", desc = "synfire_count_spikes_desc", run = "synfire_count_spikes", on = "context", method = "count_spikes" },
   { name = "encode_bernoulli", record = "synfire_graph_record_encode_bernoulli", desc = "synfire_encode_bernoulli_desc", run = "synfire_encode_bernoulli", on = "context", method = "encode_bernoulli" },
+  { name = "bin_events", record = "synfire_graph_record_bin_events", desc = "synfire_bin_events_desc", run = "synfire_bin_events", on = "context", method = "bin_events" },
   { name = "gather_rows", record = "synfire_graph_record_gather_rows", desc = "synfire_gather_rows_desc", run = "synfire_gather_rows", on = "context", method = "gather_rows" },
   { name = "shuffle", record = "synfire_graph_record_shuffle", desc = "synfire_shuffle_desc", run = "synfire_shuffle", on = "context", method = "shuffle" },
   { name = "replace_nonfinite", record = "synfire_graph_record_replace_nonfinite", desc = "synfire_replace_nonfinite_desc", run = "synfire_replace_nonfinite", on = "context", method = "replace_nonfinite" },
@@ -1790,6 +2180,12 @@ local operations = {
   { name = "reduce_backward", record = "synfire_graph_record_reduce_backward", desc = "synfire_reduce_backward_desc", run = "synfire_reduce_backward", on = "context", method = "reduce_backward" },
   { name = "pool", record = "synfire_graph_record_pool", desc = "synfire_pool_desc", run = "synfire_pool", on = "context", method = "pool" },
   { name = "pool_backward", record = "synfire_graph_record_pool_backward", desc = "synfire_pool_backward_desc", run = "synfire_pool_backward", on = "context", method = "pool_backward" },
+  { name = "upsample", record = "synfire_graph_record_upsample", desc = "synfire_upsample_desc", run = "synfire_upsample", on = "context", method = "upsample" },
+  { name = "upsample_backward", record = "synfire_graph_record_upsample_backward", desc = "synfire_upsample_backward_desc", run = "synfire_upsample_backward", on = "context", method = "upsample_backward" },
+  { name = "pad", record = "synfire_graph_record_pad", desc = "synfire_pad_desc", run = "synfire_pad", on = "context", method = "pad" },
+  { name = "pad_backward", record = "synfire_graph_record_pad_backward", desc = "synfire_pad_backward_desc", run = "synfire_pad_backward", on = "context", method = "pad_backward" },
+  { name = "normalize", record = "synfire_graph_record_normalize", desc = "synfire_normalize_desc", run = "synfire_normalize", on = "context", method = "normalize" },
+  { name = "normalize_backward", record = "synfire_graph_record_normalize_backward", desc = "synfire_normalize_backward_desc", run = "synfire_normalize_backward", on = "context", method = "normalize_backward" },
   { name = "rate_loss", record = "synfire_graph_record_rate_loss", desc = "synfire_rate_loss_desc", run = "synfire_rate_loss", on = "context", method = "rate_loss" },
   { name = "loss", record = "synfire_graph_record_loss", desc = "synfire_loss_desc", run = "synfire_loss", on = "context", method = "loss" },
   { name = "native", record = "synfire_graph_record_native", desc = "synfire_native_desc" },
@@ -1843,6 +2239,14 @@ local methods = {
   { object = "layer", name = "reset_state", call = "synfire_layer_reset_state",
     { name = "stream", kind = "stream" },
   },
+  { object = "layer", name = "get_run_memory", call = "synfire_layer_get_run_memory",
+    { name = "tape", kind = "number", type = "int32_t", group = "tape" },
+    { name = "n_steps", kind = "number", type = "int64_t" },
+    { name = "batch", kind = "number", type = "int64_t" },
+    { name = "n_gradients", kind = "number", type = "uint64_t" },
+    { name = "tape_bytes", kind = "result", type = "uint64_t" },
+    { name = "scratch_bytes", kind = "result", type = "uint64_t" },
+  },
   { object = "graph", name = "get_last_operation", call = "synfire_graph_get_last_operation",
     { name = "operation", kind = "result", type = "int32_t" },
   },
@@ -1865,6 +2269,11 @@ local methods = {
   { object = "synapse", name = "get_rounding", call = "synfire_synapse_get_rounding",
     { name = "output", kind = "number", type = "int64_t" },
     { name = "rounding", kind = "answer", type = "synfire_synapse_rounding" },
+  },
+  { object = "synapse", name = "read_integers", call = "synfire_synapse_read_integers",
+    { name = "name", kind = "text", needed = true },
+    { name = "values", kind = "list", type = "int32_t", needed = true, length = "count" },
+    { name = "count", kind = "length", type = "uint64_t", counted = "values" },
   },
   { object = "optimizer", name = "add_array", call = "synfire_optimizer_add_array",
     { name = "synapse", kind = "object", object = "synapse", needed = true },

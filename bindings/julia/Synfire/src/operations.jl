@@ -6,9 +6,10 @@
 # SPDX-License-Identifier: MIT
 
 export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, bin_events!, gather_rows!, shuffle!,
-       replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
-       combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
+       replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, upsample!, upsample_backward!, pad!,
+       pad_backward!, normalize!, normalize_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
+       group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, run_memory, info,
        array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
        add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
        set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
@@ -1327,6 +1328,384 @@ to run on, by default the context's own.
 pool_backward!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_pool_backward, pool_backward_request(context; arguments...), stream, context)
 
+# ---- upsample! -------------------------------------------------------------------------------------------------------
+
+function upsample_request(context::Context; source, destination, steps, channels, batch=1, height=1, width=1, scale_y=0,
+                          scale_x=2, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :channels, :batch, :height, :width,
+                                                :scale_y, :scale_x))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_upsample_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        scale_y=scale_y,
+        scale_x=scale_x))
+end
+
+"""
+    upsample!(graph; source, destination, steps, channels, batch=1, height=1, width=1, scale_y=0, scale_x=2)
+
+Appends an upsampling.
+
+A nearest upsampling of maps `[C, W, H]` with the channels fastest, N = H * W * C, to maps `[C, W * scale_x, H *
+scale_y]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: values in f32 or f64, counts or spikes in `:u8`, or spikes in `:bits`.
+- `destination`: Written, of the source's type. Must not overlap `source`.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `scale_y`: How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences need
+  1.
+- `scale_x`: Columns likewise. Default: 2.
+"""
+upsample!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_upsample, upsample_request(graph.context; arguments...), graph)
+
+"""
+    upsample!(context; stream=nothing, ...)
+
+Computes an upsampling now. The keywords are those of `upsample!(graph; ...)`; `stream` is the CUDA stream to run on, by
+default the context's own.
+"""
+upsample!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_upsample, upsample_request(context; arguments...), stream, context)
+
+# ---- upsample_backward! ----------------------------------------------------------------------------------------------
+
+function upsample_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps,
+                                   channels, batch=1, height=1, width=1, scale_y=2, scale_x=2, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :channels, :batch,
+                                                :height, :width, :scale_y, :scale_x))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_upsample_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        scale_y=scale_y,
+        scale_x=scale_x))
+end
+
+"""
+    upsample_backward!(graph; grad_destination, grad_source, accumulate=false, steps, channels, batch=1, height=1,
+                       width=1, scale_y=2, scale_x=2)
+
+Appends the gradient of an upsampling.
+
+The gradient of an upsampling with respect to its source. Fields that [`upsample!`](@ref) has too are those of the
+upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients' type.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace it.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `scale_y`: How many rows of the result a row of the map becomes. Default: 2.
+- `scale_x`: Columns likewise. Default: 2.
+"""
+upsample_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_upsample_backward,
+            upsample_backward_request(graph.context; arguments...), graph)
+
+"""
+    upsample_backward!(context; stream=nothing, ...)
+
+Computes the gradient of an upsampling now. The keywords are those of `upsample_backward!(graph; ...)`; `stream` is the
+CUDA stream to run on, by default the context's own.
+"""
+upsample_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_upsample_backward, upsample_backward_request(context; arguments...), stream, context)
+
+# ---- pad! ------------------------------------------------------------------------------------------------------------
+
+function pad_request(context::Context; source, destination, steps, channels, batch=1, height=1, width=1, left=0,
+                     right=0, top=0, bottom=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :channels, :batch, :height, :width,
+                                                :left, :right, :top, :bottom))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pad_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom))
+end
+
+"""
+    pad!(graph; source, destination, steps, channels, batch=1, height=1, width=1, left=0, right=0, top=0, bottom=0)
+
+Appends a border of zeros.
+
+A border of zeros around maps `[C, W, H]` with the channels fastest, N = H * W * C: the result is a map `[C, left + W +
+right, top + H + bottom]` of M elements. A negative number leaves out as many rows or columns on its side; at least one
+row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: values in f32 or f64, counts or spikes in `:u8`, or spikes in `:bits`.
+- `destination`: Written, of the source's type. Must not overlap `source`.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `left`: Columns of zeros before the first column. Default: 0.
+- `right`: Columns of zeros after the last column. Default: 0.
+- `top`: Rows of zeros above the first row. Default: 0.
+- `bottom`: Rows of zeros below the last row. Default: 0.
+"""
+pad!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pad, pad_request(graph.context; arguments...), graph)
+
+"""
+    pad!(context; stream=nothing, ...)
+
+Computes maps with a border of zeros now. The keywords are those of `pad!(graph; ...)`; `stream` is the CUDA stream to
+run on, by default the context's own.
+"""
+pad!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pad, pad_request(context; arguments...), stream, context)
+
+# ---- pad_backward! ---------------------------------------------------------------------------------------------------
+
+function pad_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps, channels,
+                              batch=1, height=1, width=1, left=0, right=0, top=0, bottom=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :channels, :batch,
+                                                :height, :width, :left, :right, :top, :bottom))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pad_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom))
+end
+
+"""
+    pad_backward!(graph; grad_destination, grad_source, accumulate=false, steps, channels, batch=1, height=1, width=1,
+                  left=0, right=0, top=0, bottom=0)
+
+Appends the gradient of a border of zeros.
+
+The gradient of a border with respect to its source. Fields that [`pad!`](@ref) has too are those of the border.
+Elements that were left out have the gradient +0. @since ABI 0.3
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace it.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `left`: Columns of zeros before the first column. Default: 0.
+- `right`: Columns of zeros after the last column. Default: 0.
+- `top`: Rows of zeros above the first row. Default: 0.
+- `bottom`: Rows of zeros below the last row. Default: 0.
+"""
+pad_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pad_backward, pad_backward_request(graph.context; arguments...), graph)
+
+"""
+    pad_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a border of zeros now. The keywords are those of `pad_backward!(graph; ...)`; `stream` is the
+CUDA stream to run on, by default the context's own.
+"""
+pad_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pad_backward, pad_backward_request(context; arguments...), stream, context)
+
+# ---- normalize! ------------------------------------------------------------------------------------------------------
+
+function normalize_request(context::Context; source, destination, gamma=nothing, beta=nothing, running_mean=nothing,
+                           running_variance=nothing, saved=nothing, factor=nothing, addend=nothing, lengths=nothing,
+                           active=nothing, mode=:training, steps, channels, batch=1, height=1, width=1, epsilon=0,
+                           momentum=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :gamma, :beta, :running_mean, :running_variance,
+                                                :saved, :factor, :addend, :lengths, :active, :mode, :steps, :channels,
+                                                :batch, :height, :width, :epsilon, :momentum))
+    running_mean !== nothing && running_variance === nothing && throw(UndefKeywordError(:running_variance))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_normalize_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        gamma=buffer!(operands, gamma),
+        beta=buffer!(operands, beta),
+        running_mean=buffer!(operands, running_mean),
+        running_variance=buffer!(operands, running_variance),
+        saved=buffer!(operands, saved),
+        factor=buffer!(operands, factor),
+        addend=buffer!(operands, addend),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        mode=constant("mode", LibSynfire.normalize_names, mode),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        epsilon=epsilon,
+        momentum=momentum))
+end
+
+"""
+    normalize!(graph; source, destination, gamma=nothing, beta=nothing, running_mean=nothing, running_variance=nothing,
+               saved=nothing, factor=nothing, addend=nothing, lengths=nothing, active=nothing, mode=:training, steps,
+               channels, batch=1, height=1, width=1, epsilon=0, momentum=0)
+
+Appends a batch normalisation.
+
+A batch normalisation of y `[N, B, T]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[C, W, H]`.
+With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `active`.
+- `destination`: Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written.
+- `gamma`: Read. `nothing` (default): 1.
+- `beta`: Read. `nothing` (default): 0.
+- `running_mean`: The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+  needs it; `nothing` (default) in training: no running statistics.
+- `running_variance`: The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+- `saved`: Written for the backward: `:u64`, for each channel the bits of mean and r as f64, M1, and n * 2^32 + p (as 32
+  bits in two's complement). M1 and p are 0 in an evaluation and in f64. `nothing` (default): there is no backward.
+- `factor`: Written: a. `nothing` (default): it is not given.
+- `addend`: Written: b. `nothing` (default): it is not given.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `mode`: One of `:training`, `:evaluation`. Default: training.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `epsilon`: The number above 0 that is added to the variance. 0 (default): 1e-5.
+- `momentum`: How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+"""
+normalize!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_normalize, normalize_request(graph.context; arguments...), graph)
+
+"""
+    normalize!(context; stream=nothing, ...)
+
+Computes a batch normalisation now. The keywords are those of `normalize!(graph; ...)`; `stream` is the CUDA stream to
+run on, by default the context's own.
+"""
+normalize!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_normalize, normalize_request(context; arguments...), stream, context)
+
+# ---- normalize_backward! ---------------------------------------------------------------------------------------------
+
+function normalize_backward_request(context::Context; grad_destination, saved, source=nothing, gamma=nothing,
+                                    grad_source=nothing, grad_gamma=nothing, grad_beta=nothing, lengths=nothing,
+                                    active=nothing, mode=:training, steps, channels, batch=1, height=1, width=1,
+                                    add_gradients::Bool=false, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :saved, :source, :gamma, :grad_source, :grad_gamma,
+                                                :grad_beta, :lengths, :active, :mode, :steps, :channels, :batch,
+                                                :height, :width, :add_gradients, :accumulate))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_normalize_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        saved=buffer!(operands, saved),
+        source=buffer!(operands, source),
+        gamma=buffer!(operands, gamma),
+        grad_source=buffer!(operands, grad_source),
+        grad_gamma=buffer!(operands, grad_gamma),
+        grad_beta=buffer!(operands, grad_beta),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        mode=constant("mode", LibSynfire.normalize_names, mode),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        add_gradients=add_gradients,
+        accumulate=accumulate))
+end
+
+"""
+    normalize_backward!(graph; grad_destination, saved, source=nothing, gamma=nothing, grad_source=nothing,
+                        grad_gamma=nothing, grad_beta=nothing, lengths=nothing, active=nothing, mode=:training, steps,
+                        channels, batch=1, height=1, width=1, add_gradients=false, accumulate=false)
+
+Appends the gradients of a batch normalisation.
+
+The gradients of a normalisation. Fields that [`normalize!`](@ref) has too are those of the normalisation; gamma and
+`source` must hold what they held then.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/dX, f32 or f64, of the type of `source`.
+- `saved`: Read: `saved` of [`normalize!`](@ref), as the forward wrote it.
+- `source`: Read: `source` of [`normalize!`](@ref). In an evaluation it may be `nothing` without `grad_gamma`.
+- `gamma`: Read: `gamma` of [`normalize!`](@ref).
+- `grad_source`: Written, or added to: dL/dy. `nothing` (default): it is not computed. Must not overlap another buffer
+  of the operation; nor must any buffer that is written. At least one of the three is needed.
+- `grad_gamma`: Written, or added to: dL/dgamma, also without `gamma`. `nothing` (default): it is not computed.
+- `grad_beta`: Written, or added to: dL/dbeta. `nothing` (default): it is not computed.
+- `lengths`: As in the normalisation.
+- `active`: As in the normalisation.
+- `mode`: One of `:training`, `:evaluation`. Default: training.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `add_gradients`: `true`: dL/dgamma and dL/dbeta are added to what their buffers hold. Default `false`: they replace
+  it.
+- `accumulate`: `true`: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default
+  `false`: all elements are written.
+"""
+normalize_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_normalize_backward,
+            normalize_backward_request(graph.context; arguments...), graph)
+
+"""
+    normalize_backward!(context; stream=nothing, ...)
+
+Computes the gradients of a batch normalisation now. The keywords are those of `normalize_backward!(graph; ...)`;
+`stream` is the CUDA stream to run on, by default the context's own.
+"""
+normalize_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_normalize_backward, normalize_backward_request(context; arguments...), stream, context)
+
 # ---- rate_loss! ------------------------------------------------------------------------------------------------------
 
 function rate_loss_request(context::Context; spikes, lengths=nothing, active=nothing, loss=nothing,
@@ -2226,6 +2605,26 @@ default the context's own.
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
+# ---- layer: run_memory -----------------------------------------------------------------------------------------------
+
+"""
+    run_memory(layer, tape, batch, gradients; steps) -> NamedTuple
+
+How much memory [`run_forward!`](@ref) and [`run_backward!`](@ref) need from the caller.
+
+Returns `tape_bytes` and `scratch_bytes`.
+
+- `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`.
+"""
+function run_memory(layer::Layer, tape, batch::Integer, gradients::Integer; steps::Integer)
+    tape_bytes = Ref{UInt64}(0)
+    scratch_bytes = Ref{UInt64}(0)
+    check(LibSynfire.synfire_layer_get_run_memory(layer, constant("tape", LibSynfire.tape_names, tape),
+                                                  whole_size("steps", steps), batch, whole_size("gradients", gradients),
+                                                  tape_bytes, scratch_bytes))
+    return (tape_bytes=Int(tape_bytes[]), scratch_bytes=Int(scratch_bytes[]))
+end
+
 # ---- synapse: info ---------------------------------------------------------------------------------------------------
 
 """
@@ -2247,7 +2646,8 @@ Describes a synapse.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
-- `kind`: The kind: `:dense`, `:one_to_one` or `:conv2d`. A constant string that lives as long as the library.
+- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d` or `:normalization`. A constant string that lives as long as the
+  library.
 - `weight_bits`: The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
 - `has_mask`: `true`: it was created with a mask of connections.
 """
