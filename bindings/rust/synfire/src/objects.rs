@@ -10,7 +10,7 @@ use crate::held::{hold_all, Held, Object, PartOf};
 use crate::layer::Layer;
 use crate::operations::{LossKind, OptimizerStep, SynapseBackward, SynapseForward};
 use crate::shape::Steps;
-use crate::{DType, Model};
+use crate::{DType, Model, Tape};
 use std::ffi::CStr;
 use std::fmt;
 use std::mem::{size_of, zeroed};
@@ -1554,6 +1554,29 @@ impl Drop for NetworkCore {
     }
 }
 
+impl Layer {
+    /// How much memory `synfire_layer_run_forward()` and `synfire_layer_run_backward()` need from the caller.
+    pub fn run_memory(&self, tape: Tape, n_steps: i64, batch: i64, n_gradients: u64) -> Result<(u64, u64)> {
+        let mut tape_bytes = 0;
+        let mut scratch_bytes = 0;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe {
+                sys::synfire_layer_get_run_memory(
+                    self.core.raw,
+                    tape.to_raw(),
+                    n_steps,
+                    batch,
+                    n_gradients,
+                    &mut tape_bytes,
+                    &mut scratch_bytes,
+                )
+            })?;
+            Ok((tape_bytes, scratch_bytes))
+        })
+    }
+}
+
 /// The shapes and types of a synapse, as [`Synapse::info`] returns them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -1586,7 +1609,8 @@ pub struct SynapseInfo {
     pub takes_dropout: bool,
     /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
     pub gradient_bits: i32,
-    /// The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library.
+    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+    /// library.
     pub kind: String,
     /// The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
     pub weight_bits: i32,
