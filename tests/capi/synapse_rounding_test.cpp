@@ -15,7 +15,7 @@ struct Rounding {
   int64_t output = 0;
 };
 
-// A weight of so many bits on the grid 2^s.
+// A weight of this many bits on the grid 2^s.
 double rounded(double weight, int s, int bits) {
   return std::ldexp(std::nearbyint(std::ldexp(weight, bits - 24 - s)), 24 - bits);
 }
