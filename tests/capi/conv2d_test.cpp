@@ -937,7 +937,7 @@ class Deployment : public SynapseTest {
   }
 };
 
-// What a device computes of bytes, exponents and biases has the bits of the product.
+// A device that computes with bytes, exponents and biases has the bits of the product.
 TEST_F(Deployment, HasTheBitsOfTheProduct) {
   uint64_t seed = 60;
   for (const int bits : {8, 16, 24})

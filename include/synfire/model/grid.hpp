@@ -30,7 +30,8 @@ SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
   return (bits >> 31) != 0 ? -magnitude : magnitude;
 }
 
-// Of 24 bits without the lower ones, 0, 8 or 16 of them: a multiple of 2^dropped, whose lower byte planes are zero.
+// The same without the lower ones of 24 bits, 0, 8 or 16 of them: a multiple of 2^dropped, whose lower byte planes are
+// zero.
 SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid, s32 dropped) {
   return on_grid(x, grid + dropped) * (1 << dropped);
 }

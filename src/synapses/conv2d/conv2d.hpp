@@ -186,7 +186,7 @@ struct Conv2dInputGradient {
   }
 };
 
-// Whether places are rows on a GPU. Kernels of rows take the factor of dropout only with a mask of the rows.
+// True if places are rows on a GPU. Kernels of rows take the factor of dropout only with a mask of the rows.
 inline bool has_rows(const Conv2dProduct& op) {
   return op.synapse->conv().has_rows() && !op.scale;
 }

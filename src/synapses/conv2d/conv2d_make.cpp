@@ -113,7 +113,7 @@ int64_t steps_for(int64_t n_steps, int64_t bytes_of_step) {
 // The number of the inputs that dropout keeps among the transient arrays of a list.
 constexpr int32_t transient_inputs = 1;
 
-// What an operation reads: the input, or, with dropout, what an entry before it makes of it.
+// Returns what an operation reads: the input, or, with dropout, what an entry before it makes of it.
 View kept_input(const SynapsePass& pass, const Extents& e, OperationList& operations) {
   if (!pass.kept.mask) return pass.input;
   const KeepInputs keep =

@@ -73,7 +73,7 @@ SYNFIRE_MODEL_FN uint32_t word_of_patch(const Conv2dShape& shape, const uint32_t
 SYNFIRE_MODEL_FN bool has_bit(const uint32_t* row, int64_t i) {
   return (row[i / 32] >> (i % 32) & 1u) != 0;
 }
-// Whether output o has a weight for term k; null: all have.
+// Returns true if output o has a weight for term k; with null, all have.
 SYNFIRE_MODEL_FN bool is_connected(const Conv2dShape& shape, const uint32_t* mask, int64_t o, int64_t k) {
   return !mask || has_bit(mask + o * ((shape.n_terms() + 31) / 32), k);
 }
