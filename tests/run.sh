@@ -209,6 +209,9 @@ step_setup() {
     need mono-mcs command -v mcs
     need mono-runtime command -v mono
     need luajit command -v luajit
+    need python3-numpy /usr/bin/python3 -c 'import numpy'
+    need python3-torch /usr/bin/python3 -c 'import torch'
+    need python3-venv /usr/bin/python3 -c 'import venv, ensurepip'
   fi
   if wanted scripts; then
     need shellcheck command -v shellcheck
@@ -431,6 +434,7 @@ step_bindings() {
   dotnet=$(bindings/csharp/setup.sh --find) || skip "C# on .NET: no SDK found (the setup step downloads one)"
   command -v cargo >/dev/null 2>&1 || skip "Rust: cargo is not installed"
   command -v luajit >/dev/null 2>&1 || skip "Lua: luajit is not installed"
+  /usr/bin/python3 -c 'import numpy, torch, ensurepip' 2>/dev/null || skip "Python: python3-numpy, python3-torch or python3-venv is not installed"
   if ! command -v mcs >/dev/null 2>&1 || ! command -v mono >/dev/null 2>&1; then
     skip "C# on Mono: mono-mcs or mono-runtime is not installed"
   fi

@@ -119,7 +119,7 @@ def raw(api):
     for struct in api.structs:
         out.append(f"    {struct.name}: {struct.size},\n")
     out.append("}\n\n# ---- Functions " + "-" * 103 + "\n\n"
-               "# Of each function, what it gives and what it takes.\nFUNCTIONS = {\n")
+               "# The type of the result of each function, and those of its parameters.\nFUNCTIONS = {\n")
     for function in api.functions:
         returns = "c_char_p" if function.returns == "const char *" else c_type(api, function.returns)
         types = ", ".join(c_type(api, one.type) for one in function.parameters)

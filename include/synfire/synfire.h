@@ -1577,8 +1577,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer laye
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_backward(synfire_layer layer, const synfire_backward_desc *desc,
                                                                synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
-/** What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy is as good as
- *  the original. It never grows, and the numbers in it are the library's own. */
+/** A forward leaves it beside its tape for synfire_layer_run_backward(). It says what the tape was made of. A copy is as
+ *  good as the original. It never grows, and the numbers in it are the library's own. */
 typedef struct synfire_tape_stamp {
   /** Numbers that only the library reads. All 0: no forward has left a tape. */
   uint64_t words[8];
@@ -1729,8 +1729,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_run_forward(synfire_layer 
  * `desc->stamp` and the tape. It may run several times for one forward, and for forwards of one layer in any order.
  *
  * Refused as ::SYNFIRE_ERROR_STALE_TAPE: a stamp of another layer, or of other steps, batch rows, tape or addresses of X
- * and of the tape than the descriptor's, or one from before a change of a parameter. Whether X or the tape was written
- * in between is not known to the library.
+ * and of the tape than the descriptor's, or one from before a change of a parameter. The library does not know whether X
+ * or the tape was written in between.
  *
  * @param layer  A layer.
  * @param desc   What to read and write. Results of the forward are not looked at.

@@ -139,7 +139,7 @@ TEST_F(PointersTest, GradientsWithParametersOfNeuronsAndRowsThatAreNotActive) {
       set_parameter(one, "tau", Random(6).values<double>(19, 1.5, 3.0));
       EXPECT_OK(synfire_layer_set_n_active(one, 1));
     }
-    // What is not computed stays as it was, in both.
+    // Elements that are not computed stay as they were, in both.
     const StorageOutputs wanted = with_buffers.run(in);
     rig.load(in);
     Tape tape(context, layer, SYNFIRE_TAPE_RECOMPUTE, shape, n_gradients_of(rig));

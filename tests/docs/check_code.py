@@ -21,15 +21,16 @@ import sys
 import textwrap
 
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".rs": "rust", ".cs": "csharp", ".jl": "julia",
-             ".lua": "lua"}
+             ".lua": "luapy": "python"}
 BLOCK = re.compile(r"^<!-- code (\S+)(?: (\S[^\n]*?))? -->\n```(\w+)\n(.*?)^```$", flags=re.M | re.S)
 FENCE = re.compile(r"^ {0,3}(?:```+|~~~+) *\{?\.?([\w+#]*)[^\n]*\n.*?^ {0,3}(?:```+|~~~+) *$", flags=re.M | re.S)
 MARK = re.compile(r"^\s*(?://|/\*|#|--)\S*\s*\[([\w ]+)\](?: \*/)?$")
 
 # Names of languages with which a block could be written by hand.
-NAMES = {*LANGUAGES.values(), "c++", "cs", "c#", "rs", "jl", "h", "hpp", "cc"}
+NAMES = {*LANGUAGES.values(), "c++", "cs", "c#", "rs", "jl", "h", "hpp", "cc", "py"}
 # Fragments of the reader's own program, for which there is no example: page, first line.
-BY_HAND = {("bindings/julia/Synfire/README.md", "using Flux")}
+BY_HAND = {("bindings/julia/Synfire/README.md", "using Flux"), ("docs/pages/start-python.md", "import synfire.torch"),
+           ("docs/pages/files.md", "from safetensors import safe_open")}
 
 
 class CodeError(Exception):

@@ -17,12 +17,14 @@ MOST_LINES = {
     "bindings/csharp/examples/Network.cs": 35,
     "bindings/julia/Synfire/examples/network.jl": 35,
     "bindings/lua/examples/network.lua": 35,
+    "bindings/python/examples/network.py": 35,
     "docs/examples/senses.c": 60,
     "docs/examples/senses.cpp": 35,
     "bindings/rust/synfire/examples/senses.rs": 35,
     "bindings/csharp/examples/Senses.cs": 35,
     "bindings/julia/Synfire/examples/senses.jl": 35,
     "bindings/lua/examples/senses.lua": 40,
+    "bindings/python/examples/senses.py": 35,
 }
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 LANGUAGES = {"c": "C", "cpp": "C++", "rust": "Rust", "csharp": "C#", "julia": "Julia",
-             "lua": "Lua"}  # with the titles of their tabs
+             "lua": "Luapython": "Python"}  # with the titles of their tabs
 N_COMMON = 2  # commands that build and install
 
 
@@ -33,7 +33,7 @@ def network_of(page, language):
     tabs = re.findall(rf"^<details(?: open)?><summary>{re.escape(LANGUAGES[language])}</summary>\n(.*?)^</details>$", text,
                       flags=re.M | re.S)
     commands = [line[4:] for tab in tabs if "<!-- code" not in tab for line in tab.split("\n") if line.startswith("    ")]
-    printed = re.search(r"^All of them print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
+    printed = re.search(r"^All of themsix print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
     return commands, "".join(line[4:] for line in printed.splitlines(keepends=True))
 
 
@@ -59,11 +59,11 @@ def start(page, language, folder):
     for left in folder.glob("*"):
         if left.name not in ("synfire", "build", "prefix"):
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-    private = ("SYNFIRE_", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "JULIA_LOAD_PATH", "LUA_PATH", "CARGO_TARGET_DIR")
+    private = ("SYNFIRE_", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "JULIA_LOAD_PATH", "LUA_PATH", "CARGO_TARGET_DIR", "PYTHONPATH")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(private)}
     # Sources stay as they are.
     environment |= {"CARGO_TARGET_DIR": str(folder.parent / "cargo"), "JULIA_DEPOT_PATH": str(folder.parent / "depot"),
-                    "CARGO_NET_OFFLINE": "true"}
+                    "CARGO_NET_OFFLINE": "true", "PYTHONDONTWRITEBYTECODE": "1"}
     blocks = blocks_of(page)
     expected = re.search(r"^    (1000 frames .*), 0 late frames$", page.read_text(encoding="utf-8"), flags=re.M).group(1)
     first, exports = blocks[0][N_COMMON:], [line for line in blocks[0] if line.startswith("export ")]

@@ -271,8 +271,8 @@ class synfire_parameter_values(Structure):
 
 
 class synfire_tape_stamp(Structure):
-    """What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy is as
-    good as the original. It never grows, and the numbers in it are the library's own.
+    """A forward leaves it beside its tape for synfire_layer_run_backward(). It says what the tape was made of. A copy
+    is as good as the original. It never grows, and the numbers in it are the library's own.
     """
 
 
@@ -1649,7 +1649,7 @@ SIZES = {
 
 # ---- Functions -------------------------------------------------------------------------------------------------------
 
-# Of each function, what it gives and what it takes.
+# The type of the result of each function, and those of its parameters.
 FUNCTIONS = {
     "synfire_abi_version": (c_uint32, []),
     "synfire_version_string": (c_char_p, []),

@@ -18,8 +18,8 @@ ELEMENT_BYTES = {"f32": 4, "f64": 8, "bits": 4, "f16": 2, "bf16": 2, "u8": 1, "t
 # The types of NumPy; it has none for bf16, whose bits are given.
 NUMPY_TYPES = {"f32": "<f4", "f64": "<f8", "bits": "<u4", "f16": "<f2", "bf16": "<u2", "u8": "|u1", "time_bits": "<u4",
                "u32": "<u4", "u64": "<u8"}
-_FROM_NUMPY = {"f4": "f32", "f8": "f64", "f2": "f16", "u1": "u8", "b1": "u8", "u4": "u32", "u8": "u64"}
-_ALLOWED = "float32, float64, float16, bfloat16, uint8, bool, uint32 and uint64"
+_FROM_NUMPY = {"f4": "f32", "f8": "f64", "f2": "f16", "u2": "bf16", "u1": "u8", "b1": "u8", "u4": "u32", "u8": "u64"}
+_ALLOWED = "float32, float64, float16, bfloat16 (in NumPy, its bits as uint16), uint8, bool, uint32 and uint64"
 
 
 class Memory(NamedTuple):
@@ -48,7 +48,7 @@ DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class DLManagedTensor(ctypes.Structure):
-    """What a capsule holds."""
+    """The structure in a capsule."""
 
     _fields_ = [("tensor", DLTensor), ("manager", ctypes.c_void_p), ("deleter", DELETER)]
 
@@ -158,7 +158,7 @@ def memory_of(array: Any, what: str) -> Memory:
     try:
         view = memoryview(array)
     except TypeError:
-        refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, which is no array: it has no DLPack, no "
+        refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, which is not an array: it has no DLPack, no "
                "__array_interface__ and no buffer")
     dtype = {"f": "f32", "d": "f64", "B": "u8", "?": "u8", "I": "u32", "Q": "u64", "L": "u64", "e": "f16"}.get(
         view.format)
@@ -174,7 +174,7 @@ def memory_of(array: Any, what: str) -> Memory:
 
 
 class _Interface:
-    """What NumPy reads to make an array over a buffer's memory, which it keeps alive."""
+    """NumPy reads it to make an array over a buffer's memory, and keeps it alive."""
 
     def __init__(self, owner: Any, address: int, dtype: str, shape: Tuple[int, ...], strides=None):
         self.owner = owner

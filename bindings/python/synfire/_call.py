@@ -13,7 +13,7 @@ from ._library import library
 
 
 class Answer:
-    """What a call filled in: its numbers and texts as attributes."""
+    """The answer of a call: its numbers and texts as attributes."""
 
     def __init__(self, name: str, values: Dict[str, Any]):
         self.__dict__.update(values)
@@ -49,18 +49,18 @@ def answer_of(struct: ctypes.Structure) -> Answer:
     return Answer("".join(part.capitalize() for part in title.split("_")), values)
 
 
-def described(name: str, **fields: Any) -> ctypes.Structure:
+def described(desc: str, /, **fields: Any) -> ctypes.Structure:
     """A descriptor with these fields; all others are 0."""
-    struct = getattr(_api, name)(**fields)
+    struct = getattr(_api, desc)(**fields)
     if struct._fields_[0][0] == "struct_size":
         struct.struct_size = ctypes.sizeof(struct)
     return struct
 
 
 def whole(what: str, value: Any) -> int:
-    """A whole number as C takes it."""
+    """An integer as C takes it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        refuse("PYTHON-INTEGER", f"{what} is {value!r}; a whole number is needed")
+        refuse("PYTHON-INTEGER", f"{what} is {value!r}; an integer is needed")
     number = value.__index__()
     if not -2**63 <= number < 2**64:
         refuse("PYTHON-INTEGER", f"{what} is {number}; it does not fit 64 bits")
@@ -218,7 +218,7 @@ class Caller:
         handles = [self.handle]
         if of is not None:
             if not isinstance(of, Caller):
-                refuse("PYTHON-OBJECT", f"{of!r} is no object that {function} records")
+                refuse("PYTHON-OBJECT", f"{of!r} is not an object that {function} records")
             handles.append(of.handle)
         struct, made = self._fill(desc, table, given)
         number = ctypes.c_int32()

@@ -63,7 +63,7 @@ class StaleTapeError(SynfireError, RuntimeError):
 
 
 class UnsupportedError(SynfireError, NotImplementedError):
-    """What this library, this device or this object does not have."""
+    """A feature that this library, this device or this object does not have."""
 
     status = _api.SYNFIRE_ERROR_UNSUPPORTED
 
@@ -101,7 +101,7 @@ def refuse(rule: str, text: str) -> NoReturn:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1, 0.7)
+    close = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f' (did you mean "{close[0]}"?)' if close else ""
 
 

@@ -60,7 +60,7 @@ def _version_text(version: int) -> str:
 
 
 def _problem_of(handle: ctypes.CDLL, path: str) -> str:
-    """What is wrong with a library; empty where nothing is."""
+    """Says what is wrong with a library; empty where nothing is."""
     if not hasattr(handle, "synfire_abi_version"):
         return f"{path} is not a Synfire library: it has no synfire_abi_version"
     handle.synfire_abi_version.restype = ctypes.c_uint32

@@ -124,7 +124,7 @@ class Context(ContextMethods, Handle):
 
     @property
     def on_gpu(self) -> bool:
-        """Whether the context runs on a GPU."""
+        """True if the context runs on a GPU."""
         return self._properties.backend == "cuda"
 
     @property
@@ -610,7 +610,7 @@ class Synapse(SynapseMethods, Handle):
         return cls._from(context, "conv2d", {"channels": channels, "output_channels": output_channels, **values})
 
     def arrays(self) -> List[Answer]:
-        """What arrays the synapse has: names, types and shapes."""
+        """The arrays of the synapse: names, types and shapes."""
         return [self.array_info(i) for i in range(self.info().n_arrays)]
 
     def _array(self, name: str) -> Any:
@@ -697,7 +697,7 @@ class Graph(GraphMethods, Handle):
                 return False
 
     def is_done(self, ticket: int) -> bool:
-        """Whether a replay is done. Never blocks."""
+        """True if a replay is done. Never blocks."""
         return self._checked(library().synfire_graph_poll(self.handle, ticket)) != _api.SYNFIRE_PENDING
 
     def replay(self, stream: Stream = None) -> None:
@@ -791,7 +791,7 @@ class Optimizer(OptimizerMethods, Handle):
 # ---- Networks --------------------------------------------------------------------------------------------------------
 
 class Result(Answer):
-    """What a training or an evaluation gives: loss, n_counted, n_correct and others, and the accuracy."""
+    """The result of a training or an evaluation: loss, n_counted, n_correct and others, and the accuracy."""
 
     @property
     def accuracy(self) -> float:
@@ -823,7 +823,6 @@ class Network(NetworkMethods, Handle):
         handle = ctypes.c_void_p()
         check(library().synfire_network_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
-        self._batch, self._rows = desc.batch or 1, 0
 
     @classmethod
     def load_from(cls, context: Context, source: Union[str, os.PathLike, bytes], *, inference: bool = False,
@@ -841,16 +840,13 @@ class Network(NetworkMethods, Handle):
                                                              ctypes.byref(handle)))
         return cls._adopted(context, handle.value)
 
-    def _describe(self) -> None:
-        self._batch, self._rows = 0, 0
-
     # ---- Stages ------------------------------------------------------------------------------------------------------
 
-    def stage(self, kind: str, name: Optional[str] = None, inputs: Any = None, **values: Any) -> str:
+    def stage(self, stage: str, /, name: Optional[str] = None, inputs: Any = None, **values: Any) -> str:
         """Adds a stage of a kind: `network.stage("synapse", name="first", outputs=53)`. Returns its name.
 
-        name: by default the kind. inputs: the stage or stages that it reads, each a name, or a tuple of a name, a port
-        and a delay; by default the stage before. Values are numbers, booleans or texts. A value that the library calls
+        name: by default the kind. inputs: the stage that it reads, or a sequence of those, each a name, or a tuple of a
+        name, a port and a delay; by default the stage before. Values are numbers, booleans or texts. A value that the library calls
         n_outputs is `outputs` here.
         """
         entries: List[Any] = []
@@ -863,7 +859,7 @@ class Network(NetworkMethods, Handle):
                 entry.text = text(key, value)
             else:
                 entry.number = real(key, value)
-        sources = [] if inputs is None else [inputs] if isinstance(inputs, (str, tuple)) else list(inputs)
+        sources = [] if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
         read = (_api.synfire_stage_input * max(len(sources), 1))()
         for entry, source in zip(read, sources):
             parts = (source,) if isinstance(source, str) else tuple(source)
@@ -871,8 +867,8 @@ class Network(NetworkMethods, Handle):
             if len(parts) > 1 and parts[1] is not None:
                 entry.port = text("a port", parts[1])
             entry.delay = whole("a delay", parts[2]) if len(parts) > 2 else 0
-        called = kind if name is None else name
-        desc = described("synfire_stage_desc", kind=text("kind", kind), name=text("name", called),
+        called = stage if name is None else name
+        desc = described("synfire_stage_desc", kind=text("stage", stage), name=text("name", called),
                          n_inputs=len(sources), n_values=len(entries))
         desc.inputs = read
         desc.values = named
@@ -887,7 +883,7 @@ class Network(NetworkMethods, Handle):
                     value = _api.NAMES[group][value]
                     break
             else:
-                refuse("PYTHON-CONSTANT", f'value is "{value}", which is no name of a constant that "{name}" takes')
+                refuse("PYTHON-CONSTANT", f'value is "{value}", which is not the name of a constant that "{name}" takes')
         super().set_value(stage, name, value)
 
     # ---- Data --------------------------------------------------------------------------------------------------------
@@ -922,15 +918,13 @@ class Network(NetworkMethods, Handle):
         finally:
             for one in made:
                 one.close()
-        if constant("set", "data", set) == _api.SYNFIRE_DATA_TRAINING:
-            self._rows = rows
 
     @staticmethod
     def _whole_numbers(module: Any, array: Any, name: str) -> Any:
-        """Labels as the library takes them; anything but whole numbers from 0 on is refused."""
+        """Labels as the library takes them; anything but integers from 0 on is refused."""
         found = module.asarray(array)
         if found.dtype.kind not in "iub":
-            refuse("PYTHON-DTYPE", f"{name} have the type {found.dtype}; whole numbers are needed")
+            refuse("PYTHON-DTYPE", f"{name} have the type {found.dtype}; integers are needed")
         if found.size and (int(found.min()) < 0 or int(found.max()) >= 2**32):
             refuse("PYTHON-RANGE", f"{name} go from {found.min()} to {found.max()}; 32 bits without a sign are needed")
         return module.ascontiguousarray(found, module.uint32)
@@ -945,8 +939,6 @@ class Network(NetworkMethods, Handle):
         finally:
             for one in made:
                 one.close()
-        if constant("set", "data", set) == _api.SYNFIRE_DATA_TRAINING:
-            self._rows = rows
 
     def infer_arrays(self, rows: int, arrays: Mapping[Tuple[str, str], Array]) -> None:
         """Runs the network over rows of several inputs, into arrays of outputs: {("stage", "outputs"): array, ...}."""
@@ -971,8 +963,10 @@ class Network(NetworkMethods, Handle):
 
     # ---- Running -----------------------------------------------------------------------------------------------------
 
-    def train(self, batches: int) -> Result:
-        """Trains for a number of batches. Each epoch draws the rows in an order of its own."""
+    def train(self, batches: int = 0) -> Result:
+        """Trains for a number of batches, by default for those that are left of the epoch. Each epoch draws the rows in an
+        order of its own.
+        """
         result = described("synfire_network_result")
         check(library().synfire_network_train(self.handle, whole("batches", batches), ctypes.byref(result)))
         return _result_of(result)
@@ -985,9 +979,6 @@ class Network(NetworkMethods, Handle):
 
     def fit(self, epochs: int, *, progress: bool = True) -> List[Result]:
         """Trains for a number of epochs and returns the result of each. Shows a bar if tqdm is installed."""
-        if not self._rows or not self._batch:
-            refuse("PYTHON-DATA", "fit() counts batches in training data, which are not set; train() takes their number")
-        per_epoch = -(-self._rows // self._batch)
         bar: Any = range(whole("epochs", epochs))
         if progress:
             try:
@@ -997,24 +988,26 @@ class Network(NetworkMethods, Handle):
                 pass
         results = []
         for _ in bar:
-            results.append(self.train(per_epoch))
+            results.append(self.train(0))  # what is left of the epoch
             if hasattr(bar, "set_postfix"):
                 bar.set_postfix(loss=f"{results[-1].loss:.4f}")
         return results
 
-    def train_stages(self, batches: int, losses: int) -> Tuple[Result, List[Answer]]:
-        """As train(), with the result of each of `losses` losses beside that of the whole."""
+    def train_stages(self, batches: int, losses: Sequence[str]) -> Tuple[Result, List[Answer]]:
+        """As train(), with the results of single losses, by their names, beside that of the whole."""
         return self._by_stage("synfire_network_train_stages", (whole("batches", batches),), losses)
 
-    def evaluate_stages(self, losses: int) -> Tuple[Result, List[Answer]]:
-        """As evaluate(), with the result of each of `losses` losses beside that of the whole."""
+    def evaluate_stages(self, losses: Sequence[str]) -> Tuple[Result, List[Answer]]:
+        """As evaluate(), with the results of single losses, by their names, beside that of the whole."""
         return self._by_stage("synfire_network_evaluate_stages", (), losses)
 
-    def _by_stage(self, function: str, first: Tuple[int, ...], losses: int) -> Tuple[Result, List[Answer]]:
-        entries = (_api.synfire_stage_result * max(whole("losses", losses), 1))()
+    def _by_stage(self, function: str, first: Tuple[int, ...], losses: Sequence[str]) -> Tuple[Result, List[Answer]]:
+        entries = (_api.synfire_stage_result * max(len(losses), 1))()
+        for entry, name in zip(entries, losses):
+            entry.stage = text("a loss", name)
         result = described("synfire_network_result")
-        check(getattr(library(), function)(self.handle, *first, entries, losses, ctypes.byref(result)))
-        return _result_of(result), [answer_of(one) for one in entries[:losses]]
+        check(getattr(library(), function)(self.handle, *first, entries, len(losses), ctypes.byref(result)))
+        return _result_of(result), [answer_of(entries[i]) for i in range(len(losses))]
 
     # ---- Texts and files ---------------------------------------------------------------------------------------------
 
@@ -1054,7 +1047,7 @@ def _c_name(key: str) -> str:
 
 
 # Values of stages that count something, which have no n_ here.
-_COUNTS = {"outputs", "features", "steps", "neurons", "classes", "groups", "channels_out"}
+_COUNTS = {"outputs", "features", "steps"}
 
 
 # ---- Texts -----------------------------------------------------------------------------------------------------------
@@ -1098,7 +1091,7 @@ class _Loaded(Handle):
         self.id = self.info().id
 
     def info(self) -> Answer:
-        """What was loaded."""
+        """Says what was loaded."""
         info = described("synfire_load_info")
         check(getattr(library(), f"synfire_{self._kind}_get_info")(self.handle, ctypes.byref(info)))
         return answer_of(info)

@@ -19,7 +19,7 @@ from ._passes import Neurons
 
 _numbers = itertools.count(1 << 40)
 
-# Of each class: the model, and its parameters by the names of the attributes. "tau" is added where decay counts.
+# The model of each class, and its parameters by the names of the attributes.
 _NODES: Dict[str, Tuple[str, Dict[str, str]]] = {
     "IFNode": ("if", {}),
     "LIFNode": ("lif", {"tau": "tau"}),
@@ -43,7 +43,7 @@ _SURROGATES: Dict[str, Tuple[str, Tuple[str, ...]]] = {
 
 
 class Report(NamedTuple):
-    """What accelerate() did: names of the modules, and of those that it left alone why."""
+    """The names of the modules that accelerate() changed, and why it left others alone."""
 
     accelerated: List[str]
     left_alone: Dict[str, str]

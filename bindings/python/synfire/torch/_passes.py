@@ -31,7 +31,7 @@ _ROW = 128
 
 
 class Neurons(NamedTuple):
-    """What neurons are, apart from their shape. A text of it is what the operators take."""
+    """The description of neurons, apart from their shape. The operators take it as a text."""
 
     model: str = "lif"
     surrogate: str = "sigmoid"
@@ -117,7 +117,7 @@ def context_of(device: torch.device) -> Context:
 
 
 def _layer_for(neurons: Neurons, x: torch.Tensor, steps: int, row: int, n: int) -> _Served:
-    """The layer for so many steps of so many neurons, `n` of them in a batch row."""
+    """The layer for these steps and neurons, `n` of them in a batch row."""
     key = (neurons, x.device, x.dtype, n)
     found = _layers.get(key)
     if found is not None and found.layer.steps >= steps and found.layer.batch * n >= row:
@@ -160,7 +160,7 @@ def initial_state(x: torch.Tensor, row: int, value: float) -> torch.Tensor:
 # ---- The passes ------------------------------------------------------------------------------------------------------
 
 def tape_bytes(neurons: Neurons, x: torch.Tensor, steps: Any, row: Any) -> Any:
-    """What synfire_layer_get_run_memory() says for a tape that recomputes."""
+    """The size that synfire_layer_get_run_memory() gives for a tape that recomputes."""
     unit = 8 if x.dtype == torch.float64 else 4
     return ((steps + CHECKPOINT_INTERVAL - 1) // CHECKPOINT_INTERVAL * neurons.n_states * row * unit + 255) // 256 * 256
 

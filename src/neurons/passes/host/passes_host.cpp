@@ -83,7 +83,7 @@ class Tiling {
   const bool far_;
 };
 
-// Of this pass, the batch rows that are active in its layer.
+// The batch rows of this pass that are active in its layer.
 Extents active_of(const Extents& extents, int64_t active) {
   return {extents.n_steps, std::min(active / extents.n_neurons, extents.batch), extents.n_neurons};
 }

@@ -1,0 +1,54 @@
+"""The programs print and write what their twins in C do.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
+PROGRAMS = pathlib.Path(os.environ["SYNFIRE_PROGRAMS"])
+
+
+def run(command, folder):
+    done = subprocess.run([str(word) for word in command], cwd=str(folder), check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=600)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return done.stdout
+
+
+class Examples(unittest.TestCase):
+    def compare(self, name, program=None, file=None):
+        with tempfile.TemporaryDirectory() as folder:
+            ours = run([sys.executable, EXAMPLES / f"{name}.py"], folder)
+            of_ours = (pathlib.Path(folder) / file).read_bytes() if file else None
+            theirs = run([PROGRAMS / (program or name)], folder)
+            self.assertEqual(ours, theirs)
+            if file:
+                self.assertEqual(of_ours, (pathlib.Path(folder) / file).read_bytes())
+        return ours
+
+    def test_quickstart(self):
+        # On the host a replay is done when launch() returns, so no frame is late, however slow the machine is.
+        self.assertIn(" 0 late", self.compare("quickstart"))
+
+    def test_network(self):
+        self.compare("network", file="network.safetensors")
+
+    def test_senses_and_policy(self):
+        self.compare("senses")
+        self.compare("policy")
+
+    def test_train(self):
+        self.assertEqual(len(self.compare("train", "bindings-train").splitlines()), 60 + 128)
+
+    def test_own_neuron(self):
+        self.assertEqual(len(self.compare("own_neuron", "bindings-own_neuron").splitlines()), 95)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,141 @@
+"""Mistakes that users make: each is an exception that names the rule, the argument and what is allowed.
+
+SPDX-License-Identifier: MIT
+"""
+import unittest
+
+import numpy as np
+
+import synfire
+from synfire import InvalidArgumentError, InvalidHandleError, StaleTapeError, UnsupportedError, WrongOrderError
+
+
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        self.context = synfire.Context("host", threads=1)
+        self.layer = synfire.Layer(self.context, steps=4, neurons=6)
+        self.x = np.zeros((4, 6), np.float32)
+        self.spikes = np.zeros((4, 6), np.float32)
+
+    def network(self):
+        network = synfire.Network(self.context, steps=4, batch=2)
+        network.add_input("rates", "rates", 5)
+        network.add_synapse("first", 3)
+        network.add_neurons("potentials", "li")
+        network.add_readout("scores", "mean")
+        network.add_loss("loss", "cross_entropy")
+        network.add_optimizer("adam", "adam", 0.01)
+        return network
+
+    def graph(self):
+        graph = synfire.Graph(self.context)
+        graph.forward(self.layer, x=self.layer.sequence_buffer(), spikes=self.layer.spike_buffer())
+        return graph
+
+    def test_each_mistake_is_named(self):
+        context, layer, x, spikes = self.context, self.layer, self.x, self.spikes
+        buffer, closed = synfire.Buffer(context, (4, 6)), synfire.Buffer(context, 4)
+        closed.close()
+        readonly = np.zeros((4, 6), np.float32)
+        readonly.setflags(write=False)
+        built = self.network()
+        built.build()
+        rates, labels = np.zeros((4, 5), np.float32), np.zeros(4, int)
+        other = synfire.Context("host", threads=1)
+        of_other = synfire.Layer(other, steps=4, neurons=6)
+        ready = self.graph()
+        ready.instantiate()
+        synapse = synfire.Synapse(context, inputs=6, outputs=2)
+        # The exception, the rule, words of the text, and what is done.
+        mistakes = [
+            (InvalidArgumentError, "SYN-LAYER-STEPS", "n_steps", lambda: synfire.Layer(context, steps=0, neurons=6)),
+            (InvalidArgumentError, "PYTHON-INTEGER", "steps", lambda: synfire.Layer(context, steps=1.5, neurons=6)),
+            (InvalidArgumentError, "PYTHON-INTEGER", "neurons",
+             lambda: synfire.Layer(context, steps=1, neurons=(2, "3"))),
+            (InvalidArgumentError, "SYN-MODEL-NAME", '"liff"',
+             lambda: synfire.Layer(context, steps=1, neurons=6, model="liff")),
+            (InvalidArgumentError, "PYTHON-CONSTANT", '"soft"',
+             lambda: synfire.Layer(context, steps=1, neurons=6, reset="sotf")),
+            (InvalidArgumentError, "PYTHON-CONSTANT", "dtype", lambda: synfire.Buffer(context, 3, dtype="float32")),
+            (InvalidArgumentError, "PYTHON-CONSTANT", "dtype", lambda: synfire.Buffer(context, 3, dtype=None)),
+            (InvalidArgumentError, "PYTHON-KEYWORD", '"tau"',
+             lambda: synfire.Layer(context, steps=1, neurons=6, tua=3.0)),
+            (InvalidArgumentError, "PYTHON-FLAG", "detach_reset",
+             lambda: synfire.Layer(context, steps=1, neurons=6, detach_reset="yes")),
+            (InvalidArgumentError, "SYN-PARAMETER-RANGE", "tau",
+             lambda: synfire.Layer(context, steps=1, neurons=6, tau=-1.0)),
+            (InvalidArgumentError, "SYN-PARAMETER-COUNT", "tau", lambda: layer.__setitem__("tau", [1.0, 2.0])),
+            (InvalidArgumentError, "SYN-PARAMETER-NAME", "taw", lambda: layer["taw"]),
+            (InvalidArgumentError, "PYTHON-NUMBER", "tau", lambda: layer.__setitem__("tau", "fast")),
+            (InvalidArgumentError, "PYTHON-SHAPE", "shape", lambda: synfire.Buffer(context, (3, 0))),
+            (InvalidArgumentError, "PYTHON-SHAPE", "without elements",
+             lambda: synfire.Buffer.of(context, np.zeros((0, 2), np.float32))),
+            (InvalidArgumentError, "PYTHON-DTYPE", "<i4",
+             lambda: synfire.Buffer.of(context, np.zeros(3, np.int32))),
+            (InvalidArgumentError, "PYTHON-DTYPE", ">f4", lambda: synfire.Buffer.of(context, np.zeros(3, ">f4"))),
+            (InvalidArgumentError, "PYTHON-CONTIGUOUS", "ascontiguousarray",
+             lambda: layer.forward(x=np.zeros((4, 12), np.float32)[:, ::2], spikes=spikes)),
+            (InvalidArgumentError, "PYTHON-CONTIGUOUS", "x",
+             lambda: layer.forward(x=np.zeros((6, 4), np.float32).T, spikes=spikes)),
+            (InvalidArgumentError, "PYTHON-READONLY", "spikes", lambda: layer.forward(x=x, spikes=readonly)),
+            (InvalidArgumentError, "PYTHON-READONLY", "bytes", lambda: synfire.Buffer.of(context, b"abcd")),
+            (InvalidArgumentError, "PYTHON-ARRAY", "list", lambda: layer.forward(x=[[0.0] * 6] * 4)),
+            (InvalidArgumentError, "SYN-BUFFER-SHAPE", "desc.x",
+             lambda: layer.forward(x=np.zeros((6, 4), np.float32))),
+            (InvalidArgumentError, "SYN-BUFFER-SIZE", "desc.x", lambda: layer.forward(x=np.zeros(5, np.float32))),
+            (InvalidArgumentError, "SYN-BUFFER-TYPE", "desc.x", lambda: layer.forward(x=np.zeros((4, 6)))),
+            (InvalidArgumentError, "SYN-BUFFER-OVERLAP", "desc.spikes", lambda: layer.forward(x=x, spikes=x)),
+            (InvalidHandleError, "SYN-HANDLE-NULL", "desc.x", lambda: layer.forward(spikes=spikes)),
+            (InvalidHandleError, "PYTHON-CLOSED", "Buffer is closed", lambda: layer.forward(x=closed)),
+            (StaleTapeError, "SYN-TAPE-NONE", "no tape",
+             lambda: layer.backward(grad_spike_seq=spikes, grad_x_seq=np.zeros_like(x))),
+            (InvalidArgumentError, "SYN-LAYER-NO-W", "w_final",
+             lambda: layer.forward(x=x, w_final=np.zeros(6, np.float32))),
+            (UnsupportedError, "SYN-TAPE-NARROW", "f32", lambda: layer.forward(x=x, tape="store_narrow")),
+            (InvalidArgumentError, "SYN-STATE-SIZE", "bytes", lambda: layer.set_state("v", np.zeros(5, np.float32))),
+            (InvalidArgumentError, "SYN-STATE-NAME", "u", lambda: layer.state("u")),
+            (InvalidArgumentError, "SYN-SNAPSHOT-FOREIGN", "snapshot", lambda: layer.restore(b"nothing" * 40)),
+            (WrongOrderError, None, "instantiate", lambda: self.graph().launch()),
+            (InvalidArgumentError, "PYTHON-NUMBER", "NaN", lambda: ready.wait(0, timeout=float("nan"))),
+            (InvalidArgumentError, "PYTHON-CONSTANT", "policy", lambda: ready.wait(0, policy="sleep")),
+            (InvalidHandleError, None, "layer",
+             lambda: synfire.Graph(context).forward(of_other, x=of_other.sequence_buffer())),
+            (InvalidArgumentError, "PYTHON-OBJECT", "records", lambda: synfire.Graph(context).forward(x, x=buffer)),
+            (InvalidArgumentError, "PYTHON-OBJECT", "Synapse",
+             lambda: layer.forward(x=x, synapse=layer, synapse_input=x)),
+            (InvalidArgumentError, "PYTHON-NAME", '"weight"', lambda: synapse["weights"]),
+            (InvalidArgumentError, "PYTHON-SHAPE", "(2, 6)",
+             lambda: synapse.__setitem__("weight", np.zeros((3, 6), np.float32))),
+            (InvalidArgumentError, "PYTHON-KEYWORD", "kernel_height",
+             lambda: synfire.Synapse.conv2d(context, channels=1, output_channels=1, kernel_hieght=3)),
+            (InvalidArgumentError, "SYN-NETWORK-KIND", "synaps",
+             lambda: self.network().stage("synaps", name="third", outputs=3)),
+            (InvalidArgumentError, None, "outptus",
+             lambda: self.network().stage("synapse", name="third", inputs="scores", outputs=3, outptus=3)),
+            (InvalidArgumentError, "PYTHON-CONSTANT", "fast", lambda: built.set_value("adam", "kind", "fast")),
+            (InvalidArgumentError, "PYTHON-DTYPE", "labels", lambda: built.set_data("training", rates, labels + 0.5)),
+            (InvalidArgumentError, "PYTHON-RANGE", "labels", lambda: built.set_data("training", rates, labels - 1)),
+            (InvalidArgumentError, "PYTHON-SHAPE", "labels", lambda: built.set_data("training", rates, labels[:3])),
+            (InvalidArgumentError, "PYTHON-CONSTANT", '"training"',
+             lambda: built.set_data("trainning", rates, labels)),
+            (WrongOrderError, None, "data", lambda: built.train(1)),
+            (InvalidArgumentError, "SYN-MODEL-NAME", '"liff"', lambda: synfire.model_id("liff")),
+            (InvalidArgumentError, "PYTHON-TEXT", "name", lambda: synfire.model_id(3)),
+            (InvalidArgumentError, "PYTHON-TEXT", "null", lambda: synfire.model_id("l\0if")),
+        ]
+        self.assertGreaterEqual(len(mistakes), 50)
+        rules = set()
+        for kind, rule, words, mistake in mistakes:
+            with self.subTest(rule=rule, words=words):
+                with self.assertRaises(kind) as raised:
+                    mistake()
+                problem = raised.exception
+                self.assertTrue(rule is None or problem.rule == rule, problem)
+                self.assertRegex(problem.rule, r"^(SYN|PYTHON)-[A-Z0-9-]+$")
+                self.assertIn(words, str(problem))
+                rules.add(problem.rule)
+        self.assertGreater(len(rules), 25)
+
+
+if __name__ == "__main__":
+    unittest.main()
