@@ -1,4 +1,5 @@
-# Packs the archive for engines: one folder with the header, the libraries of the systems that were built, and the licences.
+# Packs the archive for engines: one folder with the header, the libraries of the systems that were built, the
+# binding for LuaJIT, and the licences.
 #
 #   cmake -D LINUX_BUILD=FOLDER -D WINDOWS_BUILD=FOLDER -D OUTPUT=FOLDER -P cmake/pack_sdk.cmake
 #
@@ -81,6 +82,7 @@ endif()
 
 set(source "${CMAKE_CURRENT_LIST_DIR}/..")
 file(COPY "${source}/LICENSE" "${source}/CHANGELOG.md" "${source}/cmake/sdk/README.txt" DESTINATION "${sdk}")
+file(COPY "${source}/bindings/lua/synfire.lua" DESTINATION "${sdk}/lua")
 configure_file("${source}/cmake/sdk/synfire-config.cmake" "${sdk}/synfire-config.cmake" COPYONLY)
 set(PACKAGE_VERSION "${version}")
 configure_file("${source}/cmake/sdk/synfire-config-version.cmake.in" "${sdk}/synfire-config-version.cmake" @ONLY)

@@ -124,6 +124,9 @@ def tables(api):
     out.append("}\n\n-- What a graph records, with what runs now: a function of the context, or of the object.\nlocal operations = {\n")
     for operation in api.operations:
         out.append(f"  {table(name=operation.name, record=operation.record, object=operation.object, desc=operation.desc, run=operation.run, on=operation.on, method=operation.method)},\n")
+    out.append("}\n\n-- Passes that run now and cannot be recorded, over addresses: fields of their descriptors are pointers.\nlocal passes = {\n")
+    for function in passes(api):
+        out.append(f"  {table(object=function.parameters[0].object, name=pass_name(function), call=function.name, desc=function.parameters[1].target)},\n")
     out.append("}\n\n-- The functions of objects, with their parameters after the object.\nlocal methods = {\n")
     for method in methods(api):
         out.append(f"  {{ object = {quoted(method.object)}, name = {quoted(method.name)}, call = {quoted(method.function)}")
@@ -145,6 +148,19 @@ def queries(api):
             found.append({"name": name, "call": function.name, "desc": function.parameters[0].target,
                           "answer": function.parameters[1].target})
     return found
+
+
+def passes(api):
+    """Functions of an object that take a descriptor and a stream, and are not an operation's."""
+    known = {name for operation in api.operations for name in (operation.record, operation.run)}
+    return [function for function in api.functions
+            if function.name not in known and [p.role for p in function.parameters[::2]] == ["object", "stream"]
+            and function.parameters[1].struct and function.parameters[1].is_read and len(function.parameters) == 3
+            and function.parameters[0].object != "context"]
+
+
+def pass_name(function):
+    return function.name[len(f"synfire_{function.parameters[0].object}_"):]
 
 
 def methods(api):
@@ -193,12 +209,17 @@ def reference(api):
         first = f"{operation.object}, " if operation.object else ""
         now = f"`{operation.on}:{operation.method}{{...}}`" if operation.run else ""
         out.append(f"| `graph:{operation.name}({first}{{...}})` | {now} | {fields_of(operation.fields)} |\n")
+    for function in passes(api):
+        out.append(f"|  | `{function.parameters[0].object}:{pass_name(function)}{{...}}` | {fields_of(function.parameters[1].struct.given)} |\n")
     out.append("\n## Functions of objects\n\nOptional parameters are in brackets. A function that gives nothing returns its object.\n\n"
                "| function | what it does |\n| --- | --- |\n")
     for method in methods(api):
         given, results = [], []
         for p in method.parameters:
-            if p.role in ("part", "result", "answer", "string") or (p.role == "list" and not p.is_read):
+            if p.role in ("part", "result", "answer", "string"):
+                results.append(p.name)
+            elif p.role == "list" and not p.is_read:
+                given.append(p.name if p.struct else f"n_{p.name}")
                 results.append(p.name)
             elif p.role not in ("length", "capacity", "size"):
                 given.append(f"[{p.name}]" if p.nullable or p.optional or p.optional_nan else p.name)

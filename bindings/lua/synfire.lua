@@ -2208,6 +2208,10 @@ local operations = {
   { name = "optimizer_step", record = "synfire_graph_record_optimizer_step", object = "optimizer", desc = "synfire_optimizer_step_desc", run = "synfire_optimizer_step", on = "optimizer", method = "step" },
 }
 
+-- Passes that run now and cannot be recorded, over addresses: fields of their descriptors are pointers.
+local passes = {
+}
+
 -- The functions of objects, with their parameters after the object.
 local methods = {
   { object = "context", name = "reclaim", call = "synfire_context_reclaim",
@@ -2794,10 +2798,13 @@ local function checked_text(value, what)
   return value
 end
 
--- The number of a field or a parameter, from a number, a boolean, or the names of constants.
-local function number_for(field, value, what)
+-- The number of a field or a parameter, from a number, a boolean, or the names of constants. `is_loose`: what is not marked
+-- as a flag may be one.
+local function number_for(field, value, what, is_loose)
   local group = field.group
-  if type(value) == "boolean" and (field.flag or field.type == "int32_t" and not group) then return value and 1 or 0 end
+  if type(value) == "boolean" and (field.flag or is_loose and field.type == "int32_t" and not group) then
+    return value and 1 or 0
+  end
   if group and type(value) == "string" then return named(value, group, what) end
   if group and field.sum and type(value) == "table" then
     local sum = 0
@@ -3138,6 +3145,13 @@ function Context:buffer(fields)
   return buffer
 end
 
+local create_network = Context.network
+function Context:network(fields)
+  local network = create_network(self, fields)
+  network.batch = fields.batch or 1
+  return network
+end
+
 -- A layer. Beside the fields of the header: parameters of its model by name, each a number or a list of one per neuron.
 local create_layer = Context.layer
 function Context:layer(fields)
@@ -3217,12 +3231,41 @@ for _, operation in ipairs(operations) do
   end
 end
 
+for _, pass in ipairs(passes) do
+  -- Pointers and FFI arrays are taken as they are: the program keeps their memory, whose size nobody checks.
+  classes[pass.object][pass.name] = function(self, fields, stream)
+    local handle, keep = handle_of(self, pass.object, pass.object), {}
+    local desc = struct_of(pass.desc, fields, pass.name, keep, self.context)
+    if stream ~= nil then pointer_for(nil, stream, "stream") end
+    call(pass.call, handle, desc, stream)
+    return self
+  end
+end
+
 local is_result = { result = true, answer = true, part = true, string = true, capacity = true, size = true, length = true }
 -- Parameters of networks whose buffers are numbers of rows or classes.
 local is_whole = { labels = true, lengths = true }
 
+-- The library takes data that are longer than their rows. Numbers that the program gives as they are must be exactly as many.
+local function check_rows(network, value, name, stage, n_rows)
+  local element, n = measure(value)
+  if n % n_rows ~= 0 then
+    refuse("LUA-LENGTH", string.format("%s has %d numbers; allowed: as many for each of %d rows", name, n, n_rows))
+  end
+  if name ~= "inputs" or not network.batch then return end
+  local known, buffer = pcall(network.get_buffer, network, stage and stage .. ".input" or "input")
+  if not known then return end -- there is more than one input, or it is not built: the library says so
+  local input = facts(buffer)
+  local per_row = input.n_elements / network.batch
+  buffer:close()
+  if input.element == element and n ~= n_rows * per_row then
+    refuse("LUA-LENGTH", string.format("inputs has %d numbers; allowed: %d, %d for each of %d rows", n, n_rows * per_row, per_row,
+                                       n_rows))
+  end
+end
+
 -- The handle of a parameter's buffer: a table of numbers is copied, an FFI array borrowed, for the time of the call.
-local function argument_buffer(value, name, keep, context)
+local function argument_buffer(object, value, name, keep, stage, n_rows)
   local dtype
   if type(value) == "table" and not getmetatable(value) then
     dtype = is_whole[name] and "u32" or "f32"
@@ -3230,7 +3273,8 @@ local function argument_buffer(value, name, keep, context)
   elseif type(value) == "cdata" and measure(value) == "uint32_t" then
     dtype = is_whole[name] and "u32" or "bits"
   end
-  return buffer_of(value, name, keep, context, dtype)
+  if n_rows and measure(value) then check_rows(object, value, name, stage, n_rows) end
+  return buffer_of(value, name, keep, object.context, dtype)
 end
 
 local function define(method)
@@ -3240,7 +3284,7 @@ local function define(method)
   end
   class[method.name] = function(self, ...)
     local arguments, n = { handle_of(self, method.object, method.object) }, 1
-    local given, at, keep, out, lengths, text = { ... }, 0, {}, {}, {}, nil
+    local given, at, keep, out, lengths, text, n_rows = { ... }, 0, {}, {}, {}, nil, nil
     if select("#", ...) > n_given then
       refuse("LUA-TYPE", string.format("%s takes %d arguments, not %d", method.name, n_given, select("#", ...)))
     end
@@ -3255,9 +3299,10 @@ local function define(method)
         end
       end
       if kind == "number" then
-        arguments[n] = value == nil and (p.optional_nan and 0 / 0 or 0) or value ~= nil and number_for(p, value, p.name)
+        if p.name == "n_rows" and method.object == "network" then n_rows = type(value) == "number" and value > 0 and value end
+        arguments[n] = value == nil and (p.optional_nan and 0 / 0 or 0) or value ~= nil and number_for(p, value, p.name, true)
       elseif kind == "object" and value ~= nil then
-        arguments[n] = p.object == "buffer" and argument_buffer(value, p.name, keep, self.context) or
+        arguments[n] = p.object == "buffer" and argument_buffer(self, value, p.name, keep, nil, n_rows) or
             handle_of(value, p.object, p.name)
       elseif kind == "text" and value ~= nil then
         arguments[n] = checked_text(value, p.name)
@@ -3272,7 +3317,7 @@ local function define(method)
             if type(item) == "table" and item.buffer ~= nil and getmetatable(item.buffer) ~= Buffer then
               items[i] = {}
               for key, one in pairs(item) do items[i][key] = one end
-              argument_buffer(item.buffer, item.role, keep, self.context)
+              argument_buffer(self, item.buffer, item.role, keep, item.stage, n_rows)
               items[i].buffer = keep[#keep]
             end
           end

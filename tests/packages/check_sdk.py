@@ -56,6 +56,10 @@ def check_linux(sdk, work, version, compilers):
         run(compiler, CONSUMER / source, f"-I{sdk}/include", f"-L{sdk}/linux-x64", "-lsynfire0",
             "-Wl,-rpath,$ORIGIN/linux-x64", "-o", program)
         expect(version in run(program), f"{source} does not run")
+    if shutil.which("luajit"):
+        answer = run("luajit", "-e", "print(require('synfire').version())",
+                     env={**KEPT, "SYNFIRE_LIBRARY": str(sdk / "linux-x64"), "LUA_PATH": f"{sdk}/lua/?.lua"})
+        expect(version in answer, "synfire.lua does not run")
     build = work / "cmake"
     run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={sdk}", f"-DWANTED_VERSION={version}",
         f"-DCMAKE_C_COMPILER={compilers[0]}")
@@ -124,7 +128,7 @@ def main():
     expect([path.name for path in empty.iterdir()] == [sdk.name], "the archive is not a single folder")
     for name in ("LICENSE", "README.txt", "CHANGELOG.md", "include/synfire/synfire.h", "include/synfire/synfire.hpp",
                  "licenses/linux-x64/LINKED.txt", "licenses/linux-x64/gcc.txt", "linux-x64/libsynfire0.so",
-                 "linux-x64/libsynfire0.so.0"):
+                 "linux-x64/libsynfire0.so.0", "lua/synfire.lua"):
         expect((sdk / name).is_file(), f"no {name}")
     check_linux(sdk, work, version, compilers)
     if not has_windows:

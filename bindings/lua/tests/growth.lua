@@ -1,7 +1,7 @@
 -- What growth.py adds to the header, through the binding that it makes of it: an object, its operation, its functions.
 --
 -- SPDX-License-Identifier: MIT
-local check, synfire = require("check"), require("synfire")
+local ffi, check, synfire = require("ffi"), require("check"), require("synfire")
 
 local context = synfire.context{ backend = "host", n_threads = 1 }
 local function pair() return context:buffer{ memory = "pinned", n_elements = 2 } end
@@ -53,6 +53,13 @@ return {
     local text, n = graph:write_names()
     check.equal(text .. n, "fill, delay2", "a text and a number")
     graph:set_line(number, context:delay_line{ source = layer, first = keys, n_taps = 1 })
+  end },
+  { "a pass over addresses", function()
+    local from, to = ffi.new("float[2]", 1, 5), ffi.new("float[1]")
+    layer:touch{ x = from, y = to, negative = true }
+    check.equal(to[0], -5, "what it wrote")
+    check.that(not pcall(layer.touch, layer, { x = from }), "a refusal")
+    check.refused("LUA-TYPE", "touch.x = 3; allowed: a pointer", function() layer:touch{ x = 3 } end)
   end },
   { "what compiles, and is refused by the library", function()
     local spikes, rates = pair(), pair()

@@ -92,6 +92,11 @@ local mistakes = {
   { "LUA-RANGE", "values[1] = 256; allowed: integers from 0 to 255", function() context:buffer{ dtype = "u8", values = { 256 } } end },
   { "SYN-BUFFER-SIZE", "11", function() layer:forward{ x = ffi.new("float[11]") } end },
   { "SYN-BUFFER-SHAPE", "[4, 3]", function() layer:forward{ x = context:buffer{ shape = { 4, 3 } } } end },
+  { "LUA-LENGTH", "labels has 4 numbers; allowed: as many for each of 3 rows", function() network:set_data("training", 3, ffi.new("float[12]"), { 0, 1, 0, 1 }) end },
+  { "LUA-LENGTH", "inputs has 15 numbers; allowed: 12, 4 for each of 3 rows", function() network:set_data("training", 3, ffi.new("float[15]"), { 0, 1, 0 }) end },
+  { "SYN-BUFFER-SIZE", "9 elements", function() network:set_data("training", 3, context:buffer{ n_elements = 9 }, { 0, 1, 0 }) end },
+  { "SYN-NETWORK-LABEL", "7", function() network:set_data("training", 3, ffi.new("float[12]"), { 0, 1, 7 }) end },
+  { "LUA-TYPE", "context.device = true; allowed: a number", function() synfire.context{ device = true } end },
   -- Objects
   { "LUA-TYPE", "forward.x = a layer; allowed: a buffer", function() layer:forward{ x = layer } end },
   { "LUA-TYPE", "forward's layer = a buffer; allowed: a layer", function() context:graph():forward(x, { x = x }) end },
