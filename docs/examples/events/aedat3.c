@@ -92,7 +92,7 @@ bool aedat3_parse(parser *from) {
   uint32_t source = 0;
   if (!read_header(from, &source)) return false;
   while (parser_left(from) > 0) {
-    packet next;
+    packet next = {0, 0, 0, 0, 0, 0, 0, 0};
     int32_t i;
     if (!read_packet(from, &next)) return false;
     if (next.type != POLARITY || next.source != source) {

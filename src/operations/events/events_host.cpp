@@ -1,5 +1,5 @@
 // Events on processors. A thread has whole batch rows: it counts the events of a row in a place of its own, then writes
-// all steps of the row.
+// all steps of the row. Spikes in bits need no place.
 #include "events.hpp"
 
 #include <backends/host/host_launcher.hpp>
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace synfire::operations {
@@ -52,23 +53,34 @@ EventsRow row_of(const BinEvents& op, uint64_t seed, uint64_t offset, int64_t b)
                     static_cast<const uint32_t*>(op.window.data), seed, offset, b);
 }
 
-// The step of an event by its time. Most events are in the step of the one before, which needs no division.
+// The step of an event by its time. Most events are in the step of the one before.
 class StepOfTime {
  public:
-  StepOfTime(const EventsRules& rules, const EventsRow& row) : rules_(rules), row_(row) {}
+  StepOfTime(const EventsRules& rules, const EventsRow& row)
+      : rules_(rules), ticks_(row.ticks), reciprocal_(row.ticks > 1 ? ~uint64_t{0} / row.ticks + 1 : 0) {}
 
   int64_t operator()(uint32_t after_start) {
     // The last step of 2^32 ticks may be shorter: its end must not wrap to the first one's beginning.
-    if (after_start < begin_ || after_start - begin_ >= row_.ticks || step_ < 0) {
-      step_ = step_by_time(rules_, row_, after_start);
-      begin_ = after_start - (row_.ticks == 0 ? 0 : after_start % row_.ticks);
+    if (after_start < begin_ || after_start - begin_ >= ticks_ || step_ < 0) {
+      const uint32_t quotient = divided(after_start);
+      step_ = ticks_ == 0 ? rules_.n_steps : static_cast<int64_t>(quotient);
+      begin_ = quotient * ticks_;
     }
     return step_;
   }
 
  private:
+  // The upper half of a product is the exact quotient of 32-bit numbers: D. Lemire, O. Kaser and N. Kurz, "Faster
+  // remainder by direct computation", Software: Practice and Experience 49, 2019.
+  uint32_t divided(uint32_t dividend) const {
+    __extension__ using Wide = unsigned __int128;
+    if (ticks_ <= 1) return dividend;
+    return static_cast<uint32_t>(static_cast<Wide>(reciprocal_) * dividend >> 64);
+  }
+
   const EventsRules& rules_;
-  const EventsRow& row_;
+  const uint32_t ticks_;
+  const uint64_t reciprocal_;
   int64_t step_ = -1;
   uint32_t begin_ = 0;
 };
@@ -95,82 +107,112 @@ class StepOfCount {
   int64_t step_ = 0, end_ = 0;
 };
 
-// Adds an event to the sums of a row [T, N].
-template <bool bilinear>
-void add(const EventsRules& rules, const EventsRow& row, uint64_t event, int64_t step, uint32_t* sums, Faults& faults) {
+// Where events of a row are counted: in sums [T, N], from all zero, or, as spikes in bits, in the result itself.
+struct Sums {
+  uint32_t* sums;
+  int64_t length;
+  void add(int64_t step, int64_t element, uint32_t n) const { sums[step * length + element] += n; }
+};
+struct Bits {
+  uint32_t* words;  // of the row in the first step
+  int64_t pitch;
+  void add(int64_t step, int64_t element, uint32_t) const {
+    words[step * pitch + element / 32] |= uint32_t{1} << element % 32;
+  }
+};
+
+template <bool bilinear, class Counts>
+void add(const EventsRules& rules, const EventsRow& row, uint64_t event, int64_t step, const Counts& counts,
+         Faults& faults) {
   if (step >= rules.n_steps) {
     ++faults.count[SYNFIRE_EVENTS_FAULT_WINDOW];
     return;
   }
   const int64_t element = element_of(rules, row, event);
   if (element < 0) return;
-  const int64_t length = rules.n_elements();
-  uint32_t& sum = sums[step * length + element];
   if constexpr (!bilinear) {
-    ++sum;
+    counts.add(step, element, 1);
     return;
   }
   const uint32_t next = weight_of_next(row, time_of(event) - row.start);
-  sum += bilinear_unit - next;
-  if (step + 1 < rules.n_steps) sums[(step + 1) * length + element] += next;
+  counts.add(step, element, bilinear_unit - next);
+  if (step + 1 < rules.n_steps) counts.add(step + 1, element, next);
 }
 
-template <bool bilinear>
-void count_by_time(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, uint32_t* sums,
-                   Faults& faults) {
-  StepOfTime step(rules, row);
-  held.for_each([&](uint32_t, uint64_t event) {
-    if (!is_of_sensor(rules, event)) [[unlikely]]
-      ++faults.count[SYNFIRE_EVENTS_FAULT_SENSOR];
-    else
-      add<bilinear>(rules, row, event, step(time_of(event) - row.start), sums, faults);
-  });
-}
-
-void count_one(const EventsRules& rules, const EventsRow& row, uint64_t event, int64_t step, uint32_t* sums,
+template <bool bilinear, class Counts>
+void count_one(const EventsRules& rules, const EventsRow& row, uint64_t event, int64_t step, const Counts& counts,
                Faults& faults) {
-  if (is_of_sensor(rules, event))
-    add<false>(rules, row, event, step, sums, faults);
+  if (is_of_sensor(rules, event)) [[likely]]
+    add<bilinear>(rules, row, event, step, counts, faults);
   else
     ++faults.count[SYNFIRE_EVENTS_FAULT_SENSOR];
 }
 
-void count_in_order(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, uint32_t* sums,
+template <bool bilinear, class Counts>
+void count_by_time(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, const Counts& counts,
+                   Faults& faults) {
+  StepOfTime step(rules, row);
+  held.for_each([&](uint32_t, uint64_t event) {
+    count_one<bilinear>(rules, row, event, step(time_of(event) - row.start), counts, faults);
+  });
+}
+
+template <class Counts>
+void count_in_order(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, const Counts& counts,
                     Faults& faults) {
   StepOfCount step(rules, row);
   uint64_t previous = row.n_held == 0 ? 0 : held[0];
   held.for_each([&](uint32_t i, uint64_t event) {
     if (is_older(event, previous)) ++faults.count[SYNFIRE_EVENTS_FAULT_ORDER];
     previous = event;
-    count_one(rules, row, event, step(i), sums, faults);
+    count_one<false>(rules, row, event, step(i), counts, faults);
   });
 }
 
-// A key is the time after the start and the number of the event, so that no two are the same.
-void count_sorted(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, uint64_t* keys,
-                  uint32_t* sums, Faults& faults) {
-  held.for_each(
-      [&](uint32_t i, uint64_t event) { keys[i] = static_cast<uint64_t>(time_of(event) - row.start) << 32 | i; });
-  std::sort(keys, keys + row.n_held);
-  StepOfCount step(rules, row);
-  for (uint32_t i = 0; i < row.n_held; ++i)
-    count_one(rules, row, held[static_cast<uint32_t>(keys[i])], step(i), sums, faults);
+// Sorts events by their times, and keeps the order of those that have the same: byte by byte, from the lowest. The
+// result is in one of the arrays of n events, which is returned.
+uint64_t* sort_by_time(uint64_t* events, uint64_t* other, uint32_t n) {
+  constexpr int n_bytes = 4;
+  const auto byte_of = [](uint64_t event, int byte) { return static_cast<uint8_t>(event >> 8 * byte); };
+  if (std::is_sorted(events, events + n, [](uint64_t a, uint64_t b) { return time_of(a) < time_of(b); })) return events;
+  uint32_t places[n_bytes][256] = {};
+  for (uint32_t i = 0; i < n; ++i)
+    for (int byte = 0; byte < n_bytes; ++byte) ++places[byte][byte_of(events[i], byte)];
+  for (int byte = 0; byte < n_bytes; ++byte) {
+    uint32_t* const place = places[byte];
+    if (place[byte_of(events[0], byte)] == n) continue;  // all have the same
+    for (uint32_t value = 0, sum = 0; value < 256; ++value) sum += std::exchange(place[value], sum);
+    for (uint32_t i = 0; i < n; ++i) other[place[byte_of(events[i], byte)]++] = events[i];
+    std::swap(events, other);
+  }
+  return events;
 }
 
-// The sums of a row, from all zero.
-Faults count_row(const BinEvents& op, const EventsRow& row, int64_t b, uint32_t* sums, uint64_t* keys) {
+// `order` has room for twice the capacity.
+template <class Counts>
+void count_sorted(const EventsRules& rules, const EventsRow& row, const HeldEvents& held, uint64_t* order,
+                  const Counts& counts, Faults& faults) {
+  constexpr uint64_t time = 0xFFFFFFFFu;
+  held.for_each([&](uint32_t i, uint64_t event) { order[i] = (event & ~time) | (time_of(event) - row.start); });
+  const uint64_t* const sorted = sort_by_time(order, order + rules.capacity, row.n_held);
+  StepOfCount step(rules, row);
+  for (uint32_t i = 0; i < row.n_held; ++i) count_one<false>(rules, row, sorted[i], step(i), counts, faults);
+}
+
+template <class Counts>
+Faults count_row(const BinEvents& op, const EventsRow& row, int64_t b, const Counts& counts, uint64_t* order) {
   const EventsRules& rules = op.rules;
   const HeldEvents held(op, row, b);
   Faults faults;
   faults.count[SYNFIRE_EVENTS_FAULT_CAPACITY] = row.n_given - row.n_held;
   if (rules.sort)
-    count_sorted(rules, row, held, keys, sums, faults);
+    count_sorted(rules, row, held, order, counts, faults);
   else if (rules.by_count)
-    count_in_order(rules, row, held, sums, faults);
+    count_in_order(rules, row, held, counts, faults);
   else if (rules.bilinear)
-    count_by_time<true>(rules, row, held, sums, faults);
+    count_by_time<true>(rules, row, held, counts, faults);
   else
-    count_by_time<false>(rules, row, held, sums, faults);
+    count_by_time<false>(rules, row, held, counts, faults);
   return faults;
 }
 
@@ -181,21 +223,10 @@ E* step_of(const BinEvents& op, int64_t t, int64_t b, int64_t length) {
   return static_cast<E*>(op.destination.data) + t * op.destination.pitch + b * length;
 }
 
-void write_bits(const uint32_t* sums, int64_t length, uint32_t* words) {
-  for (int64_t i = 0; i < length; i += 32) {
-    const auto count = static_cast<int>(std::min<int64_t>(32, length - i));
-    uint32_t word = 0;
-    for (int j = 0; j < count; ++j) word |= static_cast<uint32_t>(sums[i + j] != 0) << j;
-    words[i / 32] = word;
-  }
-}
-
 void write_step(const BinEvents& op, const uint32_t* sums, int64_t t, int64_t b) {
   const EventsRules& rules = op.rules;
   const int64_t length = op.extents.n_neurons;
-  if (op.destination.dtype == SYNFIRE_DTYPE_BITS) {
-    write_bits(sums, length, step_of<uint32_t>(op, t, b, op.extents.words_per_row()));
-  } else if (op.destination.dtype == SYNFIRE_DTYPE_U8) {
+  if (op.destination.dtype == SYNFIRE_DTYPE_U8) {
     auto* const counts = step_of<uint8_t>(op, t, b, length);
     for (int64_t i = 0; i < length; ++i) counts[i] = static_cast<uint8_t>(bounded_sum(rules, sums[i]));
   } else {
@@ -209,6 +240,21 @@ uint32_t sums_above_bound(const EventsRules& rules, const uint32_t* sums, int64_
   if (rules.counts_bounded)
     for (int64_t i = 0; i < count; ++i) above += sums[i] > rules.bound ? 1u : 0u;
   return above;
+}
+
+Faults bin_bits(const BinEvents& op, const EventsRow& row, int64_t b, uint64_t* order) {
+  const int64_t words = op.extents.words_per_row();
+  for (int64_t t = 0; t < op.extents.n_steps; ++t) std::fill_n(step_of<uint32_t>(op, t, b, words), words, 0u);
+  return count_row(op, row, b, Bits{step_of<uint32_t>(op, 0, b, words), op.destination.pitch}, order);
+}
+
+Faults bin_counts(const BinEvents& op, const EventsRow& row, int64_t b, uint32_t* sums, uint64_t* order) {
+  const int64_t length = op.extents.n_neurons;
+  std::memset(sums, 0, bytes_of_host_sums(op));
+  Faults faults = count_row(op, row, b, Sums{sums, length}, order);
+  faults.count[SYNFIRE_EVENTS_FAULT_BOUND] = sums_above_bound(op.rules, sums, op.extents.n_steps * length);
+  for (int64_t t = 0; t < op.extents.n_steps; ++t) write_step(op, sums + t * length, t, b);
+  return faults;
 }
 
 // ---- refusals -------------------------------------------------------------------------------------------------------
@@ -239,9 +285,9 @@ void refuse_row(const BinEvents& op, const EventsRow& row, int64_t b) {
 }
 
 void refuse_counts(const BinEvents& op, const EventsRow& row, int64_t b, std::vector<uint32_t>& sums,
-                   std::vector<uint64_t>& keys) {
+                   std::vector<uint64_t>& order) {
   std::fill(sums.begin(), sums.end(), 0u);
-  count_row(op, row, b, sums.data(), keys.data());
+  count_row(op, row, b, Sums{sums.data(), op.extents.n_neurons}, order.data());
   const auto above = std::find_if(sums.begin(), sums.end(), [&](uint32_t sum) { return sum > op.rules.bound; });
   if (above == sums.end()) return;
   const int64_t at = above - sums.begin(), length = op.extents.n_neurons, unit = op.rules.bilinear ? bilinear_unit : 1;
@@ -255,19 +301,20 @@ void refuse_counts(const BinEvents& op, const EventsRow& row, int64_t b, std::ve
 void refuse_faults(const BinEvents& op) {
   const bool counts = op.rules.counts_bounded;
   std::vector<uint32_t> sums(counts ? bytes_of_host_sums(op) / sizeof(uint32_t) : 0);
-  std::vector<uint64_t> keys(counts && op.rules.sort ? op.rules.capacity : 0);
+  std::vector<uint64_t> order(counts && op.rules.sort ? bytes_of_host_order(op) / sizeof(uint64_t) : 0);
   for (int64_t b = 0; b < op.extents.batch; ++b) {
     const EventsRow row = row_of(op, op.seed, op.offset, b);
     refuse_row(op, row, b);
-    if (counts) refuse_counts(op, row, b, sums, keys);
+    if (counts) refuse_counts(op, row, b, sums, order);
   }
 }
 
 uint64_t bytes_of_host_sums(const BinEvents& op) {
+  if (op.destination.dtype == SYNFIRE_DTYPE_BITS) return 0;
   return sizeof(uint32_t) * static_cast<uint64_t>(op.extents.n_steps * op.extents.n_neurons);
 }
 uint64_t bytes_of_host_order(const BinEvents& op) {
-  return sizeof(uint64_t) * static_cast<uint64_t>(op.rules.capacity);
+  return 2 * sizeof(uint64_t) * static_cast<uint64_t>(op.rules.capacity);
 }
 
 bool wants_threads(const BinEvents& op) {
@@ -278,17 +325,15 @@ bool wants_threads(const BinEvents& op) {
 void run(const BinEvents& op, host::Launcher& launcher) {
   const uint64_t seed = op.seed_value ? *op.seed_value : op.seed;
   const uint64_t offset = op.offset_value ? current_offset(op.offset_value.set, op.offset_value.state) : op.offset;
-  const int64_t length = op.extents.n_neurons, n_sums = op.extents.n_steps * length;
-  auto* const all_faults = static_cast<uint32_t*>(op.faults.data);
+  const bool is_bits = op.destination.dtype == SYNFIRE_DTYPE_BITS;
+  auto* const faults = static_cast<uint32_t*>(op.faults.data);
   launcher.for_each_placed_range(op.extents.batch, wants_threads(op), [&](int64_t begin, int64_t end, int64_t place) {
-    auto* const sums = place_of<uint32_t>(op.sums, place, bytes_of_host_sums(op));
-    auto* const keys = op.rules.sort ? place_of<uint64_t>(op.order, place, bytes_of_host_order(op)) : nullptr;
+    auto* const sums = is_bits ? nullptr : place_of<uint32_t>(op.sums, place, bytes_of_host_sums(op));
+    auto* const order = op.rules.sort ? place_of<uint64_t>(op.order, place, bytes_of_host_order(op)) : nullptr;
     for (int64_t b = begin; b < end; ++b) {
-      std::memset(sums, 0, bytes_of_host_sums(op));
-      Faults faults = count_row(op, row_of(op, seed, offset, b), b, sums, keys);
-      faults.count[SYNFIRE_EVENTS_FAULT_BOUND] = sums_above_bound(op.rules, sums, n_sums);
-      for (int64_t t = 0; t < op.extents.n_steps; ++t) write_step(op, sums + t * length, t, b);
-      std::memcpy(all_faults + b * n_event_faults, faults.count, sizeof faults.count);
+      const EventsRow row = row_of(op, seed, offset, b);
+      const Faults found = is_bits ? bin_bits(op, row, b, order) : bin_counts(op, row, b, sums, order);
+      std::memcpy(faults + b * n_event_faults, found.count, sizeof found.count);
     }
   });
   if (op.offset_value) advance_offset(op.offset_value.set, op.offset_value.state, 1);
