@@ -131,6 +131,27 @@ struct Operands<synfire_encode_bernoulli_desc> {
 };
 
 template <>
+struct Operands<synfire_bin_events_desc> {
+  Operands(const synfire_bin_events_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        events(required(desc.events, "desc.events", context)),
+        event_counts(required(desc.event_counts, "desc.event_counts", context)),
+        window(optional(desc.window, "desc.window", context)),
+        destination(required(desc.destination, "desc.destination", context)),
+        faults(required(desc.faults, "desc.faults", context)) {
+    check_choice(desc.split, "SYN-BIN-SPLIT", "desc.split", SYNFIRE_EVENTS_BY_TIME, SYNFIRE_EVENTS_BY_COUNT,
+                 "SYNFIRE_EVENTS_BY_TIME (0) and _COUNT (1)");
+    check_choice(desc.keep, "SYN-BIN-KEEP", "desc.keep", SYNFIRE_EVENTS_KEEP_OLDEST, SYNFIRE_EVENTS_KEEP_NEWEST,
+                 "SYNFIRE_EVENTS_KEEP_OLDEST (0) and _NEWEST (1)");
+    check_flag(desc.sort, "SYN-BIN-FLAG", "desc.sort");
+    check_flag(desc.bilinear, "SYN-BIN-FLAG", "desc.bilinear");
+  }
+
+  const synfire_bin_events_desc desc;
+  const HeldBuffer events, event_counts, window, destination, faults;
+};
+
+template <>
 struct Operands<synfire_gather_rows_desc> {
   Operands(const synfire_gather_rows_desc* descriptor, const core::Context& context)
       : desc(read_descriptor(descriptor, "desc")),
@@ -243,6 +264,105 @@ struct Operands<synfire_pool_backward_desc> {
 
   const synfire_pool_backward_desc desc;
   const HeldBuffer grad_destination, source, grad_source;
+};
+
+template <>
+struct Operands<synfire_upsample_desc> {
+  Operands(const synfire_upsample_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        source(required(desc.source, "desc.source", context)),
+        destination(required(desc.destination, "desc.destination", context)) {
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_upsample_desc desc;
+  const HeldBuffer source, destination;
+};
+
+template <>
+struct Operands<synfire_upsample_backward_desc> {
+  Operands(const synfire_upsample_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        grad_source(required(desc.grad_source, "desc.grad_source", context)) {
+    check_flag(desc.accumulate, "SYN-UPSAMPLE-FLAG", "desc.accumulate");
+  }
+
+  const synfire_upsample_backward_desc desc;
+  const HeldBuffer grad_destination, grad_source;
+};
+
+template <>
+struct Operands<synfire_pad_desc> {
+  Operands(const synfire_pad_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        source(required(desc.source, "desc.source", context)),
+        destination(required(desc.destination, "desc.destination", context)) {
+    check_reserved(desc.reserved, "desc.reserved");
+  }
+
+  const synfire_pad_desc desc;
+  const HeldBuffer source, destination;
+};
+
+template <>
+struct Operands<synfire_pad_backward_desc> {
+  Operands(const synfire_pad_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        grad_source(required(desc.grad_source, "desc.grad_source", context)) {
+    check_flag(desc.accumulate, "SYN-PAD-FLAG", "desc.accumulate");
+  }
+
+  const synfire_pad_backward_desc desc;
+  const HeldBuffer grad_destination, grad_source;
+};
+
+template <>
+struct Operands<synfire_normalize_desc> {
+  Operands(const synfire_normalize_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        source(required(desc.source, "desc.source", context)),
+        destination(required(desc.destination, "desc.destination", context)),
+        gamma(optional(desc.gamma, "desc.gamma", context)),
+        beta(optional(desc.beta, "desc.beta", context)),
+        running_mean(optional(desc.running_mean, "desc.running_mean", context)),
+        running_variance(optional(desc.running_variance, "desc.running_variance", context)),
+        saved(optional(desc.saved, "desc.saved", context)),
+        factor(optional(desc.factor, "desc.factor", context)),
+        addend(optional(desc.addend, "desc.addend", context)),
+        lengths(optional(desc.lengths, "desc.lengths", context)),
+        n_active(optional(desc.n_active, "desc.n_active", context)) {
+    check_choice(desc.mode, "SYN-NORMALIZE-MODE", "desc.mode", SYNFIRE_NORMALIZE_TRAINING, SYNFIRE_NORMALIZE_EVALUATION,
+                 "SYNFIRE_NORMALIZE_TRAINING (0) and _EVALUATION (1)");
+  }
+
+  const synfire_normalize_desc desc;
+  const HeldBuffer source, destination, gamma, beta, running_mean, running_variance, saved, factor, addend, lengths,
+      n_active;
+};
+
+template <>
+struct Operands<synfire_normalize_backward_desc> {
+  Operands(const synfire_normalize_backward_desc* descriptor, const core::Context& context)
+      : desc(read_descriptor(descriptor, "desc")),
+        grad_destination(required(desc.grad_destination, "desc.grad_destination", context)),
+        source(optional(desc.source, "desc.source", context)),
+        saved(required(desc.saved, "desc.saved", context)),
+        gamma(optional(desc.gamma, "desc.gamma", context)),
+        grad_source(optional(desc.grad_source, "desc.grad_source", context)),
+        grad_gamma(optional(desc.grad_gamma, "desc.grad_gamma", context)),
+        grad_beta(optional(desc.grad_beta, "desc.grad_beta", context)),
+        lengths(optional(desc.lengths, "desc.lengths", context)),
+        n_active(optional(desc.n_active, "desc.n_active", context)) {
+    check_choice(desc.mode, "SYN-NORMALIZE-MODE", "desc.mode", SYNFIRE_NORMALIZE_TRAINING, SYNFIRE_NORMALIZE_EVALUATION,
+                 "SYNFIRE_NORMALIZE_TRAINING (0) and _EVALUATION (1)");
+    check_flag(desc.add_gradients, "SYN-NORMALIZE-FLAG", "desc.add_gradients");
+    check_flag(desc.accumulate, "SYN-NORMALIZE-FLAG", "desc.accumulate");
+  }
+
+  const synfire_normalize_backward_desc desc;
+  const HeldBuffer grad_destination, source, saved, gamma, grad_source, grad_gamma, grad_beta, lengths, n_active;
 };
 
 template <>

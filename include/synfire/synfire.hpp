@@ -938,6 +938,93 @@ constexpr synfire_encode_bernoulli_desc encode_bernoulli_desc(synfire_buffer rat
 }
 
 /**
+ * Fills in a ::synfire_bin_events_desc.
+ *
+ * Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+ * events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+ *
+ * @param events          Read: ::SYNFIRE_DTYPE_U64. Shape: `[B, capacity]`.
+ * @param event_counts    Read: ::SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the
+ *                        buffer does not hold. It may differ in every replay. Shape: `[B]`.
+ * @param destination     Written: spikes in ::SYNFIRE_DTYPE_BITS, spikes or counts in ::SYNFIRE_DTYPE_U8, or counts in
+ *                        f32. A `row_pitch` is the distance from one step to the next. Must not overlap the others.
+ *                        Shape: `[T, B, N]`.
+ * @param faults          Written: ::SYNFIRE_DTYPE_U32, for each row how often each of `SYNFIRE_EVENTS_FAULT_*`
+ *                        happened. Must not overlap the others. Shape: `[B, 5]`.
+ * @param n_steps         Steps T, 1 to 2^31 - 1.
+ * @param capacity        Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+ * @param sensor_height   Rows of the sensor, 1 to 16384.
+ * @param sensor_width    Columns of the sensor, 1 to 16384.
+ * @param split           One of `SYNFIRE_EVENTS_BY_*`. Default: by time.
+ * @param keep            One of `SYNFIRE_EVENTS_KEEP_*`. Default: the oldest.
+ * @param batch           Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param ticks_per_step  By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be
+ *                        0 if `window` is given, and by count.
+ * @param events_per_step By count: events of a step. Default: the events of a row are divided evenly among the steps.
+ *                        Must be 0 by time.
+ * @param crop_top        First row of the cropped rectangle.
+ * @param crop_left       First column of the cropped rectangle.
+ * @param crop_height     Rows of the cropped rectangle. Default: all that are left.
+ * @param crop_width      Columns of the cropped rectangle. Default: all that are left.
+ * @param crop_range_y    The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+ * @param crop_range_x    The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+ * @param downsample_y    Rows of the sensor in one cell. Default: 1.
+ * @param downsample_x    Columns of the sensor in one cell. Default: 1.
+ * @param flip_y          The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which
+ *                        is always.
+ * @param flip_x          The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which
+ *                        is always.
+ * @param count_bound     The largest count. In ::SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1
+ *                        to 2^24; default: counts are not bounded. In ::SYNFIRE_DTYPE_BITS, 1.
+ * @param window          Read: ::SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time,
+ *                        the ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay.
+ *                        Null: all begin at time 0, and have `ticks_per_step`. Shape: `[B, 2]`.
+ * @param seed            Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+ * @param offset          Number of the augmentation in the sequence of the seed. In a graph, this is that of the first
+ *                        replay; each replay draws the next one. The operation's value `"offset"`.
+ * @return The descriptor; `sort` and `bilinear` may be set in it.
+ */
+constexpr synfire_bin_events_desc bin_events_desc(
+    synfire_buffer events, synfire_buffer event_counts, synfire_buffer destination, synfire_buffer faults,
+    steps n_steps, std::int64_t capacity, std::int64_t sensor_height, std::int64_t sensor_width,
+    std::int32_t split = SYNFIRE_EVENTS_BY_TIME, std::int32_t keep = SYNFIRE_EVENTS_KEEP_OLDEST, std::int64_t batch = 1,
+    std::int64_t ticks_per_step = 0, std::int64_t events_per_step = 0, std::int64_t crop_top = 0,
+    std::int64_t crop_left = 0, std::int64_t crop_height = 0, std::int64_t crop_width = 0,
+    std::int64_t crop_range_y = 0, std::int64_t crop_range_x = 0, std::int64_t downsample_y = 1,
+    std::int64_t downsample_x = 1, double flip_y = 0, double flip_x = 0, std::int32_t count_bound = 0,
+    synfire_buffer window = nullptr, std::uint64_t seed = 0, std::uint64_t offset = 0) noexcept {
+  auto desc = detail::empty<synfire_bin_events_desc>();
+  desc.events = events;
+  desc.event_counts = event_counts;
+  desc.destination = destination;
+  desc.faults = faults;
+  desc.n_steps = n_steps.count;
+  desc.capacity = capacity;
+  desc.sensor_height = sensor_height;
+  desc.sensor_width = sensor_width;
+  desc.split = split;
+  desc.keep = keep;
+  desc.batch = batch;
+  desc.ticks_per_step = ticks_per_step;
+  desc.events_per_step = events_per_step;
+  desc.crop_top = crop_top;
+  desc.crop_left = crop_left;
+  desc.crop_height = crop_height;
+  desc.crop_width = crop_width;
+  desc.crop_range_y = crop_range_y;
+  desc.crop_range_x = crop_range_x;
+  desc.downsample_y = downsample_y;
+  desc.downsample_x = downsample_x;
+  desc.flip_y = flip_y;
+  desc.flip_x = flip_x;
+  desc.count_bound = count_bound;
+  desc.window = window;
+  desc.seed = seed;
+  desc.offset = offset;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_gather_rows_desc.
  *
  * Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the
@@ -1226,6 +1313,280 @@ constexpr synfire_pool_backward_desc pool_backward_desc(
   desc.padding_x = padding_x;
   desc.count_bound = count_bound;
   desc.source = source;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_upsample_desc.
+ *
+ * A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps
+ * `[H * scale_y, W * scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+ *
+ * @param source      Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in
+ *                    ::SYNFIRE_DTYPE_BITS. Shape: `[T, B, N]`.
+ * @param destination Written, of the source's type. Must not overlap `source`. Shape: `[T, B, M]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param channels    Channels C, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param height      Height H of the map. Default: 1.
+ * @param width       Width W of the map. Default: 1.
+ * @param scale_y     How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of
+ *                    sequences need 1.
+ * @param scale_x     Columns likewise. Default: 2.
+ * @return The descriptor.
+ */
+constexpr synfire_upsample_desc upsample_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                              std::int64_t channels, std::int64_t batch = 1, std::int64_t height = 1,
+                                              std::int64_t width = 1, std::int64_t scale_y = 0,
+                                              std::int64_t scale_x = 2) noexcept {
+  auto desc = detail::empty<synfire_upsample_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.scale_y = scale_y;
+  desc.scale_x = scale_x;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_upsample_backward_desc.
+ *
+ * The gradient of an upsampling with respect to its source. Fields that ::synfire_upsample_desc has too are those of
+ * the upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients'
+ * type.
+ *
+ * @param grad_destination Read: dL/d(destination), f32 or f64. Shape: `[T, B, M]`.
+ * @param grad_source      Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not
+ *                         overlap. Shape: `[T, B, N]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param channels         Channels C, at least 1.
+ * @param batch            Batch rows B. Default: 1.
+ * @param height           Height H of the map. Default: 1.
+ * @param width            Width W of the map. Default: 1.
+ * @param scale_y          How many rows of the result a row of the map becomes. Default: 2.
+ * @param scale_x          Columns likewise. Default: 2.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_upsample_backward_desc upsample_backward_desc(synfire_buffer grad_destination,
+                                                                synfire_buffer grad_source, steps n_steps,
+                                                                std::int64_t channels, std::int64_t batch = 1,
+                                                                std::int64_t height = 1, std::int64_t width = 1,
+                                                                std::int64_t scale_y = 2,
+                                                                std::int64_t scale_x = 2) noexcept {
+  auto desc = detail::empty<synfire_upsample_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.scale_y = scale_y;
+  desc.scale_x = scale_x;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_pad_desc.
+ *
+ * A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map
+ * `[top + H + bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its
+ * side; at least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's
+ * `ZeroPad2d`.
+ *
+ * @param source      Read: values in f32 or f64, counts or spikes in ::SYNFIRE_DTYPE_U8, or spikes in
+ *                    ::SYNFIRE_DTYPE_BITS. Shape: `[T, B, N]`.
+ * @param destination Written, of the source's type. Must not overlap `source`. Shape: `[T, B, M]`.
+ * @param n_steps     Steps T, at least 1.
+ * @param channels    Channels C, at least 1.
+ * @param batch       Batch rows B. Default: 1.
+ * @param height      Height H of the map. Default: 1.
+ * @param width       Width W of the map. Default: 1.
+ * @param left        Columns of zeros before the first column. Default: 0.
+ * @param right       Columns of zeros after the last column. Default: 0.
+ * @param top         Rows of zeros above the first row. Default: 0.
+ * @param bottom      Rows of zeros below the last row. Default: 0.
+ * @return The descriptor.
+ */
+constexpr synfire_pad_desc pad_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                    std::int64_t channels, std::int64_t batch = 1, std::int64_t height = 1,
+                                    std::int64_t width = 1, std::int64_t left = 0, std::int64_t right = 0,
+                                    std::int64_t top = 0, std::int64_t bottom = 0) noexcept {
+  auto desc = detail::empty<synfire_pad_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.left = left;
+  desc.right = right;
+  desc.top = top;
+  desc.bottom = bottom;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_pad_backward_desc.
+ *
+ * The gradient of a border with respect to its source. Fields that ::synfire_pad_desc has too are those of the border.
+ * Elements that were left out have the gradient +0. @since ABI 0.3
+ *
+ * @param grad_destination Read: dL/d(destination), f32 or f64. Shape: `[T, B, M]`.
+ * @param grad_source      Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not
+ *                         overlap. Shape: `[T, B, N]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param channels         Channels C, at least 1.
+ * @param batch            Batch rows B. Default: 1.
+ * @param height           Height H of the map. Default: 1.
+ * @param width            Width W of the map. Default: 1.
+ * @param left             Columns of zeros before the first column. Default: 0.
+ * @param right            Columns of zeros after the last column. Default: 0.
+ * @param top              Rows of zeros above the first row. Default: 0.
+ * @param bottom           Rows of zeros below the last row. Default: 0.
+ * @return The descriptor; `accumulate` may be set in it.
+ */
+constexpr synfire_pad_backward_desc pad_backward_desc(synfire_buffer grad_destination, synfire_buffer grad_source,
+                                                      steps n_steps, std::int64_t channels, std::int64_t batch = 1,
+                                                      std::int64_t height = 1, std::int64_t width = 1,
+                                                      std::int64_t left = 0, std::int64_t right = 0,
+                                                      std::int64_t top = 0, std::int64_t bottom = 0) noexcept {
+  auto desc = detail::empty<synfire_pad_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.grad_source = grad_source;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.left = left;
+  desc.right = right;
+  desc.top = top;
+  desc.bottom = bottom;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_normalize_desc.
+ *
+ * A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W, C]`.
+ * With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+ *
+ * @param source           Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and
+ *                         `n_active`. Shape: `[T, B, N]`.
+ * @param destination      Written: X. Must not overlap another buffer of the operation; nor must any buffer that is
+ *                         written. Shape: `[T, B, N]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param channels         Channels C, at least 1.
+ * @param mode             One of `SYNFIRE_NORMALIZE_*`. Default: training.
+ * @param batch            Batch rows B. Default: 1.
+ * @param height           Height H of the map. Default: 1.
+ * @param width            Width W of the map. Default: 1.
+ * @param epsilon          The number above 0 that is added to the variance. 0 (default): 1e-5.
+ * @param momentum         How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+ * @param gamma            Read. Null (default): 1. Shape: `[C]`.
+ * @param beta             Read. Null (default): 0. Shape: `[C]`.
+ * @param running_mean     The running mean m, 0 at the start of a training. Read, and in training written too. An
+ *                         evaluation needs it; null (default) in training: no running statistics. Shape: `[C]`.
+ * @param running_variance The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+ *                         Shape: `[C]`.
+ * @param saved            Written for the backward: ::SYNFIRE_DTYPE_U64, for each channel the bits of mean and r as
+ *                         f64, M1, and n * 2^32 + p (as 32 bits in two's complement). M1 and p are 0 in an evaluation
+ *                         and in f64. Null (default): there is no backward. Shape: `[4, C]`.
+ * @param factor           Written: a. Null (default): it is not given. Shape: `[C]`.
+ * @param addend           Written: b. Null (default): it is not given. Shape: `[C]`.
+ * @param lengths          How many steps of each batch row count, from the first on: u32, read in every run. Above T
+ *                         counts as T. Null (default): all T. Shape: `[B]`.
+ * @param n_active         How many batch rows count, from the first on: u32, read in every run. Above B counts as B.
+ *                         Null (default): all B. Shape: `[1]`.
+ * @return The descriptor.
+ */
+constexpr synfire_normalize_desc normalize_desc(synfire_buffer source, synfire_buffer destination, steps n_steps,
+                                                std::int64_t channels, std::int32_t mode = SYNFIRE_NORMALIZE_TRAINING,
+                                                std::int64_t batch = 1, std::int64_t height = 1, std::int64_t width = 1,
+                                                double epsilon = 0, double momentum = 0, synfire_buffer gamma = nullptr,
+                                                synfire_buffer beta = nullptr, synfire_buffer running_mean = nullptr,
+                                                synfire_buffer running_variance = nullptr,
+                                                synfire_buffer saved = nullptr, synfire_buffer factor = nullptr,
+                                                synfire_buffer addend = nullptr, synfire_buffer lengths = nullptr,
+                                                synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_normalize_desc>();
+  desc.source = source;
+  desc.destination = destination;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.mode = mode;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.epsilon = epsilon;
+  desc.momentum = momentum;
+  desc.gamma = gamma;
+  desc.beta = beta;
+  desc.running_mean = running_mean;
+  desc.running_variance = running_variance;
+  desc.saved = saved;
+  desc.factor = factor;
+  desc.addend = addend;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_normalize_backward_desc.
+ *
+ * The gradients of a normalisation. Fields that ::synfire_normalize_desc has too are those of the normalisation; gamma
+ * and `source` must hold what they held then.
+ *
+ * @param grad_destination Read: dL/dX, f32 or f64, of the type of `source`. Shape: `[T, B, N]`.
+ * @param saved            Read: synfire_normalize_desc::saved, as the forward wrote it. Shape: `[4, C]`.
+ * @param n_steps          Steps T, at least 1.
+ * @param channels         Channels C, at least 1.
+ * @param mode             One of `SYNFIRE_NORMALIZE_*`. Default: training.
+ * @param batch            Batch rows B. Default: 1.
+ * @param height           Height H of the map. Default: 1.
+ * @param width            Width W of the map. Default: 1.
+ * @param source           Read: synfire_normalize_desc::source. In an evaluation it may be null without `grad_gamma`.
+ *                         Shape: `[T, B, N]`.
+ * @param gamma            Read: synfire_normalize_desc::gamma. Shape: `[C]`.
+ * @param grad_source      Written, or added to: dL/dy. Null (default): it is not computed. Must not overlap another
+ *                         buffer of the operation; nor must any buffer that is written. At least one of the three is
+ *                         needed. Shape: `[T, B, N]`.
+ * @param grad_gamma       Written, or added to: dL/dgamma, also without `gamma`. Null (default): it is not computed.
+ *                         Shape: `[C]`.
+ * @param grad_beta        Written, or added to: dL/dbeta. Null (default): it is not computed. Shape: `[C]`.
+ * @param lengths          As in the normalisation. Shape: `[B]`.
+ * @param n_active         As in the normalisation. Shape: `[1]`.
+ * @return The descriptor; `add_gradients` and `accumulate` may be set in it.
+ */
+constexpr synfire_normalize_backward_desc normalize_backward_desc(
+    synfire_buffer grad_destination, synfire_buffer saved, steps n_steps, std::int64_t channels,
+    std::int32_t mode = SYNFIRE_NORMALIZE_TRAINING, std::int64_t batch = 1, std::int64_t height = 1,
+    std::int64_t width = 1, synfire_buffer source = nullptr, synfire_buffer gamma = nullptr,
+    synfire_buffer grad_source = nullptr, synfire_buffer grad_gamma = nullptr, synfire_buffer grad_beta = nullptr,
+    synfire_buffer lengths = nullptr, synfire_buffer n_active = nullptr) noexcept {
+  auto desc = detail::empty<synfire_normalize_backward_desc>();
+  desc.grad_destination = grad_destination;
+  desc.saved = saved;
+  desc.n_steps = n_steps.count;
+  desc.channels = channels;
+  desc.mode = mode;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.source = source;
+  desc.gamma = gamma;
+  desc.grad_source = grad_source;
+  desc.grad_gamma = grad_gamma;
+  desc.grad_beta = grad_beta;
+  desc.lengths = lengths;
+  desc.n_active = n_active;
   return desc;
 }
 
@@ -1662,24 +2023,28 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
  *
  * The product of a synapse with its input: y = W x + b for every step and batch row.
  *
- * @param input       Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
- *                    Shape: `[T, B, K]`, dense or packed.
- * @param output      Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
- * @param n_steps     Steps T, at least 1.
- * @param batch       Batch rows B. Default: 1.
- * @param n_active    u32, read: only this many batch rows, from the first on, are active; the outputs of others are +0.
- *                    More than B count as B. Default: all rows are active. Shape: `[1]`.
- * @param input_mask  Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]` words),
- *                    as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count, and nothing
- *                    is scaled.
- * @param input_scale The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
- *                    Shape: `[1]`.
+ * @param input         Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
+ *                      Shape: `[T, B, K]`, dense or packed.
+ * @param output        Written: f32 (f64 in an f64 synapse). Must not overlap `input`. Shape: `[T, B, N]`.
+ * @param n_steps       Steps T, at least 1.
+ * @param batch         Batch rows B. Default: 1.
+ * @param n_active      u32, read: only this many batch rows, from the first on, are active; the outputs of others are
+ *                      +0. More than B count as B. Default: all rows are active. Shape: `[1]`.
+ * @param input_mask    Dropout: inputs `[B, K]` that count in every step, ::SYNFIRE_DTYPE_BITS (`[B, ceil(K/32)]`
+ *                      words), as synfire_dropout() draws them, read. Others count as +0. Default: all inputs count,
+ *                      and nothing is scaled.
+ * @param input_scale   The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with
+ *                      it. Shape: `[1]`.
+ * @param mask_channels Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
+ *                      `mask_channels`, which must divide K. With the channels of a map, all places of a channel are
+ *                      kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
  * @return The descriptor.
  */
 constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input, synfire_buffer output, steps n_steps,
                                                             std::int64_t batch = 1, synfire_buffer n_active = nullptr,
                                                             synfire_buffer input_mask = nullptr,
-                                                            synfire_buffer input_scale = nullptr) noexcept {
+                                                            synfire_buffer input_scale = nullptr,
+                                                            std::int64_t mask_channels = 0) noexcept {
   auto desc = detail::empty<synfire_synapse_forward_desc>();
   desc.input = input;
   desc.output = output;
@@ -1688,6 +2053,7 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
   desc.n_active = n_active;
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
+  desc.mask_channels = mask_channels;
   return desc;
 }
 
@@ -1696,25 +2062,24 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
  *
  * The gradients of a product, from dL/dy.
  *
- * @param grad_output dL/dy, read: f32 (f64 in an f64 synapse). Shape: `[T, B, N]`.
- * @param n_steps     Steps T, at least 1.
- * @param batch       Batch rows B. Default: 1.
- * @param input       The input of the forward, read, for the gradients of weights and bias. Null: these are not
- *                    computed. Shape: `[T, B, K]`, dense or packed.
- * @param grad_input  dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is
- *                    needed. Shape: `[T, B, K]`.
- * @param n_active    As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0. Shape:
- *                    `[1]`.
- * @param input_mask  As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
- * @param input_scale As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
+ * @param grad_output   dL/dy, read: f32 (f64 in an f64 synapse). Shape: `[T, B, N]`.
+ * @param n_steps       Steps T, at least 1.
+ * @param batch         Batch rows B. Default: 1.
+ * @param input         The input of the forward, read, for the gradients of weights and bias. Null: these are not
+ *                      computed. Shape: `[T, B, K]`, dense or packed.
+ * @param grad_input    dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two
+ *                      is needed. Shape: `[T, B, K]`.
+ * @param n_active      As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0.
+ *                      Shape: `[1]`.
+ * @param input_mask    As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
+ * @param input_scale   As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
+ * @param mask_channels As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3.
  * @return The descriptor; `add_gradients` and `add_input_gradient` may be set in it.
  */
-constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer grad_output, steps n_steps,
-                                                              std::int64_t batch = 1, synfire_buffer input = nullptr,
-                                                              synfire_buffer grad_input = nullptr,
-                                                              synfire_buffer n_active = nullptr,
-                                                              synfire_buffer input_mask = nullptr,
-                                                              synfire_buffer input_scale = nullptr) noexcept {
+constexpr synfire_synapse_backward_desc synapse_backward_desc(
+    synfire_buffer grad_output, steps n_steps, std::int64_t batch = 1, synfire_buffer input = nullptr,
+    synfire_buffer grad_input = nullptr, synfire_buffer n_active = nullptr, synfire_buffer input_mask = nullptr,
+    synfire_buffer input_scale = nullptr, std::int64_t mask_channels = 0) noexcept {
   auto desc = detail::empty<synfire_synapse_backward_desc>();
   desc.grad_output = grad_output;
   desc.n_steps = n_steps.count;
@@ -1724,6 +2089,7 @@ constexpr synfire_synapse_backward_desc synapse_backward_desc(synfire_buffer gra
   desc.n_active = n_active;
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
+  desc.mask_channels = mask_channels;
   return desc;
 }
 
@@ -1795,14 +2161,20 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  *                       in f64.
  * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed           Any number. Different seeds give independent weights.
+ * @param weight_bits    Bits of the weights on their grid in f32 (::synfire_synapse_forward_desc): 8, 16, 24 or 0.
+ *                       Default 0: 24. Training keeps the weights in f32, and products, dL/dx too, read those on the
+ *                       grid: weights of 8 bits are integers of one byte, synfire_synapse_read_integers(). Must be 0 in
+ *                       f64. Since ABI 0.3.
+ * @param count_scale    As synfire_conv2d_desc::count_scale: the value of a count of 1. 0 or 1 unless the input is
+ *                       counts. Default: 1. Since ABI 0.3.
  * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
  */
 constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t n_outputs,
                                             std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
                                             std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
-                                            std::int32_t gradient_bits = 0, double gain = 1,
-                                            std::uint64_t seed = 0) noexcept {
+                                            std::int32_t gradient_bits = 0, double gain = 1, std::uint64_t seed = 0,
+                                            std::int32_t weight_bits = 0, float count_scale = 1) noexcept {
   auto desc = detail::empty<synfire_synapse_desc>();
   desc.n_inputs = n_inputs;
   desc.n_outputs = n_outputs;
@@ -1812,6 +2184,8 @@ constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t 
   desc.gradient_bits = gradient_bits;
   desc.gain = gain;
   desc.seed = seed;
+  desc.weight_bits = weight_bits;
+  desc.count_scale = count_scale;
   return desc;
 }
 
@@ -1950,9 +2324,10 @@ constexpr synfire_one_to_one_desc one_to_one_desc(std::int64_t channels, std::in
  * @param count_scale         The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and
  *                            rounded to f32, before they are put on their grid. 0 or 1 unless the input is counts.
  *                            Default: 1.
+ * @param weight_bits         As synfire_synapse_desc::weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
  * @param gain                A factor on the initial weights, at most 1e30. Default: 1.
  * @param seed                Any number. Different seeds give independent weights.
- * @return The descriptor; `transposed`, `bias` and `frozen` may be set in it.
+ * @return The descriptor; `transposed`, `bias`, `frozen`, `mask` and `mask_length` may be set in it.
  */
 constexpr synfire_conv2d_desc conv2d_desc(
     std::int64_t channels, std::int64_t output_channels, std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
@@ -1961,8 +2336,8 @@ constexpr synfire_conv2d_desc conv2d_desc(
     std::int64_t stride_y = 1, std::int64_t stride_x = 1, std::int64_t padding_y = 0, std::int64_t padding_x = 0,
     std::int64_t dilation_y = 1, std::int64_t dilation_x = 1, std::int64_t groups = 1,
     std::int64_t output_padding_y = 0, std::int64_t output_padding_x = 0, std::int32_t gradient_bits = 0,
-    std::int32_t input_gradient_bits = 24, std::int32_t count_bound = 255, float count_scale = 1, double gain = 1,
-    std::uint64_t seed = 0) noexcept {
+    std::int32_t input_gradient_bits = 24, std::int32_t count_bound = 255, float count_scale = 1,
+    std::int32_t weight_bits = 0, double gain = 1, std::uint64_t seed = 0) noexcept {
   auto desc = detail::empty<synfire_conv2d_desc>();
   desc.channels = channels;
   desc.output_channels = output_channels;
@@ -1986,6 +2361,7 @@ constexpr synfire_conv2d_desc conv2d_desc(
   desc.input_gradient_bits = input_gradient_bits;
   desc.count_bound = count_bound;
   desc.count_scale = count_scale;
+  desc.weight_bits = weight_bits;
   desc.gain = gain;
   desc.seed = seed;
   return desc;
@@ -3107,6 +3483,26 @@ class Layer : public Owner<synfire_layer> {
     check(synfire_layer_copy_rows(handle_, &sized, stream));
   }
 
+  /**
+   * How much memory synfire_layer_run_forward() and synfire_layer_run_backward() need from the caller.
+   *
+   * Calls synfire_layer_get_run_memory().
+   *
+   * @param tape        One of `SYNFIRE_TAPE_*`.
+   * @param n_steps     Steps T of the call, from 1 to the layer's; 0: the layer's.
+   * @param batch       Batch rows B of the call, from 1 to the layer's; 0: the layer's.
+   * @param n_gradients Gradients of parameters that the backward computes.
+   * @return `tape_bytes` and `scratch_bytes`, as synfire_layer_get_run_memory() gives them.
+   * @throws error
+   */
+  std::tuple<std::uint64_t, std::uint64_t> run_memory(std::int32_t tape, steps n_steps, std::int64_t batch,
+                                                      std::uint64_t n_gradients) const {
+    std::uint64_t tape_bytes = 0;
+    std::uint64_t scratch_bytes = 0;
+    check(synfire_layer_get_run_memory(handle_, tape, n_steps.count, batch, n_gradients, &tape_bytes, &scratch_bytes));
+    return {tape_bytes, scratch_bytes};
+  }
+
   // ---- generated from synfire.h by bindings/cpp/generate.py: end layer
 
   /**
@@ -3325,6 +3721,28 @@ class Synapse : public Owner<synfire_synapse> {
     check(synfire_synapse_get_rounding(handle_, output, &rounding));
     return rounding;
   }
+
+  /**
+   * Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that
+   * uses the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and
+   * counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers,
+   * rounded once to f32, and multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+   *
+   * Calls synfire_synapse_read_integers().
+   *
+   * @param name  `"weight"`: w in the shape of that array, from -127 to 127 with 8 bits, from -32,639 to 32,639 with
+   *              16. `"exponent"`: s, one for each row of `"weight"`, of which there are N in a dense synapse and
+   *              `output_channels` in a convolution. `"bias"`: b, one for each row; only of synapses of spikes and
+   *              counts that have a bias.
+   * @param count How many entries of `values` to return.
+   * @return `values`, as synfire_synapse_read_integers() gives it.
+   * @throws error
+   */
+  std::vector<std::int32_t> read_integers(const char* name, std::size_t count) {
+    std::vector<std::int32_t> values(count);
+    check(synfire_synapse_read_integers(handle_, name, values.data(), count));
+    return values;
+  }
 };
 
 /**
@@ -3511,8 +3929,9 @@ class Network : public Owner<synfire_network> {
 
   /**
    * Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask,
-   * in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays, and
-   * `"seed"`.
+   * in evaluation and inference all inputs are kept. Its values: `"probability"`, which can change between replays,
+   * `"seed"`, and `"by_channel"`: 1 if the places of a channel of a map are kept or dropped together, as
+   * synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
    *
    * Calls synfire_network_add_dropout().
    *
@@ -4416,6 +4835,23 @@ inline void encode_bernoulli(const Context& context, const synfire_encode_bernou
 }
 
 /**
+ * Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance
+ * the offset: to continue the sequence, increase `offset` by 1 for the next call.
+ *
+ * Calls synfire_bin_events(). Reads `events` (`[B, capacity]`) and `event_counts` (`[B]`). Reads, where given, `window`
+ * (`[B, 2]`). Writes `destination` (`[T, B, N]`) and `faults` (`[B, 5]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; bin_events_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void bin_events(const Context& context, const synfire_bin_events_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_bin_events_desc sized = detail::sized(desc);
+  check(synfire_bin_events(context, &sized, stream));
+}
+
+/**
  * Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
  *
  * Calls synfire_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given, `n_active`
@@ -4528,6 +4964,106 @@ inline void pool_backward(const Context& context, const synfire_pool_backward_de
                           synfire_stream stream = nullptr) {
   const synfire_pool_backward_desc sized = detail::sized(desc);
   check(synfire_pool_backward(context, &sized, stream));
+}
+
+/**
+ * Computes an upsampling now: the same operation that synfire_graph_record_upsample() records.
+ *
+ * Calls synfire_upsample(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; upsample_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void upsample(const Context& context, const synfire_upsample_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_upsample_desc sized = detail::sized(desc);
+  check(synfire_upsample(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of an upsampling now: the same operation that synfire_graph_record_upsample_backward() records.
+ *
+ * Calls synfire_upsample_backward(). Reads `grad_destination` (`[T, B, M]`). Reads and writes `grad_source`
+ * (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; upsample_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void upsample_backward(const Context& context, const synfire_upsample_backward_desc& desc,
+                              synfire_stream stream = nullptr) {
+  const synfire_upsample_backward_desc sized = detail::sized(desc);
+  check(synfire_upsample_backward(context, &sized, stream));
+}
+
+/**
+ * Computes maps with a border of zeros now: the same operation that synfire_graph_record_pad() records.
+ *
+ * Calls synfire_pad(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; pad_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void pad(const Context& context, const synfire_pad_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_pad_desc sized = detail::sized(desc);
+  check(synfire_pad(context, &sized, stream));
+}
+
+/**
+ * Computes the gradient of a border of zeros now: the same operation that synfire_graph_record_pad_backward() records.
+ *
+ * Calls synfire_pad_backward(). Reads `grad_destination` (`[T, B, M]`). Reads and writes `grad_source` (`[T, B, N]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; pad_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void pad_backward(const Context& context, const synfire_pad_backward_desc& desc,
+                         synfire_stream stream = nullptr) {
+  const synfire_pad_backward_desc sized = detail::sized(desc);
+  check(synfire_pad_backward(context, &sized, stream));
+}
+
+/**
+ * Computes a batch normalisation now: the same operation that synfire_graph_record_normalize() records.
+ *
+ * Calls synfire_normalize(). Reads `source` (`[T, B, N]`). Reads, where given, `gamma` (`[C]`), `beta` (`[C]`),
+ * `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `running_mean` (`[C]`) and
+ * `running_variance` (`[C]`). Writes `destination` (`[T, B, N]`). Writes, where given, `saved` (`[4, C]`), `factor`
+ * (`[C]`) and `addend` (`[C]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; normalize_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void normalize(const Context& context, const synfire_normalize_desc& desc, synfire_stream stream = nullptr) {
+  const synfire_normalize_desc sized = detail::sized(desc);
+  check(synfire_normalize(context, &sized, stream));
+}
+
+/**
+ * Computes the gradients of a batch normalisation now: the same operation that
+ * synfire_graph_record_normalize_backward() records.
+ *
+ * Calls synfire_normalize_backward(). Reads `grad_destination` (`[T, B, N]`) and `saved` (`[4, C]`). Reads, where
+ * given, `source` (`[T, B, N]`), `gamma` (`[C]`), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where
+ * given, `grad_source` (`[T, B, N]`), `grad_gamma` (`[C]`) and `grad_beta` (`[C]`).
+ *
+ * @param context The context of the buffers.
+ * @param desc    What to do; normalize_backward_desc() helps.
+ * @param stream  The CUDA stream; null is the context's own.
+ * @throws error
+ */
+inline void normalize_backward(const Context& context, const synfire_normalize_backward_desc& desc,
+                               synfire_stream stream = nullptr) {
+  const synfire_normalize_backward_desc sized = detail::sized(desc);
+  check(synfire_normalize_backward(context, &sized, stream));
 }
 
 /**
@@ -4877,6 +5413,24 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
+   * Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the
+   * window begins, may differ in every replay. The first replay augments with the numbers of
+   * synfire_bin_events_desc::offset, and each later one with the next, without involving the host. A replay in which
+   * the operation is disabled does not advance. Setting the operation's value `"offset"` makes the next launch begin
+   * there, even if an earlier one already did.
+   *
+   * Calls synfire_graph_record_bin_events(). Reads `events` (`[B, capacity]`) and `event_counts` (`[B]`). Reads, where
+   * given, `window` (`[B, 2]`). Writes `destination` (`[T, B, N]`) and `faults` (`[B, 5]`).
+   *
+   * @param desc What to do; bin_events_desc() helps.
+   * @throws error
+   */
+  void record_bin_events(const synfire_bin_events_desc& desc) {
+    const synfire_bin_events_desc sized = detail::sized(desc);
+    check(synfire_graph_record_bin_events(handle_, &sized));
+  }
+
+  /**
    * Appends a gather of rows of a data set into a batch.
    *
    * Calls synfire_graph_record_gather_rows(). Reads `source` (`[R, T, N]`) and `indices` (`[B]`). Reads, where given,
@@ -4975,6 +5529,91 @@ class Graph : public Owner<synfire_graph> {
   void record_pool_backward(const synfire_pool_backward_desc& desc) {
     const synfire_pool_backward_desc sized = detail::sized(desc);
     check(synfire_graph_record_pool_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends an upsampling; synfire_upsample_desc says what is computed.
+   *
+   * Calls synfire_graph_record_upsample(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+   *
+   * @param desc What to do; upsample_desc() helps.
+   * @throws error
+   */
+  void record_upsample(const synfire_upsample_desc& desc) {
+    const synfire_upsample_desc sized = detail::sized(desc);
+    check(synfire_graph_record_upsample(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_upsample_backward(). Reads `grad_destination` (`[T, B, M]`). Reads and writes
+   * `grad_source` (`[T, B, N]`).
+   *
+   * @param desc What to do; upsample_backward_desc() helps.
+   * @throws error
+   */
+  void record_upsample_backward(const synfire_upsample_backward_desc& desc) {
+    const synfire_upsample_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_upsample_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a border of zeros; synfire_pad_desc says what is computed.
+   *
+   * Calls synfire_graph_record_pad(). Reads `source` (`[T, B, N]`). Writes `destination` (`[T, B, M]`).
+   *
+   * @param desc What to do; pad_desc() helps.
+   * @throws error
+   */
+  void record_pad(const synfire_pad_desc& desc) {
+    const synfire_pad_desc sized = detail::sized(desc);
+    check(synfire_graph_record_pad(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_pad_backward(). Reads `grad_destination` (`[T, B, M]`). Reads and writes `grad_source`
+   * (`[T, B, N]`).
+   *
+   * @param desc What to do; pad_backward_desc() helps.
+   * @throws error
+   */
+  void record_pad_backward(const synfire_pad_backward_desc& desc) {
+    const synfire_pad_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_pad_backward(handle_, &sized));
+  }
+
+  /**
+   * Appends a batch normalisation; synfire_normalize_desc says what is computed.
+   *
+   * Calls synfire_graph_record_normalize(). Reads `source` (`[T, B, N]`). Reads, where given, `gamma` (`[C]`), `beta`
+   * (`[C]`), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and writes, where given, `running_mean` (`[C]`) and
+   * `running_variance` (`[C]`). Writes `destination` (`[T, B, N]`). Writes, where given, `saved` (`[4, C]`), `factor`
+   * (`[C]`) and `addend` (`[C]`).
+   *
+   * @param desc What to do; normalize_desc() helps.
+   * @throws error
+   */
+  void record_normalize(const synfire_normalize_desc& desc) {
+    const synfire_normalize_desc sized = detail::sized(desc);
+    check(synfire_graph_record_normalize(handle_, &sized));
+  }
+
+  /**
+   * Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+   *
+   * Calls synfire_graph_record_normalize_backward(). Reads `grad_destination` (`[T, B, N]`) and `saved` (`[4, C]`).
+   * Reads, where given, `source` (`[T, B, N]`), `gamma` (`[C]`), `lengths` (`[B]`) and `n_active` (`[1]`). Reads and
+   * writes, where given, `grad_source` (`[T, B, N]`), `grad_gamma` (`[C]`) and `grad_beta` (`[C]`).
+   *
+   * @param desc What to do; normalize_backward_desc() helps.
+   * @throws error
+   */
+  void record_normalize_backward(const synfire_normalize_backward_desc& desc) {
+    const synfire_normalize_backward_desc sized = detail::sized(desc);
+    check(synfire_graph_record_normalize_backward(handle_, &sized));
   }
 
   /**

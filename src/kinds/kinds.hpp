@@ -21,10 +21,12 @@
 #include <operations/group_mean/group_mean.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/native/native.hpp>
+#include <operations/normalize/normalize.hpp>
 #include <operations/pool/pool.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
+#include <operations/resize/resize.hpp>
 #include <operations/shuffle/shuffle.hpp>
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
@@ -63,6 +65,10 @@
   KIND(OneToOneInputGradient)         \
   KIND(Pool)                          \
   KIND(PoolBackward)                  \
+  KIND(Normalize)                     \
+  KIND(NormalizeBackward)             \
+  KIND(Resize)                        \
+  KIND(ResizeBackward)                \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
   KIND(RateLoss)                      \

@@ -770,6 +770,7 @@ class Everything {
     take_steps(context);
     scale_inputs(context);
     slide_kernels(context);
+    normalize_maps(context);
   }
 
   // Convolutions over the same numbers, with their gradients: values, then those above 0 as spikes.
@@ -829,6 +830,52 @@ class Everything {
     answer(synfire_graph_launch(graph, nullptr, &ticket));
     answer(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
     look(dx);
+  }
+
+  // A normalisation of the same numbers, at once and recorded, with its gradients.
+  void normalize_maps(synfire_context context) {
+    constexpr int64_t width = 19, channels = 7;
+    const std::vector<float> values(narrow_x_.begin(), narrow_x_.begin() + width * channels);
+    const Buffer y = make_buffer_of(context, values), x = make_buffer(context, SYNFIRE_DTYPE_F32, values.size()),
+                 dy = make_buffer(context, SYNFIRE_DTYPE_F32, values.size()),
+                 mean = make_buffer_of(context, std::vector<float>(channels, 1e-30f)),
+                 variance = make_buffer_of(context, std::vector<float>(channels, 1e-30f)),
+                 saved = make_buffer(context, SYNFIRE_DTYPE_U64, 4 * channels),
+                 grad_gamma = make_buffer(context, SYNFIRE_DTYPE_F32, channels);
+    const Graph graph = make_graph(context);
+    for (const int32_t mode : {SYNFIRE_NORMALIZE_TRAINING, SYNFIRE_NORMALIZE_EVALUATION}) {
+      synfire_normalize_desc forward = SYNFIRE_NORMALIZE_DESC_INIT;
+      forward.mode = mode;
+      forward.n_steps = 1;
+      forward.width = width;
+      forward.channels = channels;
+      forward.epsilon = 1e-50;
+      forward.source = y;
+      forward.destination = x;
+      forward.running_mean = mean;
+      forward.running_variance = variance;
+      forward.saved = saved;
+      answer(synfire_normalize(context, &forward, nullptr));
+      answer(synfire_graph_record_normalize(graph, &forward));
+      synfire_normalize_backward_desc backward = SYNFIRE_NORMALIZE_BACKWARD_DESC_INIT;
+      backward.mode = mode;
+      backward.n_steps = 1;
+      backward.width = width;
+      backward.channels = channels;
+      backward.source = backward.grad_destination = y;
+      backward.saved = saved;
+      backward.grad_source = dy;
+      backward.grad_gamma = grad_gamma;
+      answer(synfire_normalize_backward(context, &backward, nullptr));
+      for (const synfire_buffer result : {x.get(), dy.get(), grad_gamma.get(), mean.get(), variance.get()})
+        look(result);
+      answer(synfire_graph_record_normalize_backward(graph, &backward));
+    }
+    answer(synfire_graph_instantiate(graph));
+    uint64_t ticket = 0;
+    answer(synfire_graph_launch(graph, nullptr, &ticket));
+    answer(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    for (const synfire_buffer result : {x.get(), dy.get(), variance.get()}) look(result);
   }
 
   // A one-to-one synapse over the same numbers, with its gradients and a step.

@@ -462,6 +462,20 @@ const std::vector<Kind>& kinds() {
          desc.accumulate = 1;
          return synfire_graph_record_pool_backward(w.graph, &desc);
        }},
+      {"record_normalize_backward",
+       [](World& w) {
+         synfire_normalize_backward_desc desc = SYNFIRE_NORMALIZE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.width = n_neurons;
+         desc.channels = 1;
+         desc.grad_destination = w.grad_spike;
+         desc.source = w.x;
+         desc.saved = w.count;
+         desc.grad_source = w.grad_x;
+         desc.grad_gamma = w.grad_tau;
+         return synfire_graph_record_normalize_backward(w.graph, &desc);
+       }},
       {"record_rate_loss",
        [](World& w) {
          synfire_rate_loss_desc desc = SYNFIRE_RATE_LOSS_DESC_INIT;

@@ -1,7 +1,8 @@
 // Hashes the results of forward and backward through the C ABI, over models, resets, surrogates, input modes, dtypes
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
-// Networks that were trained for some steps follow, and one-to-one synapses.
+// Networks that were trained for some steps follow, one-to-one synapses, convolutions, and normalisations, upsamplings
+// and borders of maps.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <limits>
 #include <sstream>
@@ -572,6 +574,137 @@ std::string conv2d_hashes(synfire_context context, synfire_test::Sample& sample)
   return out.str();
 }
 
+// Arrays of one type, and a hash of what operations write into them.
+template <class R>
+class Arrays {
+ public:
+  static constexpr bool wide = sizeof(R) == 8;
+  static constexpr int32_t dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+
+  explicit Arrays(synfire_context context) : context_(context) {}
+  ~Arrays() {
+    for (const synfire_buffer buffer : buffers_) synfire_buffer_destroy(buffer);
+  }
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+
+  synfire_buffer make(uint64_t n_elements, int32_t of = dtype) {
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.n_elements = n_elements, desc.dtype = of;
+    REQUIRE(synfire_buffer_create(context_, &desc, &buffers_.emplace_back(nullptr)));
+    return buffers_.back();
+  }
+  synfire_buffer drawn(uint64_t n_elements, Generator& values, double low, double high) {
+    std::vector<R> elements(n_elements);
+    for (R& element : elements) element = static_cast<R>(values(low, high));
+    const synfire_buffer buffer = make(n_elements);
+    REQUIRE(synfire_buffer_upload(buffer, 0, elements.data(), n_elements * sizeof(R)));
+    return buffer;
+  }
+  synfire_buffer written(uint64_t n_elements) {
+    written_.emplace_back(make(n_elements), n_elements);
+    return written_.back().first;
+  }
+  uint64_t hash(std::initializer_list<std::pair<synfire_buffer, uint64_t>> further = {}) {
+    Hash found;
+    written_.insert(written_.end(), further);
+    for (const auto& [buffer, n_elements] : written_) {
+      std::vector<unsigned char> bytes(n_elements * sizeof(R));
+      REQUIRE(synfire_buffer_download(buffer, 0, bytes.data(), bytes.size()));
+      if constexpr (wide)
+        found.add<uint64_t>(bytes, 0x7FF0000000000000u);
+      else
+        found.add<uint32_t>(bytes, 0x7F800000u);
+    }
+    return found.value();
+  }
+
+ private:
+  synfire_context context_;
+  std::vector<synfire_buffer> buffers_;
+  std::vector<std::pair<synfire_buffer, uint64_t>> written_;
+};
+
+// A normalisation of maps and its gradients.
+template <class R>
+uint64_t normalize_hash(synfire_context context, int32_t mode) {
+  constexpr int64_t n_steps = 5, batch = 4, height = 9, width = 11, channels = 45;
+  constexpr uint64_t n_elements = n_steps * batch * height * width * channels;
+  Arrays<R> arrays(context);
+  Generator values(47);
+  const std::pair mean(arrays.drawn(channels, values, -1, 1), channels),
+      variance(arrays.drawn(channels, values, 0.5, 2), channels);
+  synfire_normalize_desc forward = SYNFIRE_NORMALIZE_DESC_INIT;
+  forward.mode = mode, forward.n_steps = n_steps, forward.batch = batch;
+  forward.height = height, forward.width = width, forward.channels = channels;
+  forward.source = arrays.drawn(n_elements, values, -3, 5), forward.destination = arrays.written(n_elements);
+  forward.gamma = arrays.drawn(channels, values, -2, 2), forward.beta = arrays.drawn(channels, values, -1, 1);
+  forward.running_mean = mean.first, forward.running_variance = variance.first;
+  forward.saved = arrays.make(uint64_t{4} * channels, SYNFIRE_DTYPE_U64);
+  forward.n_active = arrays.make(1, SYNFIRE_DTYPE_U32);
+  REQUIRE(synfire_buffer_fill(forward.n_active, 3));
+  synfire_normalize_backward_desc backward = SYNFIRE_NORMALIZE_BACKWARD_DESC_INIT;
+  backward.mode = mode, backward.n_steps = n_steps, backward.batch = batch;
+  backward.height = height, backward.width = width, backward.channels = channels;
+  backward.grad_destination = arrays.drawn(n_elements, values, -1, 1), backward.source = forward.source;
+  backward.saved = forward.saved, backward.gamma = forward.gamma, backward.n_active = forward.n_active;
+  backward.grad_source = arrays.written(n_elements);
+  backward.grad_gamma = arrays.written(channels), backward.grad_beta = arrays.written(channels);
+  REQUIRE(synfire_normalize(context, &forward, nullptr));
+  REQUIRE(synfire_normalize_backward(context, &backward, nullptr));
+  return arrays.hash({mean, variance});
+}
+
+// An upsampling and a border, and their gradients.
+template <class R>
+uint64_t resize_hash(synfire_context context) {
+  constexpr int64_t n_steps = 3, batch = 2, height = 5, width = 7, channels = 13;
+  constexpr uint64_t images = n_steps * batch, n_inputs = images * height * width * channels;
+  Arrays<R> arrays(context);
+  Generator values(53);
+  synfire_upsample_desc up = SYNFIRE_UPSAMPLE_DESC_INIT;
+  up.n_steps = n_steps, up.batch = batch, up.height = height, up.width = width, up.channels = channels;
+  up.scale_y = 2, up.scale_x = 3;
+  up.source = arrays.drawn(n_inputs, values, -1, 1), up.destination = arrays.written(n_inputs * 6);
+  REQUIRE(synfire_upsample(context, &up, nullptr));
+  synfire_upsample_backward_desc back = SYNFIRE_UPSAMPLE_BACKWARD_DESC_INIT;
+  back.n_steps = n_steps, back.batch = batch, back.height = height, back.width = width, back.channels = channels;
+  back.scale_y = 2, back.scale_x = 3;
+  back.grad_destination = arrays.drawn(n_inputs * 6, values, -1, 1), back.grad_source = arrays.written(n_inputs);
+  REQUIRE(synfire_upsample_backward(context, &back, nullptr));
+  constexpr uint64_t n_padded = images * (height + 3 - 1) * (width + 2) * channels;
+  synfire_pad_desc pad = SYNFIRE_PAD_DESC_INIT;
+  pad.n_steps = n_steps, pad.batch = batch, pad.height = height, pad.width = width, pad.channels = channels;
+  pad.left = 2, pad.top = 3, pad.bottom = -1;
+  pad.source = up.source, pad.destination = arrays.written(n_padded);
+  REQUIRE(synfire_pad(context, &pad, nullptr));
+  synfire_pad_backward_desc unpad = SYNFIRE_PAD_BACKWARD_DESC_INIT;
+  unpad.n_steps = n_steps, unpad.batch = batch, unpad.height = height, unpad.width = width, unpad.channels = channels;
+  unpad.left = 2, unpad.top = 3, unpad.bottom = -1;
+  unpad.grad_destination = pad.destination, unpad.grad_source = arrays.written(n_inputs);
+  REQUIRE(synfire_pad_backward(context, &unpad, nullptr));
+  return arrays.hash();
+}
+
+std::string map_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
+    const bool wide = dtype == SYNFIRE_DTYPE_F64;
+    char text[32];
+    for (const int32_t mode : {SYNFIRE_NORMALIZE_TRAINING, SYNFIRE_NORMALIZE_EVALUATION}) {
+      if (!sample.next()) continue;
+      const uint64_t hash = wide ? normalize_hash<double>(context, mode) : normalize_hash<float>(context, mode);
+      std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+      out << "normalization " << name_of(dtype) << " mode " << mode << text << "\n";
+    }
+    if (!sample.next()) continue;
+    const uint64_t hash = wide ? resize_hash<double>(context) : resize_hash<float>(context);
+    std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+    out << "upsampling and border " << name_of(dtype) << text << "\n";
+  }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -607,6 +740,7 @@ int main(int argc, char** argv) {
     hashes += network_hashes(context, sample);
     hashes += one_to_one_hashes(context, sample);
     hashes += conv2d_hashes(context, sample);
+    hashes += map_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

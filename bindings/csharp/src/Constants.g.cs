@@ -363,6 +363,52 @@ namespace Synfire
         Total = 2
     }
 
+    /// <summary>The constants <c>SYNFIRE_EVENTS_BY_*</c> of the C library.</summary>
+    public enum EventsBy
+    {
+        /// <summary>Its time.</summary>
+        Time = 0,
+
+        /// <summary>How many events come before it.</summary>
+        Count = 1
+    }
+
+    /// <summary>The constants <c>SYNFIRE_EVENTS_KEEP_*</c> of the C library.</summary>
+    public enum EventsKeep
+    {
+        /// <summary>The oldest: event i is at index i, and those beyond the capacity were not written.</summary>
+        Oldest = 0,
+
+        /// <summary>The newest: event i is at index i mod capacity, as in a ring.</summary>
+        Newest = 1
+    }
+
+    /// <summary>The constants <c>SYNFIRE_EVENTS_FAULT_*</c> of the C library.</summary>
+    public enum EventsFault
+    {
+        /// <summary>Events outside the sensor, or with a polarity other than 0 and 1. They are left out.</summary>
+        Sensor = 0,
+
+        /// <summary>
+        /// Events that belong to no step: before the first one, or after the last one. They are left out.
+        /// </summary>
+        Window = 1,
+
+        /// <summary>Events that the buffer does not hold, because there were more than its capacity.</summary>
+        Capacity = 2,
+
+        /// <summary>
+        /// By count without <c>sort</c>: events that are older than the one before them. They keep their place in
+        /// the order.
+        /// </summary>
+        Order = 3,
+
+        /// <summary>
+        /// Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here.
+        /// </summary>
+        Bound = 4
+    }
+
     /// <summary>The constants <c>SYNFIRE_REDUCE_*</c> of the C library.</summary>
     public enum Reduce
     {
@@ -400,6 +446,16 @@ namespace Synfire
 
         /// <summary>The sum, divided by the number of places of the window.</summary>
         Mean = 2
+    }
+
+    /// <summary>The constants <c>SYNFIRE_NORMALIZE_*</c> of the C library.</summary>
+    public enum Normalize
+    {
+        /// <summary>Those of the elements that count; the running ones move towards them.</summary>
+        Training = 0,
+
+        /// <summary>The running ones, which stay: for an evaluation, or to train with frozen statistics.</summary>
+        Evaluation = 1
     }
 
     /// <summary>The constants <c>SYNFIRE_LOSS_*</c> of the C library.</summary>

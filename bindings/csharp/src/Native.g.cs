@@ -935,6 +935,148 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy
+    /// is as good as the original. It never grows, and the numbers in it are the library's own.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_tape_stamp
+    {
+        /// <summary>Numbers that only the library reads. All 0: no forward has left a tape.</summary>
+        public fixed ulong words[8];
+    }
+
+    /// <summary>A parameter whose gradient synfire_layer_run_backward() computes.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_gradient_pointer
+    {
+        /// <summary>As synfire_parameter_gradient.name.</summary>
+        public byte* name;
+        /// <summary>
+        /// dL/dp, <c>length</c> elements of f32 (f64 in an f64 layer), written as in synfire_parameter_gradient.
+        /// </summary>
+        public void* gradient;
+        /// <summary>1, the sum over all neurons, or N, one sum for each neuron.</summary>
+        public ulong length;
+    }
+
+    /// <summary>
+    /// A forward or a backward over addresses: for callers that have memory of their own for every call, such as
+    /// an automatic differentiation with an allocator. A backward takes what its forward took, with gradients
+    /// added.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_pointers_desc
+    {
+        /// <summary><c>sizeof(synfire_pointers_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// One of <c>SYNFIRE_TAPE_*</c>. Default: recompute. The backward reads <c>x</c> again where that of
+        /// synfire_backward_desc does.
+        /// </summary>
+        public int tape;
+        /// <summary>Steps T, from 1 to the layer's. Default: the layer's.</summary>
+        public long n_steps;
+        /// <summary>Batch rows B, from 1 to the layer's. Default: the layer's.</summary>
+        public long batch;
+        /// <summary>
+        /// The type of <c>spikes</c>: SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS or SYNFIRE_DTYPE_U8. Default 0:
+        /// the layer's dtype.
+        /// </summary>
+        public int spike_dtype;
+        /// <summary>Backward. As synfire_backward_desc.add_parameter_gradients.</summary>
+        public int add_parameter_gradients;
+        /// <summary>X <c>[T, B, N]</c>, read.</summary>
+        public void* x;
+        /// <summary>
+        /// Forward: S, written, in one of the formats of synfire_forward_desc.spikes. Optional; LI has none.
+        /// </summary>
+        public void* spikes;
+        /// <summary>
+        /// Forward: V before the first step <c>[B, N]</c>, read. Null (default): the forward starts from the
+        /// first B rows of the layer's own state and advances them. If given, the layer's state is neither read
+        /// nor written.
+        /// </summary>
+        public void* v_init;
+        /// <summary>Forward: V after the last step <c>[B, N]</c>, written. Optional.</summary>
+        public void* v_final;
+        /// <summary>Forward: V after the reset of every step <c>[T, B, N]</c>, written. Optional.</summary>
+        public void* v_seq;
+        /// <summary>Forward: H, the charged potential before firing <c>[T, B, N]</c>, written. Optional.</summary>
+        public void* h_seq;
+        /// <summary>
+        /// Forward: the other variables before the first step <c>[F, B, N]</c>, read. Given together with
+        /// <c>v_init</c>, or both null.
+        /// </summary>
+        public void* w_init;
+        /// <summary>Forward: the other variables after the last step <c>[F, B, N]</c>, written. Optional.</summary>
+        public void* w_final;
+        /// <summary>Forward: the other variables after every step <c>[F, T, B, N]</c>, written. Optional.</summary>
+        public void* w_seq;
+        /// <summary>
+        /// The tape: <c>tape_bytes</c> bytes, aligned to 16. The forward writes it and the backward reads it;
+        /// between them it must stay unchanged. Null with SYNFIRE_TAPE_NONE.
+        /// </summary>
+        public void* tape_memory;
+        /// <summary>The size of <c>tape_memory</c>: at least what synfire_layer_get_run_memory() gives.</summary>
+        public ulong tape_bytes;
+        /// <summary>
+        /// In host memory: the forward writes it before it returns, and the backward compares it. Null with
+        /// SYNFIRE_TAPE_NONE.
+        /// </summary>
+        public synfire_tape_stamp* stamp;
+        /// <summary>Backward: dL/dS <c>[T, B, N]</c>, read. Optional; LI has none.</summary>
+        public void* grad_spike_seq;
+        /// <summary>Backward: dL/dV of every step <c>[T, B, N]</c>, read. Optional.</summary>
+        public void* grad_v_seq;
+        /// <summary>Backward: dL/dV of the final state <c>[B, N]</c>, read. Optional.</summary>
+        public void* grad_v_final;
+        /// <summary>
+        /// Backward: dL/dX <c>[T, B, N]</c>, written. Optional; at least one output is needed. It may be
+        /// <c>grad_spike_seq</c>.
+        /// </summary>
+        public void* grad_x_seq;
+        /// <summary>Backward: dL/dV_init <c>[B, N]</c>, written. Optional; at least one output is needed.</summary>
+        public void* grad_v_init;
+        /// <summary>
+        /// Backward: gradients with respect to the other variables of every step <c>[F, T, B, N]</c>, read.
+        /// Optional.
+        /// </summary>
+        public void* grad_w_seq;
+        /// <summary>
+        /// Backward: gradients with respect to the other variables of the final state <c>[F, B, N]</c>, read.
+        /// Optional.
+        /// </summary>
+        public void* grad_w_final;
+        /// <summary>
+        /// Backward: gradients with respect to the other variables before the first step <c>[F, B, N]</c>,
+        /// written. Optional.
+        /// </summary>
+        public void* grad_w_init;
+        /// <summary>Backward: <c>n_gradient_pointers</c> gradients of parameters to compute. Default: none.</summary>
+        public synfire_gradient_pointer* gradient_pointers;
+        /// <summary>How many <c>gradient_pointers</c> there are. Default: 0.</summary>
+        public ulong n_gradient_pointers;
+        /// <summary>
+        /// Backward: memory for sums, <c>scratch_bytes</c> bytes, aligned to 16. Its contents do not matter.
+        /// Needed only with <c>gradient_pointers</c>.
+        /// </summary>
+        public void* scratch;
+        /// <summary>The size of <c>scratch</c>: at least what synfire_layer_get_run_memory() gives.</summary>
+        public ulong scratch_bytes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_pointers_desc Init
+        {
+            get
+            {
+                synfire_pointers_desc made = default(synfire_pointers_desc);
+                made.struct_size = (uint)sizeof(synfire_pointers_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow
     /// it. A row is a batch row: N values of each state variable.
     /// </summary>
@@ -1119,6 +1261,125 @@ namespace Synfire.Raw
             {
                 synfire_encode_bernoulli_desc made = default(synfire_encode_bernoulli_desc);
                 made.struct_size = (uint)sizeof(synfire_encode_bernoulli_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Events of a camera to bin into spikes or counts <c>[T, B, H, W, 2]</c>, N = H * W * 2. Element (y, x, p)
+    /// of a step has the events of polarity p in cell (y, x): 0 where it became darker, 1 where it became
+    /// brighter.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_bin_events_desc
+    {
+        /// <summary><c>sizeof(synfire_bin_events_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_EVENTS_BY_*</c>. Default: by time.</summary>
+        public int split;
+        /// <summary>Steps T, 1 to 2^31 - 1.</summary>
+        public long n_steps;
+        /// <summary>
+        /// Events that a row of the buffer can hold, 1 to 2^31 - 1; with <c>bilinear</c>, at most 2^26 - 1.
+        /// </summary>
+        public long capacity;
+        /// <summary>Rows of the sensor, 1 to 16384.</summary>
+        public long sensor_height;
+        /// <summary>Columns of the sensor, 1 to 16384.</summary>
+        public long sensor_width;
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long batch;
+        /// <summary>
+        /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+        /// <c>window</c> is given, and by count.
+        /// </summary>
+        public long ticks_per_step;
+        /// <summary>
+        /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0
+        /// by time.
+        /// </summary>
+        public long events_per_step;
+        /// <summary>First row of the cropped rectangle.</summary>
+        public long crop_top;
+        /// <summary>First column of the cropped rectangle.</summary>
+        public long crop_left;
+        /// <summary>Rows of the cropped rectangle. Default: all that are left.</summary>
+        public long crop_height;
+        /// <summary>Columns of the cropped rectangle. Default: all that are left.</summary>
+        public long crop_width;
+        /// <summary>The first row is drawn from this many more rows. Default 0: it is <c>crop_top</c>.</summary>
+        public long crop_range_y;
+        /// <summary>The first column is drawn from this many more columns. Default 0: it is <c>crop_left</c>.</summary>
+        public long crop_range_x;
+        /// <summary>Rows of the sensor in one cell. Default: 1.</summary>
+        public long downsample_y;
+        /// <summary>Columns of the sensor in one cell. Default: 1.</summary>
+        public long downsample_x;
+        /// <summary>
+        /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double flip_y;
+        /// <summary>
+        /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double flip_x;
+        /// <summary>One of <c>SYNFIRE_EVENTS_KEEP_*</c>. Default: the oldest.</summary>
+        public int keep;
+        /// <summary>
+        /// 1: by count, events are taken in the order of their times. Default 0: in the order of the array. By
+        /// time, the order does not matter.
+        /// </summary>
+        public int sort;
+        /// <summary>1: an event counts in two steps, by its time. By time only, into f32. Default: 0.</summary>
+        public int bilinear;
+        /// <summary>
+        /// The largest count. In SYNFIRE_DTYPE_U8, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24;
+        /// default: counts are not bounded. In SYNFIRE_DTYPE_BITS, 1.
+        /// </summary>
+        public int count_bound;
+        /// <summary>Read: SYNFIRE_DTYPE_U64.</summary>
+        public synfire_buffer events;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, how many events of each row there were, also of those that the buffer does
+        /// not hold. It may differ in every replay.
+        /// </summary>
+        public synfire_buffer event_counts;
+        /// <summary>
+        /// Read: SYNFIRE_DTYPE_U32, for each row the time at which its first step begins and, by time, the ticks
+        /// of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all begin at
+        /// time 0, and have <c>ticks_per_step</c>.
+        /// </summary>
+        public synfire_buffer window;
+        /// <summary>
+        /// Written: spikes in SYNFIRE_DTYPE_BITS, spikes or counts in SYNFIRE_DTYPE_U8, or counts in f32. A
+        /// <c>row_pitch</c> is the distance from one step to the next. Must not overlap the others.
+        /// </summary>
+        public synfire_buffer destination;
+        /// <summary>
+        /// Written: SYNFIRE_DTYPE_U32, for each row how often each of <c>SYNFIRE_EVENTS_FAULT_*</c> happened.
+        /// Must not overlap the others.
+        /// </summary>
+        public synfire_buffer faults;
+        /// <summary>
+        /// Any number. Different seeds give independent augmentations. The operation's value <c>"seed"</c>.
+        /// </summary>
+        public ulong seed;
+        /// <summary>
+        /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+        /// each replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong offset;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_bin_events_desc Init
+        {
+            get
+            {
+                synfire_bin_events_desc made = default(synfire_bin_events_desc);
+                made.struct_size = (uint)sizeof(synfire_bin_events_desc);
                 return made;
             }
         }
@@ -1510,6 +1771,348 @@ namespace Synfire.Raw
             {
                 synfire_pool_backward_desc made = default(synfire_pool_backward_desc);
                 made.struct_size = (uint)sizeof(synfire_pool_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A nearest upsampling of maps <c>[H, W, C]</c> with the channels fastest, N = H * W * C, to maps
+    /// <c>[H * scale_y, W * scale_x, C]</c> of M elements: element (y, x) of a channel is that of (y / scale_y, x
+    /// / scale_x).
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_upsample_desc
+    {
+        /// <summary><c>sizeof(synfire_upsample_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>
+        /// How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences
+        /// need 1.
+        /// </summary>
+        public long scale_y;
+        /// <summary>Columns likewise. Default: 2.</summary>
+        public long scale_x;
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in SYNFIRE_DTYPE_U8, or spikes in SYNFIRE_DTYPE_BITS.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>Written, of the source's type. Must not overlap <c>source</c>.</summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_upsample_desc Init
+        {
+            get
+            {
+                synfire_upsample_desc made = default(synfire_upsample_desc);
+                made.struct_size = (uint)sizeof(synfire_upsample_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of an upsampling with respect to its source. Fields that synfire_upsample_desc has too are
+    /// those of the upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from
+    /// +0, in the gradients' type.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_upsample_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_upsample_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: gradients are added to what <c>grad_source</c> holds. Default 0: they replace it.</summary>
+        public int accumulate;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>How many rows of the result a row of the map becomes. Default: 2.</summary>
+        public long scale_y;
+        /// <summary>Columns likewise. Default: 2.</summary>
+        public long scale_x;
+        /// <summary>Read: dL/d(destination), f32 or f64.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <c>grad_destination</c>, which it must not overlap.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_upsample_backward_desc Init
+        {
+            get
+            {
+                synfire_upsample_backward_desc made = default(synfire_upsample_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_upsample_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A border of zeros around maps <c>[H, W, C]</c> with the channels fastest, N = H * W * C: the result is a
+    /// map <c>[top + H + bottom, left + W + right, C]</c> of M elements. A negative number leaves out as many
+    /// rows or columns on its side; at least one row and one column of the map must stay. The order of the four
+    /// numbers is that of PyTorch's <c>ZeroPad2d</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_pad_desc
+    {
+        /// <summary><c>sizeof(synfire_pad_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>Columns of zeros before the first column. Default: 0.</summary>
+        public long left;
+        /// <summary>Columns of zeros after the last column. Default: 0.</summary>
+        public long right;
+        /// <summary>Rows of zeros above the first row. Default: 0.</summary>
+        public long top;
+        /// <summary>Rows of zeros below the last row. Default: 0.</summary>
+        public long bottom;
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in SYNFIRE_DTYPE_U8, or spikes in SYNFIRE_DTYPE_BITS.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>Written, of the source's type. Must not overlap <c>source</c>.</summary>
+        public synfire_buffer destination;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_pad_desc Init
+        {
+            get
+            {
+                synfire_pad_desc made = default(synfire_pad_desc);
+                made.struct_size = (uint)sizeof(synfire_pad_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradient of a border with respect to its source. Fields that synfire_pad_desc has too are those of the
+    /// border. Elements that were left out have the gradient +0. @since ABI 0.3
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_pad_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_pad_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>1: gradients are added to what <c>grad_source</c> holds. Default 0: they replace it.</summary>
+        public int accumulate;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>Columns of zeros before the first column. Default: 0.</summary>
+        public long left;
+        /// <summary>Columns of zeros after the last column. Default: 0.</summary>
+        public long right;
+        /// <summary>Rows of zeros above the first row. Default: 0.</summary>
+        public long top;
+        /// <summary>Rows of zeros below the last row. Default: 0.</summary>
+        public long bottom;
+        /// <summary>Read: dL/d(destination), f32 or f64.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <c>grad_destination</c>, which it must not overlap.
+        /// </summary>
+        public synfire_buffer grad_source;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_pad_backward_desc Init
+        {
+            get
+            {
+                synfire_pad_backward_desc made = default(synfire_pad_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_pad_backward_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A batch normalisation of y <c>[T, B, N]</c>, N = H * W * C: element i belongs to channel c = i mod C of a
+    /// map <c>[H, W, C]</c>. With H = W = 1, the default, every element of a row is a channel, as after a dense
+    /// synapse.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_normalize_desc
+    {
+        /// <summary><c>sizeof(synfire_normalize_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_NORMALIZE_*</c>. Default: training.</summary>
+        public int mode;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>The number above 0 that is added to the variance. 0 (default): 1e-5.</summary>
+        public double epsilon;
+        /// <summary>
+        /// How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+        /// </summary>
+        public double momentum;
+        /// <summary>
+        /// Read: y, f32 or f64. All others are of this type, except for <c>saved</c>, <c>lengths</c> and
+        /// <c>n_active</c>.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>
+        /// Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written.
+        /// </summary>
+        public synfire_buffer destination;
+        /// <summary>Read. Null (default): 1.</summary>
+        public synfire_buffer gamma;
+        /// <summary>Read. Null (default): 0.</summary>
+        public synfire_buffer beta;
+        /// <summary>
+        /// The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+        /// needs it; null (default) in training: no running statistics.
+        /// </summary>
+        public synfire_buffer running_mean;
+        /// <summary>
+        /// The running variance v, 1 at the start of a training. Given exactly if <c>running_mean</c> is.
+        /// </summary>
+        public synfire_buffer running_variance;
+        /// <summary>
+        /// Written for the backward: SYNFIRE_DTYPE_U64, for each channel the bits of mean and r as f64, M1, and n
+        /// * 2^32 + p (as 32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. Null
+        /// (default): there is no backward.
+        /// </summary>
+        public synfire_buffer saved;
+        /// <summary>Written: a. Null (default): it is not given.</summary>
+        public synfire_buffer factor;
+        /// <summary>Written: b. Null (default): it is not given.</summary>
+        public synfire_buffer addend;
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T.
+        /// </summary>
+        public synfire_buffer lengths;
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B.
+        /// </summary>
+        public synfire_buffer n_active;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_normalize_desc Init
+        {
+            get
+            {
+                synfire_normalize_desc made = default(synfire_normalize_desc);
+                made.struct_size = (uint)sizeof(synfire_normalize_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// The gradients of a normalisation. Fields that synfire_normalize_desc has too are those of the
+    /// normalisation; gamma and <c>source</c> must hold what they held then.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_normalize_backward_desc
+    {
+        /// <summary><c>sizeof(synfire_normalize_backward_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_NORMALIZE_*</c>. Default: training.</summary>
+        public int mode;
+        /// <summary>Steps T, at least 1.</summary>
+        public long n_steps;
+        /// <summary>Channels C, at least 1.</summary>
+        public long channels;
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long batch;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>
+        /// 1: dL/dgamma and dL/dbeta are added to what their buffers hold. Default 0: they replace it.
+        /// </summary>
+        public int add_gradients;
+        /// <summary>
+        /// 1: dL/dy is added to what <c>grad_source</c> holds; elements that do not count are not touched.
+        /// Default 0: all elements are written.
+        /// </summary>
+        public int accumulate;
+        /// <summary>Read: dL/dX, f32 or f64, of the type of <c>source</c>.</summary>
+        public synfire_buffer grad_destination;
+        /// <summary>
+        /// Read: synfire_normalize_desc.source. In an evaluation it may be null without <c>grad_gamma</c>.
+        /// </summary>
+        public synfire_buffer source;
+        /// <summary>Read: synfire_normalize_desc.saved, as the forward wrote it.</summary>
+        public synfire_buffer saved;
+        /// <summary>Read: synfire_normalize_desc.gamma.</summary>
+        public synfire_buffer gamma;
+        /// <summary>
+        /// Written, or added to: dL/dy. Null (default): it is not computed. Must not overlap another buffer of
+        /// the operation; nor must any buffer that is written. At least one of the three is needed.
+        /// </summary>
+        public synfire_buffer grad_source;
+        /// <summary>
+        /// Written, or added to: dL/dgamma, also without <c>gamma</c>. Null (default): it is not computed.
+        /// </summary>
+        public synfire_buffer grad_gamma;
+        /// <summary>Written, or added to: dL/dbeta. Null (default): it is not computed.</summary>
+        public synfire_buffer grad_beta;
+        /// <summary>As in the normalisation.</summary>
+        public synfire_buffer lengths;
+        /// <summary>As in the normalisation.</summary>
+        public synfire_buffer n_active;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_normalize_backward_desc Init
+        {
+            get
+            {
+                synfire_normalize_backward_desc made = default(synfire_normalize_backward_desc);
+                made.struct_size = (uint)sizeof(synfire_normalize_backward_desc);
                 return made;
             }
         }
@@ -2210,11 +2813,22 @@ namespace Synfire.Raw
         public ulong seed;
         /// <summary>
         /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
-        /// Read during the call. Must be null for counts. Default: all.
+        /// Read during the call. Default: all.
         /// </summary>
         public byte* mask;
         /// <summary>How many bytes <c>mask</c> has: N * K, or 0 without one.</summary>
         public ulong mask_length;
+        /// <summary>
+        /// Bits of the weights on their grid in f32 (synfire_synapse_forward_desc): 8, 16, 24 or 0. Default 0:
+        /// 24. Training keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8
+        /// bits are integers of one byte, synfire_synapse_read_integers(). Must be 0 in f64. Since ABI 0.3.
+        /// </summary>
+        public int weight_bits;
+        /// <summary>
+        /// As synfire_conv2d_desc.count_scale: the value of a count of 1. 0 or 1 unless the input is counts.
+        /// Default: 1. Since ABI 0.3.
+        /// </summary>
+        public float count_scale;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_desc Init
@@ -2357,12 +2971,19 @@ namespace Synfire.Raw
         /// before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
         /// </summary>
         public float count_scale;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>As synfire_synapse_desc.weight_bits: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.</summary>
+        public int weight_bits;
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double gain;
         /// <summary>Any number. Different seeds give independent weights.</summary>
         public ulong seed;
+        /// <summary>
+        /// Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do
+        /// their gradients. Read during the call. Default: all.
+        /// </summary>
+        public byte* mask;
+        /// <summary>How many bytes <c>mask</c> has: as many as there are weights, or 0 without one.</summary>
+        public ulong mask_length;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_conv2d_desc Init
@@ -2447,10 +3068,14 @@ namespace Synfire.Raw
         /// </summary>
         public int gradient_bits;
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c> or <c>"conv2d"</c>. A constant string that lives as long
-        /// as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c> or <c>"normalization"</c>. A constant
+        /// string that lives as long as the library.
         /// </summary>
         public byte* kind;
+        /// <summary>The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.</summary>
+        public int weight_bits;
+        /// <summary>1: it was created with a mask of connections.</summary>
+        public int has_mask;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_info Init
@@ -2508,8 +3133,9 @@ namespace Synfire.Raw
         /// <summary><c>sizeof(synfire_synapse_rounding)</c>; set before the call.</summary>
         public uint struct_size;
         /// <summary>
-        /// 1: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
-        /// their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+        /// 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
+        /// in f32, for all their products with spikes and counts, with synfire_synapse_desc.weight_bits below 24
+        /// also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0.
         /// </summary>
         public int has_grid;
         /// <summary>How many weights are not 0.</summary>
@@ -2571,6 +3197,12 @@ namespace Synfire.Raw
         /// The factor on W x, f32 (f64 in an f64 synapse), read. Needed with <c>input_mask</c>, and only with it.
         /// </summary>
         public synfire_buffer input_scale;
+        /// <summary>
+        /// Dropout of whole channels: <c>input_mask</c> is <c>[B, mask_channels]</c>, and input i uses bit i mod
+        /// <c>mask_channels</c>, which must divide K. With the channels of a map, all places of a channel are
+        /// kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
+        /// </summary>
+        public long mask_channels;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_forward_desc Init
@@ -2621,6 +3253,10 @@ namespace Synfire.Raw
         public synfire_buffer input_mask;
         /// <summary>As synfire_synapse_forward_desc.input_scale, and the same as in the forward.</summary>
         public synfire_buffer input_scale;
+        /// <summary>
+        /// As synfire_synapse_forward_desc.mask_channels, and the same as in the forward. Since ABI 0.3.
+        /// </summary>
+        public long mask_channels;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_backward_desc Init
@@ -2985,7 +3621,8 @@ namespace Synfire.Raw
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"scale"</c>, <c>"sum"</c>, <c>"and"</c>,
+        /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"conv2d"</c>, <c>"scale"</c>,
+        /// <c>"normalization"</c>, <c>"pool"</c>, <c>"upsample"</c>, <c>"pad"</c>, <c>"sum"</c>, <c>"and"</c>,
         /// <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>, <c>"flatten"</c>, <c>"neurons"</c>,
         /// <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
         /// </summary>
@@ -3418,6 +4055,40 @@ namespace Synfire.Raw
         /// <summary>All spikes: one element.</summary>
         public const int SYNFIRE_COUNT_TOTAL = 2;
 
+        /// <summary>Its time.</summary>
+        public const int SYNFIRE_EVENTS_BY_TIME = 0;
+
+        /// <summary>How many events come before it.</summary>
+        public const int SYNFIRE_EVENTS_BY_COUNT = 1;
+
+        /// <summary>The oldest: event i is at index i, and those beyond the capacity were not written.</summary>
+        public const int SYNFIRE_EVENTS_KEEP_OLDEST = 0;
+
+        /// <summary>The newest: event i is at index i mod capacity, as in a ring.</summary>
+        public const int SYNFIRE_EVENTS_KEEP_NEWEST = 1;
+
+        /// <summary>Events outside the sensor, or with a polarity other than 0 and 1. They are left out.</summary>
+        public const int SYNFIRE_EVENTS_FAULT_SENSOR = 0;
+
+        /// <summary>
+        /// Events that belong to no step: before the first one, or after the last one. They are left out.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_WINDOW = 1;
+
+        /// <summary>Events that the buffer does not hold, because there were more than its capacity.</summary>
+        public const int SYNFIRE_EVENTS_FAULT_CAPACITY = 2;
+
+        /// <summary>
+        /// By count without <c>sort</c>: events that are older than the one before them. They keep their place in
+        /// the order.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_ORDER = 3;
+
+        /// <summary>
+        /// Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here.
+        /// </summary>
+        public const int SYNFIRE_EVENTS_FAULT_BOUND = 4;
+
         /// <summary>Their sum.</summary>
         public const int SYNFIRE_REDUCE_SUM = 0;
 
@@ -3444,6 +4115,12 @@ namespace Synfire.Raw
 
         /// <summary>The sum, divided by the number of places of the window.</summary>
         public const int SYNFIRE_POOL_MEAN = 2;
+
+        /// <summary>Those of the elements that count; the running ones move towards them.</summary>
+        public const int SYNFIRE_NORMALIZE_TRAINING = 0;
+
+        /// <summary>The running ones, which stay: for an evaluation, or to train with frozen statistics.</summary>
+        public const int SYNFIRE_NORMALIZE_EVALUATION = 1;
 
         /// <summary>Cross-entropy of the softmax of the predictions.</summary>
         public const int SYNFIRE_LOSS_CROSS_ENTROPY = 0;
@@ -3920,6 +4597,32 @@ namespace Synfire.Raw
             synfire_layer layer, synfire_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// How much memory synfire_layer_run_forward() and synfire_layer_run_backward() need from the caller.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_get_run_memory(
+            synfire_layer layer, int tape, long n_steps, long batch, ulong n_gradients, ulong*
+            tape_bytes, ulong* scratch_bytes);
+
+        /// <summary>
+        /// Runs one forward now, over addresses: synfire_layer_forward() with the same bits, for up to as many
+        /// steps and batch rows as the layer has. The tape is the caller's. Several forwards of one layer may
+        /// thus be waiting for their backwards, and the layer's own tape stays as it is.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_run_forward(
+            synfire_layer layer, synfire_pointers_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Runs one backward now, over addresses: synfire_layer_backward() with the same bits, for the forward
+        /// that left <c>desc-&gt;stamp</c> and the tape. It may run several times for one forward, and for
+        /// forwards of one layer in any order.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_run_backward(
+            synfire_layer layer, synfire_pointers_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Resets rows of the state to their initial values, all of them or those that a mask selects.
         /// synfire_layer_reset_state() resets the whole state.
         /// </summary>
@@ -3981,6 +4684,14 @@ namespace Synfire.Raw
             synfire_context context, synfire_encode_bernoulli_desc* desc, synfire_stream stream);
 
         /// <summary>
+        /// Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls
+        /// do not advance the offset: to continue the sequence, increase <c>offset</c> by 1 for the next call.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_bin_events(
+            synfire_context context, synfire_bin_events_desc* desc, synfire_stream stream);
+
+        /// <summary>
         /// Gathers rows of a data set into a batch now: the same operation that
         /// synfire_graph_record_gather_rows() records.
         /// </summary>
@@ -4015,6 +4726,50 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_pool_backward(
             synfire_context context, synfire_pool_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes an upsampling now: the same operation that synfire_graph_record_upsample() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_upsample(
+            synfire_context context, synfire_upsample_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of an upsampling now: the same operation that
+        /// synfire_graph_record_upsample_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_upsample_backward(
+            synfire_context context, synfire_upsample_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes maps with a border of zeros now: the same operation that synfire_graph_record_pad() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_pad(synfire_context context, synfire_pad_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradient of a border of zeros now: the same operation that
+        /// synfire_graph_record_pad_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_pad_backward(
+            synfire_context context, synfire_pad_backward_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes a batch normalisation now: the same operation that synfire_graph_record_normalize() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_normalize(
+            synfire_context context, synfire_normalize_desc* desc, synfire_stream stream);
+
+        /// <summary>
+        /// Computes the gradients of a batch normalisation now: the same operation that
+        /// synfire_graph_record_normalize_backward() records.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_normalize_backward(
+            synfire_context context, synfire_normalize_backward_desc* desc, synfire_stream stream);
 
         /// <summary>
         /// Reduces an array over its steps or its batch now: the same operation that
@@ -4136,6 +4891,16 @@ namespace Synfire.Raw
         public static extern int synfire_graph_record_encode_bernoulli(
             synfire_graph graph, synfire_encode_bernoulli_desc* desc);
 
+        /// <summary>
+        /// Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are,
+        /// and where the window begins, may differ in every replay. The first replay augments with the numbers of
+        /// synfire_bin_events_desc.offset, and each later one with the next, without involving the host. A replay
+        /// in which the operation is disabled does not advance. Setting the operation's value <c>"offset"</c>
+        /// makes the next launch begin there, even if an earlier one already did.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_bin_events(synfire_graph graph, synfire_bin_events_desc* desc);
+
         /// <summary>Appends a gather of rows of a data set into a batch.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_gather_rows(synfire_graph graph, synfire_gather_rows_desc* desc);
@@ -4172,6 +4937,39 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_pool_backward(
             synfire_graph graph, synfire_pool_backward_desc* desc);
+
+        /// <summary>Appends an upsampling; synfire_upsample_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_upsample(synfire_graph graph, synfire_upsample_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_upsample_backward(
+            synfire_graph graph, synfire_upsample_backward_desc* desc);
+
+        /// <summary>Appends a border of zeros; synfire_pad_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_pad(synfire_graph graph, synfire_pad_desc* desc);
+
+        /// <summary>
+        /// Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_pad_backward(
+            synfire_graph graph, synfire_pad_backward_desc* desc);
+
+        /// <summary>Appends a batch normalisation; synfire_normalize_desc says what is computed.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_normalize(synfire_graph graph, synfire_normalize_desc* desc);
+
+        /// <summary>
+        /// Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_record_normalize_backward(
+            synfire_graph graph, synfire_normalize_backward_desc* desc);
 
         /// <summary>Appends a rate loss; synfire_rate_loss_desc says what is computed.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -4412,6 +5210,17 @@ namespace Synfire.Raw
         public static extern int synfire_synapse_get_rounding(
             synfire_synapse synapse, long output, synfire_synapse_rounding* rounding);
 
+        /// <summary>
+        /// Reads the integers that products of a synapse add, for a device that computes them itself, after every
+        /// replay that uses the synapse and was launched before. With B = synfire_synapse_info.weight_bits, the
+        /// outputs of spikes and counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the
+        /// sum and the bias as integers, rounded once to f32, and multiplied in f32. An output with a weight or a
+        /// bias that is not finite has none of these.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_read_integers(
+            synfire_synapse synapse, byte* name, int* values, ulong count);
+
         /// <summary>Reads an array of a synapse, after every replay that uses it and was launched before.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_read(synfire_synapse synapse, byte* name, void* values, ulong bytes);
@@ -4556,7 +5365,9 @@ namespace Synfire.Raw
         /// <summary>
         /// Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay
         /// draws a new mask, in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>,
-        /// which can change between replays, and <c>"seed"</c>.
+        /// which can change between replays, <c>"seed"</c>, and <c>"by_channel"</c>: 1 if the places of a channel
+        /// of a map are kept or dropped together, as synfire_synapse_forward_desc.mask_channels. Default: 0.
+        /// Since ABI 0.3.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_dropout(synfire_network network, byte* name, double probability);

@@ -54,9 +54,23 @@ namespace Synfire
 
         /// <summary>
         /// Connections <c>[N, K]</c>: 1 where there is one; weights elsewhere stay 0, and so do their gradients.
-        /// Read during the call. Must be null for counts. Default: all.
+        /// Read during the call. Default: all.
         /// </summary>
         public IList<byte> Mask { get; } = new List<byte>();
+
+        /// <summary>
+        /// Bits of the weights on their grid in f32 (<see cref="SynapseForwardArguments"/>): 8, 16, 24 or 0.
+        /// Default 0: 24. Training keeps the weights in f32, and products, dL/dx too, read those on the grid:
+        /// weights of 8 bits are integers of one byte, <see cref="Synapse.ReadIntegers(string, Span{int})"/>.
+        /// Must be 0 in f64. Since ABI 0.3.
+        /// </summary>
+        public int WeightBits { get; set; }
+
+        /// <summary>
+        /// As <see cref="Conv2dOptions.CountScale"/>: the value of a count of 1. 0 or 1 unless the input is
+        /// counts. Default: 1. Since ABI 0.3.
+        /// </summary>
+        public float CountScale { get; set; }
 
         internal unsafe synfire_synapse_desc Desc(Call call)
         {
@@ -73,6 +87,8 @@ namespace Synfire
             desc.seed = Seed;
             desc.mask_length = (ulong)Mask.Count;
             desc.mask = (byte*)call.Numbers(Mask);
+            desc.weight_bits = WeightBits;
+            desc.count_scale = CountScale;
             return desc;
         }
     }
@@ -205,6 +221,23 @@ namespace Synfire
             Errors.Check(Native.synfire_synapse_get_rounding(Raw, output, &rounding));
             GC.KeepAlive(this);
             return new SynapseRounding(rounding);
+        }
+
+        /// <summary>
+        /// Reads the integers that products of a synapse add, for a device that computes them itself, after every
+        /// replay that uses the synapse and was launched before. With B = synfire_synapse_info.weight_bits, the
+        /// outputs of spikes and counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the
+        /// sum and the bias as integers, rounded once to f32, and multiplied in f32. An output with a weight or a
+        /// bias that is not finite has none of these.
+        /// </summary>
+        public void ReadIntegers(string name, Span<int> values)
+        {
+            byte* nameText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(name, nameText, "name");
+            Errors.GivenSpan<int>(values, "values");
+            fixed (int* valuesData = &MemoryMarshal.GetReference(values))
+                Errors.Check(Native.synfire_synapse_read_integers(Raw, nameText, valuesData, (ulong)values.Length));
+            GC.KeepAlive(this);
         }
 
         /// <summary>A description in words.</summary>
@@ -478,7 +511,9 @@ namespace Synfire
         /// Adds dropout of what the next synapse reads, as by
         /// <see cref="Context.Dropout(DropoutArguments, IntPtr)"/>: in the training each replay draws a new mask,
         /// in evaluation and inference all inputs are kept. Its values: <c>"probability"</c>, which can change
-        /// between replays, and <c>"seed"</c>.
+        /// between replays, <c>"seed"</c>, and <c>"by_channel"</c>: 1 if the places of a channel of a map are
+        /// kept or dropped together, as <see cref="SynapseForwardArguments.MaskChannels"/>. Default: 0. Since ABI
+        /// 0.3.
         /// </summary>
         public Network AddDropout(string name, double probability)
         {
@@ -981,13 +1016,24 @@ namespace Synfire
         /// </summary>
         public float CountScale { get; set; }
 
+        /// <summary>
+        /// As <see cref="SynapseOptions.WeightBits"/>: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
+        /// </summary>
+        public int WeightBits { get; set; }
+
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double Gain { get; set; }
 
         /// <summary>Any number. Different seeds give independent weights.</summary>
         public ulong Seed { get; set; }
 
-        internal synfire_conv2d_desc Desc(Call call)
+        /// <summary>
+        /// Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do
+        /// their gradients. Read during the call. Default: all.
+        /// </summary>
+        public IList<byte> Mask { get; } = new List<byte>();
+
+        internal unsafe synfire_conv2d_desc Desc(Call call)
         {
             synfire_conv2d_desc desc = synfire_conv2d_desc.Init;
             desc.input_kind = (int)InputKind;
@@ -1015,8 +1061,11 @@ namespace Synfire
             desc.initialization = (int)Initialization;
             desc.count_bound = CountBound;
             desc.count_scale = CountScale;
+            desc.weight_bits = WeightBits;
             desc.gain = Gain;
             desc.seed = Seed;
+            desc.mask_length = (ulong)Mask.Count;
+            desc.mask = (byte*)call.Numbers(Mask);
             return desc;
         }
     }
@@ -1041,6 +1090,8 @@ namespace Synfire
             TakesDropout = raw.takes_dropout != 0;
             GradientBits = raw.gradient_bits;
             Kind = Errors.TextOf(raw.kind, 256);
+            WeightBits = raw.weight_bits;
+            HasMask = raw.has_mask != 0;
         }
 
         /// <summary>Its inputs: one of <see cref="Input"/>.</summary>
@@ -1088,10 +1139,16 @@ namespace Synfire
         public int GradientBits { get; }
 
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c> or <c>"conv2d"</c>. A constant string that lives as long
-        /// as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c> or <c>"normalization"</c>. A constant
+        /// string that lives as long as the library.
         /// </summary>
         public string Kind { get; }
+
+        /// <summary>The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.</summary>
+        public int WeightBits { get; }
+
+        /// <summary><c>true</c>: it was created with a mask of connections.</summary>
+        public bool HasMask { get; }
     }
 
     /// <summary>An array of a synapse, as <see cref="Synapse.GetArrayInfo(uint)"/> returns it.</summary>
@@ -1144,9 +1201,10 @@ namespace Synfire
         }
 
         /// <summary>
-        /// <c>true</c>: each output has a grid to which its weights are rounded: those of dense synapses in f32,
-        /// for all their products with spikes, and for dL/dx of values. 0: there is none, and everything below is
-        /// 0.
+        /// <c>true</c>: each output has a grid to which its weights are rounded: those of dense synapses and
+        /// convolutions in f32, for all their products with spikes and counts, with
+        /// <see cref="SynapseOptions.WeightBits"/> below 24 also for those with values, and for dL/dx of values.
+        /// 0: there is none, and everything below is 0.
         /// </summary>
         public bool HasGrid { get; }
 
@@ -1295,6 +1353,23 @@ namespace Synfire
         /// batches of the call. Since ABI 0.3.
         /// </summary>
         public double RateLoss { get; }
+    }
+
+    public sealed unsafe partial class Layer
+    {
+        /// <summary>
+        /// How much memory <see cref="Native.synfire_layer_run_forward"/> and
+        /// <see cref="Native.synfire_layer_run_backward"/> need from the caller.
+        /// </summary>
+        public (ulong TapeBytes, ulong ScratchBytes) GetRunMemory(Tape tape, long steps, long batch, ulong gradients)
+        {
+            ulong tapeBytes;
+            ulong scratchBytes;
+            Errors.Check(Native.synfire_layer_get_run_memory(Raw, (int)tape, steps, batch, gradients, &tapeBytes,
+                                                             &scratchBytes));
+            GC.KeepAlive(this);
+            return (tapeBytes, scratchBytes);
+        }
     }
 
     internal sealed unsafe partial class Call

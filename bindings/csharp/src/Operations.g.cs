@@ -481,6 +481,179 @@ namespace Synfire
     }
 
     /// <summary>
+    /// Arguments of <see cref="Graph.BinEvents(BinEventsArguments)"/> and
+    /// <see cref="Context.BinEvents(BinEventsArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class BinEventsArguments
+    {
+        /// <summary>One of <see cref="EventsBy"/>. Default: by time.</summary>
+        public EventsBy Split { get; set; }
+
+        /// <summary>Steps T, 1 to 2^31 - 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>
+        /// Events that a row of the buffer can hold, 1 to 2^31 - 1; with <see cref="Bilinear"/>, at most 2^26 -
+        /// 1.
+        /// </summary>
+        public long Capacity { get; set; }
+
+        /// <summary>Rows of the sensor, 1 to 16384.</summary>
+        public long SensorHeight { get; set; }
+
+        /// <summary>Columns of the sensor, 1 to 16384.</summary>
+        public long SensorWidth { get; set; }
+
+        /// <summary>Batch rows B, at most 2^32 - 1. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>
+        /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+        /// <see cref="Window"/> is given, and by count.
+        /// </summary>
+        public long TicksPerStep { get; set; }
+
+        /// <summary>
+        /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0
+        /// by time.
+        /// </summary>
+        public long EventsPerStep { get; set; }
+
+        /// <summary>First row of the cropped rectangle.</summary>
+        public long CropTop { get; set; }
+
+        /// <summary>First column of the cropped rectangle.</summary>
+        public long CropLeft { get; set; }
+
+        /// <summary>Rows of the cropped rectangle. Default: all that are left.</summary>
+        public long CropHeight { get; set; }
+
+        /// <summary>Columns of the cropped rectangle. Default: all that are left.</summary>
+        public long CropWidth { get; set; }
+
+        /// <summary>The first row is drawn from this many more rows. Default 0: it is <see cref="CropTop"/>.</summary>
+        public long CropRangeY { get; set; }
+
+        /// <summary>
+        /// The first column is drawn from this many more columns. Default 0: it is <see cref="CropLeft"/>.
+        /// </summary>
+        public long CropRangeX { get; set; }
+
+        /// <summary>Rows of the sensor in one cell. Default: 1.</summary>
+        public long DownsampleY { get; set; }
+
+        /// <summary>Columns of the sensor in one cell. Default: 1.</summary>
+        public long DownsampleX { get; set; }
+
+        /// <summary>
+        /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double FlipY { get; set; }
+
+        /// <summary>
+        /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is
+        /// always.
+        /// </summary>
+        public double FlipX { get; set; }
+
+        /// <summary>One of <see cref="EventsKeep"/>. Default: the oldest.</summary>
+        public EventsKeep Keep { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: by count, events are taken in the order of their times. Default <c>false</c>: in the
+        /// order of the array. By time, the order does not matter.
+        /// </summary>
+        public bool Sort { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+        /// </summary>
+        public bool Bilinear { get; set; }
+
+        /// <summary>
+        /// The largest count. In <see cref="DType.U8"/>, 1 to 255; default 1, the result is spikes. In f32, 1 to
+        /// 2^24; default: counts are not bounded. In <see cref="DType.Bits"/>, 1.
+        /// </summary>
+        public int CountBound { get; set; }
+
+        /// <summary>Read: <see cref="DType.U64"/>. Its shape is <c>[B, Capacity]</c>.</summary>
+        public BufferBase Events { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, how many events of each row there were, also of those that the buffer
+        /// does not hold. It may differ in every replay. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase EventCounts { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="DType.U32"/>, for each row the time at which its first step begins and, by time, the
+        /// ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Null: all
+        /// begin at time 0, and have <see cref="TicksPerStep"/>. Its shape is <c>[B, 2]</c>.
+        /// </summary>
+        public BufferBase Window { get; set; }
+
+        /// <summary>
+        /// Written: spikes in <see cref="DType.Bits"/>, spikes or counts in <see cref="DType.U8"/>, or counts in
+        /// f32. A <c>row_pitch</c> is the distance from one step to the next. Must not overlap the others. Its
+        /// shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        /// <summary>
+        /// Written: <see cref="DType.U32"/>, for each row how often each of <see cref="EventsFault"/> happened.
+        /// Must not overlap the others. Its shape is <c>[B, 5]</c>.
+        /// </summary>
+        public BufferBase Faults { get; set; }
+
+        /// <summary>
+        /// Any number. Different seeds give independent augmentations. The operation's value <c>"seed"</c>.
+        /// </summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
+        /// each replay draws the next one. The operation's value <c>"offset"</c>.
+        /// </summary>
+        public ulong Offset { get; set; }
+
+        internal synfire_bin_events_desc Desc(Call call)
+        {
+            synfire_bin_events_desc desc = synfire_bin_events_desc.Init;
+            desc.split = (int)Split;
+            desc.n_steps = Steps;
+            desc.capacity = Capacity;
+            desc.sensor_height = SensorHeight;
+            desc.sensor_width = SensorWidth;
+            desc.batch = Batch;
+            desc.ticks_per_step = TicksPerStep;
+            desc.events_per_step = EventsPerStep;
+            desc.crop_top = CropTop;
+            desc.crop_left = CropLeft;
+            desc.crop_height = CropHeight;
+            desc.crop_width = CropWidth;
+            desc.crop_range_y = CropRangeY;
+            desc.crop_range_x = CropRangeX;
+            desc.downsample_y = DownsampleY;
+            desc.downsample_x = DownsampleX;
+            desc.flip_y = FlipY;
+            desc.flip_x = FlipX;
+            desc.keep = (int)Keep;
+            desc.sort = Sort ? 1 : 0;
+            desc.bilinear = Bilinear ? 1 : 0;
+            desc.count_bound = CountBound;
+            desc.events = call.Use(Errors.Given(Events, "Events"));
+            desc.event_counts = call.Use(Errors.Given(EventCounts, "EventCounts"));
+            desc.window = call.Use(Window);
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.faults = call.Use(Errors.Given(Faults, "Faults"));
+            desc.seed = Seed;
+            desc.offset = Offset;
+            return desc;
+        }
+    }
+
+    /// <summary>
     /// Arguments of <see cref="Graph.GatherRows(GatherRowsArguments)"/> and
     /// <see cref="Context.GatherRows(GatherRowsArguments, IntPtr)"/>.
     /// </summary>
@@ -957,6 +1130,468 @@ namespace Synfire
             desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
             desc.source = call.Use(Source);
             desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.Upsample(UpsampleArguments)"/> and
+    /// <see cref="Context.Upsample(UpsampleArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class UpsampleArguments
+    {
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>
+        /// How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences
+        /// need 1.
+        /// </summary>
+        public long ScaleY { get; set; }
+
+        /// <summary>Columns likewise. Default: 2.</summary>
+        public long ScaleX { get; set; }
+
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in <see cref="DType.U8"/>, or spikes in
+        /// <see cref="DType.Bits"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written, of the source's type. Must not overlap <see cref="Source"/>. Its shape is <c>[T, B, M]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_upsample_desc Desc(Call call)
+        {
+            synfire_upsample_desc desc = synfire_upsample_desc.Init;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.scale_y = ScaleY;
+            desc.scale_x = ScaleX;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.UpsampleBackward(UpsampleBackwardArguments)"/> and
+    /// <see cref="Context.UpsampleBackward(UpsampleBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class UpsampleBackwardArguments
+    {
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds. Default <c>false</c>: they
+        /// replace it.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>How many rows of the result a row of the map becomes. Default: 2.</summary>
+        public long ScaleY { get; set; }
+
+        /// <summary>Columns likewise. Default: 2.</summary>
+        public long ScaleX { get; set; }
+
+        /// <summary>Read: dL/d(destination), f32 or f64. Its shape is <c>[T, B, M]</c>.</summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <see cref="GradDestination"/>, which it must not
+        /// overlap. Read and written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_upsample_backward_desc Desc(Call call)
+        {
+            synfire_upsample_backward_desc desc = synfire_upsample_backward_desc.Init;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.scale_y = ScaleY;
+            desc.scale_x = ScaleX;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.Pad(PadArguments)"/> and <see cref="Context.Pad(PadArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class PadArguments
+    {
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Columns of zeros before the first column. Default: 0.</summary>
+        public long Left { get; set; }
+
+        /// <summary>Columns of zeros after the last column. Default: 0.</summary>
+        public long Right { get; set; }
+
+        /// <summary>Rows of zeros above the first row. Default: 0.</summary>
+        public long Top { get; set; }
+
+        /// <summary>Rows of zeros below the last row. Default: 0.</summary>
+        public long Bottom { get; set; }
+
+        /// <summary>
+        /// Read: values in f32 or f64, counts or spikes in <see cref="DType.U8"/>, or spikes in
+        /// <see cref="DType.Bits"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written, of the source's type. Must not overlap <see cref="Source"/>. Its shape is <c>[T, B, M]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        internal synfire_pad_desc Desc(Call call)
+        {
+            synfire_pad_desc desc = synfire_pad_desc.Init;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.left = Left;
+            desc.right = Right;
+            desc.top = Top;
+            desc.bottom = Bottom;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.PadBackward(PadBackwardArguments)"/> and
+    /// <see cref="Context.PadBackward(PadBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class PadBackwardArguments
+    {
+        /// <summary>
+        /// <c>true</c>: gradients are added to what <see cref="GradSource"/> holds. Default <c>false</c>: they
+        /// replace it.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>Columns of zeros before the first column. Default: 0.</summary>
+        public long Left { get; set; }
+
+        /// <summary>Columns of zeros after the last column. Default: 0.</summary>
+        public long Right { get; set; }
+
+        /// <summary>Rows of zeros above the first row. Default: 0.</summary>
+        public long Top { get; set; }
+
+        /// <summary>Rows of zeros below the last row. Default: 0.</summary>
+        public long Bottom { get; set; }
+
+        /// <summary>Read: dL/d(destination), f32 or f64. Its shape is <c>[T, B, M]</c>.</summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/d(source), of the type of <see cref="GradDestination"/>, which it must not
+        /// overlap. Read and written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        internal synfire_pad_backward_desc Desc(Call call)
+        {
+            synfire_pad_backward_desc desc = synfire_pad_backward_desc.Init;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.left = Left;
+            desc.right = Right;
+            desc.top = Top;
+            desc.bottom = Bottom;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.grad_source = call.Use(Errors.Given(GradSource, "GradSource"));
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.Normalize(NormalizeArguments)"/> and
+    /// <see cref="Context.Normalize(NormalizeArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class NormalizeArguments
+    {
+        /// <summary>One of <see cref="Normalize"/>. Default: training.</summary>
+        public Normalize Mode { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>The number above 0 that is added to the variance. 0 (default): 1e-5.</summary>
+        public double Epsilon { get; set; }
+
+        /// <summary>
+        /// How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+        /// </summary>
+        public double Momentum { get; set; }
+
+        /// <summary>
+        /// Read: y, f32 or f64. All others are of this type, except for <see cref="Saved"/>,
+        /// <see cref="Lengths"/> and <see cref="Active"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written. Its
+        /// shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Destination { get; set; }
+
+        /// <summary>Read. Null (default): 1. Its shape is <c>[C]</c>.</summary>
+        public BufferBase Gamma { get; set; }
+
+        /// <summary>Read. Null (default): 0. Its shape is <c>[C]</c>.</summary>
+        public BufferBase Beta { get; set; }
+
+        /// <summary>
+        /// The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+        /// needs it; null (default) in training: no running statistics. Read and written. Its shape is
+        /// <c>[C]</c>.
+        /// </summary>
+        public BufferBase RunningMean { get; set; }
+
+        /// <summary>
+        /// The running variance v, 1 at the start of a training. Given exactly if <see cref="RunningMean"/> is.
+        /// Read and written. Its shape is <c>[C]</c>.
+        /// </summary>
+        public BufferBase RunningVariance { get; set; }
+
+        /// <summary>
+        /// Written for the backward: <see cref="DType.U64"/>, for each channel the bits of mean and r as f64, M1,
+        /// and n * 2^32 + p (as 32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. Null
+        /// (default): there is no backward. Its shape is <c>[4, C]</c>.
+        /// </summary>
+        public BufferBase Saved { get; set; }
+
+        /// <summary>Written: a. Null (default): it is not given. Its shape is <c>[C]</c>.</summary>
+        public BufferBase Factor { get; set; }
+
+        /// <summary>Written: b. Null (default): it is not given. Its shape is <c>[C]</c>.</summary>
+        public BufferBase Addend { get; set; }
+
+        /// <summary>
+        /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as
+        /// T. Null (default): all T. Its shape is <c>[B]</c>.
+        /// </summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>
+        /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Null
+        /// (default): all B. Its shape is <c>[1]</c>.
+        /// </summary>
+        public BufferBase Active { get; set; }
+
+        internal synfire_normalize_desc Desc(Call call)
+        {
+            synfire_normalize_desc desc = synfire_normalize_desc.Init;
+            desc.mode = (int)Mode;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.epsilon = Epsilon;
+            desc.momentum = Momentum;
+            desc.source = call.Use(Errors.Given(Source, "Source"));
+            desc.destination = call.Use(Errors.Given(Destination, "Destination"));
+            desc.gamma = call.Use(Gamma);
+            desc.beta = call.Use(Beta);
+            desc.running_mean = call.Use(RunningMean);
+            desc.running_variance = call.Use(RunningMean == null ? RunningVariance : Errors.Given(RunningVariance, "RunningVariance"));
+            desc.saved = call.Use(Saved);
+            desc.factor = call.Use(Factor);
+            desc.addend = call.Use(Addend);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
+            return desc;
+        }
+    }
+
+    /// <summary>
+    /// Arguments of <see cref="Graph.NormalizeBackward(NormalizeBackwardArguments)"/> and
+    /// <see cref="Context.NormalizeBackward(NormalizeBackwardArguments, IntPtr)"/>.
+    /// </summary>
+    public sealed class NormalizeBackwardArguments
+    {
+        /// <summary>One of <see cref="Normalize"/>. Default: training.</summary>
+        public Normalize Mode { get; set; }
+
+        /// <summary>Steps T, at least 1.</summary>
+        public long Steps { get; set; }
+
+        /// <summary>Channels C, at least 1.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Batch rows B. Default: 1.</summary>
+        public long Batch { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: dL/dgamma and dL/dbeta are added to what their buffers hold. Default <c>false</c>: they
+        /// replace it.
+        /// </summary>
+        public bool AddGradients { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: dL/dy is added to what <see cref="GradSource"/> holds; elements that do not count are not
+        /// touched. Default <c>false</c>: all elements are written.
+        /// </summary>
+        public bool Accumulate { get; set; }
+
+        /// <summary>
+        /// Read: dL/dX, f32 or f64, of the type of <see cref="Source"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradDestination { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="NormalizeArguments.Source"/>. In an evaluation it may be null without
+        /// <see cref="GradGamma"/>. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase Source { get; set; }
+
+        /// <summary>
+        /// Read: <see cref="NormalizeArguments.Saved"/>, as the forward wrote it. Its shape is <c>[4, C]</c>.
+        /// </summary>
+        public BufferBase Saved { get; set; }
+
+        /// <summary>Read: <see cref="NormalizeArguments.Gamma"/>. Its shape is <c>[C]</c>. Optional.</summary>
+        public BufferBase Gamma { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/dy. Null (default): it is not computed. Must not overlap another buffer of
+        /// the operation; nor must any buffer that is written. At least one of the three is needed. Read and
+        /// written. Its shape is <c>[T, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSource { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/dgamma, also without <see cref="Gamma"/>. Null (default): it is not computed.
+        /// Read and written. Its shape is <c>[C]</c>.
+        /// </summary>
+        public BufferBase GradGamma { get; set; }
+
+        /// <summary>
+        /// Written, or added to: dL/dbeta. Null (default): it is not computed. Read and written. Its shape is
+        /// <c>[C]</c>.
+        /// </summary>
+        public BufferBase GradBeta { get; set; }
+
+        /// <summary>As in the normalisation. Read. Its shape is <c>[B]</c>. Optional.</summary>
+        public BufferBase Lengths { get; set; }
+
+        /// <summary>As in the normalisation. Read. Its shape is <c>[1]</c>. Optional.</summary>
+        public BufferBase Active { get; set; }
+
+        internal synfire_normalize_backward_desc Desc(Call call)
+        {
+            synfire_normalize_backward_desc desc = synfire_normalize_backward_desc.Init;
+            desc.mode = (int)Mode;
+            desc.n_steps = Steps;
+            desc.channels = Channels;
+            desc.batch = Batch;
+            desc.height = Height;
+            desc.width = Width;
+            desc.add_gradients = AddGradients ? 1 : 0;
+            desc.accumulate = Accumulate ? 1 : 0;
+            desc.grad_destination = call.Use(Errors.Given(GradDestination, "GradDestination"));
+            desc.source = call.Use(Source);
+            desc.saved = call.Use(Errors.Given(Saved, "Saved"));
+            desc.gamma = call.Use(Gamma);
+            desc.grad_source = call.Use(GradSource);
+            desc.grad_gamma = call.Use(GradGamma);
+            desc.grad_beta = call.Use(GradBeta);
+            desc.lengths = call.Use(Lengths);
+            desc.n_active = call.Use(Active);
             return desc;
         }
     }
@@ -1782,6 +2417,14 @@ namespace Synfire
         /// </summary>
         public BufferBase InputScale { get; set; }
 
+        /// <summary>
+        /// Dropout of whole channels: <see cref="InputMask"/> is <c>[B, mask_channels]</c>, and input i uses bit
+        /// i mod <see cref="MaskChannels"/>, which must divide K. With the channels of a map, all places of a
+        /// channel are kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI
+        /// 0.3.
+        /// </summary>
+        public long MaskChannels { get; set; }
+
         internal synfire_synapse_forward_desc Desc(Call call)
         {
             synfire_synapse_forward_desc desc = synfire_synapse_forward_desc.Init;
@@ -1792,6 +2435,7 @@ namespace Synfire
             desc.n_active = call.Use(Active);
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
+            desc.mask_channels = MaskChannels;
             return desc;
         }
     }
@@ -1853,6 +2497,11 @@ namespace Synfire
         /// </summary>
         public BufferBase InputScale { get; set; }
 
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.MaskChannels"/>, and the same as in the forward. Since ABI 0.3.
+        /// </summary>
+        public long MaskChannels { get; set; }
+
         internal synfire_synapse_backward_desc Desc(Call call)
         {
             synfire_synapse_backward_desc desc = synfire_synapse_backward_desc.Init;
@@ -1866,6 +2515,7 @@ namespace Synfire
             desc.add_input_gradient = AddInputGradient ? 1 : 0;
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
+            desc.mask_channels = MaskChannels;
             return desc;
         }
     }
@@ -2064,6 +2714,28 @@ namespace Synfire
             return this;
         }
 
+        /// <summary>
+        /// Appends a binning of events of a camera; <see cref="BinEventsArguments"/> says how. How many events
+        /// there are, and where the window begins, may differ in every replay. The first replay augments with the
+        /// numbers of <see cref="BinEventsArguments.Offset"/>, and each later one with the next, without
+        /// involving the host. A replay in which the operation is disabled does not advance. Setting the
+        /// operation's value <c>"offset"</c> makes the next launch begin there, even if an earlier one already
+        /// did.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph BinEvents(BinEventsArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_bin_events_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_bin_events(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
         /// <summary>Appends a gather of rows of a data set into a batch.</summary>
         /// <param name="arguments">The arguments of the operation.</param>
         /// <returns>This graph.</returns>
@@ -2175,6 +2847,103 @@ namespace Synfire
             {
                 synfire_pool_backward_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_graph_record_pool_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends an upsampling; <see cref="UpsampleArguments"/> says what is computed.</summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph Upsample(UpsampleArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_upsample_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_upsample(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of an upsampling; <see cref="UpsampleBackwardArguments"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph UpsampleBackward(UpsampleBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_upsample_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_upsample_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a border of zeros; <see cref="PadArguments"/> says what is computed.</summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph Pad(PadArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pad_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_pad(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradient of a border of zeros; <see cref="PadBackwardArguments"/> says what is computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph PadBackward(PadBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pad_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_pad_backward(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>Appends a batch normalisation; <see cref="NormalizeArguments"/> says what is computed.</summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph Normalize(NormalizeArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_normalize_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_normalize(Raw, &desc));
+                Keep(call.Used);
+            }
+            return this;
+        }
+
+        /// <summary>
+        /// Appends the gradients of a batch normalisation; <see cref="NormalizeBackwardArguments"/> says what is
+        /// computed.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <returns>This graph.</returns>
+        public Graph NormalizeBackward(NormalizeBackwardArguments arguments)
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_normalize_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_graph_record_normalize_backward(Raw, &desc));
                 Keep(call.Used);
             }
             return this;
@@ -2590,6 +3359,23 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Bins events of a camera now: the same operation that <see cref="Graph.BinEvents(BinEventsArguments)"/>
+        /// records. Calls do not advance the offset: to continue the sequence, increase
+        /// <see cref="BinEventsArguments.Offset"/> by 1 for the next call.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void BinEvents(BinEventsArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_bin_events_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_bin_events(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
         /// Gathers rows of a data set into a batch now: the same operation that
         /// <see cref="Graph.GatherRows(GatherRowsArguments)"/> records.
         /// </summary>
@@ -2698,6 +3484,102 @@ namespace Synfire
             {
                 synfire_pool_backward_desc desc = arguments.Desc(call);
                 Errors.Check(Native.synfire_pool_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes an upsampling now: the same operation that <see cref="Graph.Upsample(UpsampleArguments)"/>
+        /// records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Upsample(UpsampleArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_upsample_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_upsample(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of an upsampling now: the same operation that
+        /// <see cref="Graph.UpsampleBackward(UpsampleBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void UpsampleBackward(UpsampleBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_upsample_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_upsample_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes maps with a border of zeros now: the same operation that
+        /// <see cref="Graph.Pad(PadArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Pad(PadArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pad_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_pad(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradient of a border of zeros now: the same operation that
+        /// <see cref="Graph.PadBackward(PadBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void PadBackward(PadBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_pad_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_pad_backward(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes a batch normalisation now: the same operation that
+        /// <see cref="Graph.Normalize(NormalizeArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void Normalize(NormalizeArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_normalize_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_normalize(Raw, &desc, new synfire_stream(stream)));
+            }
+        }
+
+        /// <summary>
+        /// Computes the gradients of a batch normalisation now: the same operation that
+        /// <see cref="Graph.NormalizeBackward(NormalizeBackwardArguments)"/> records.
+        /// </summary>
+        /// <param name="arguments">The arguments of the operation.</param>
+        /// <param name="stream">A CUDA stream; zero is the context's own.</param>
+        public void NormalizeBackward(NormalizeBackwardArguments arguments, IntPtr stream = default(IntPtr))
+        {
+            Errors.Given(arguments, "arguments");
+            using (Call call = new Call(this))
+            {
+                synfire_normalize_backward_desc desc = arguments.Desc(call);
+                Errors.Check(Native.synfire_normalize_backward(Raw, &desc, new synfire_stream(stream)));
             }
         }
 

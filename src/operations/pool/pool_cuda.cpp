@@ -24,10 +24,6 @@ PoolElements elements_of(int32_t dtype) {
   }
 }
 
-PoolImages images_of(const View& sequence, int64_t n) {
-  return {sequence.data, sequence.pitch, sequence.dtype == SYNFIRE_DTYPE_BITS ? (n + 31) / 32 : n};
-}
-
 template <class R>
 void spread(const PoolBackward& op, Launcher& launcher) {
   const int64_t n = op.shape.n_inputs();

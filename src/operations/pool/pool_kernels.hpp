@@ -4,24 +4,16 @@
 
 #include "pool_shape.hpp"
 
+#include <operations/images.hpp>
+
 namespace synfire::cuda {
 
+using operations::Images;
 using operations::PoolShape;
 
 // The elements of a map.
 enum class PoolElements : int32_t { bits, counts, f32, f64 };
 enum class PoolResult : int32_t { max, sum, mean };
-
-// Images [T, B, n], a step of a batch row each; words of bits.
-struct PoolImages {
-  void* data;
-  int64_t pitch, length;
-
-  template <class E>
-  SYNFIRE_MODEL_FN E* image(int64_t t, int64_t b) const {
-    return static_cast<E*>(data) + t * pitch + b * length;
-  }
-};
 
 // A thread for each element of the destination; maxima of bits: for each word of it.
 struct PoolLaunch {
@@ -30,7 +22,7 @@ struct PoolLaunch {
   int64_t n_steps, batch;
   PoolElements from, to;
   int32_t bound;
-  PoolImages source, destination;
+  Images source, destination;
 };
 const void* pool_words_kernel();
 const void* pool_kernel();
@@ -43,7 +35,7 @@ struct PoolBackwardLaunch {
   int64_t n_steps, batch;
   PoolElements from;
   int32_t bound;
-  PoolImages source, grad_destination, grad_source;
+  Images source, grad_destination, grad_source;
   bool accumulate;
 };
 template <class R>

@@ -7,7 +7,7 @@
 namespace synfire::cuda {
 
 // Spikes and counts of an image.
-SYNFIRE_MODEL_FN int32_t count_at(const PoolImages& images, PoolElements elements, int32_t bound, int64_t t, int64_t b,
+SYNFIRE_MODEL_FN int32_t count_at(const Images& images, PoolElements elements, int32_t bound, int64_t t, int64_t b,
                                   int64_t i) {
   if (elements == PoolElements::bits)
     return static_cast<int32_t>(operations::bits_at(images.image<const uint32_t>(t, b), i, 1));

@@ -191,6 +191,15 @@ const SYNFIRE_TAPE_STORE_NARROW = Int32(3)
 const SYNFIRE_COUNT_PER_NEURON = Int32(0)
 const SYNFIRE_COUNT_PER_STEP = Int32(1)
 const SYNFIRE_COUNT_TOTAL = Int32(2)
+const SYNFIRE_EVENTS_BY_TIME = Int32(0)
+const SYNFIRE_EVENTS_BY_COUNT = Int32(1)
+const SYNFIRE_EVENTS_KEEP_OLDEST = Int32(0)
+const SYNFIRE_EVENTS_KEEP_NEWEST = Int32(1)
+const SYNFIRE_EVENTS_FAULT_SENSOR = Int32(0)
+const SYNFIRE_EVENTS_FAULT_WINDOW = Int32(1)
+const SYNFIRE_EVENTS_FAULT_CAPACITY = Int32(2)
+const SYNFIRE_EVENTS_FAULT_ORDER = Int32(3)
+const SYNFIRE_EVENTS_FAULT_BOUND = Int32(4)
 const SYNFIRE_REDUCE_SUM = Int32(0)
 const SYNFIRE_REDUCE_MEAN = Int32(1)
 const SYNFIRE_REDUCE_MAX = Int32(2)
@@ -200,6 +209,8 @@ const SYNFIRE_AXIS_BATCH = Int32(1)
 const SYNFIRE_POOL_MAX = Int32(0)
 const SYNFIRE_POOL_SUM = Int32(1)
 const SYNFIRE_POOL_MEAN = Int32(2)
+const SYNFIRE_NORMALIZE_TRAINING = Int32(0)
+const SYNFIRE_NORMALIZE_EVALUATION = Int32(1)
 const SYNFIRE_LOSS_CROSS_ENTROPY = Int32(0)
 const SYNFIRE_LOSS_MEAN_SQUARED_ERROR = Int32(1)
 const SYNFIRE_COMBINE_SUM = Int32(0)
@@ -262,9 +273,13 @@ const load_names = (Symbol("check") => SYNFIRE_LOAD_CHECK, Symbol("compile") => 
 const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
+const events_by_names = (Symbol("time") => SYNFIRE_EVENTS_BY_TIME, Symbol("count") => SYNFIRE_EVENTS_BY_COUNT,)
+const events_keep_names = (Symbol("oldest") => SYNFIRE_EVENTS_KEEP_OLDEST, Symbol("newest") => SYNFIRE_EVENTS_KEEP_NEWEST,)
+const events_fault_names = (Symbol("sensor") => SYNFIRE_EVENTS_FAULT_SENSOR, Symbol("window") => SYNFIRE_EVENTS_FAULT_WINDOW, Symbol("capacity") => SYNFIRE_EVENTS_FAULT_CAPACITY, Symbol("order") => SYNFIRE_EVENTS_FAULT_ORDER, Symbol("bound") => SYNFIRE_EVENTS_FAULT_BOUND,)
 const reduce_names = (Symbol("sum") => SYNFIRE_REDUCE_SUM, Symbol("mean") => SYNFIRE_REDUCE_MEAN, Symbol("max") => SYNFIRE_REDUCE_MAX, Symbol("last") => SYNFIRE_REDUCE_LAST,)
 const axis_names = (Symbol("steps") => SYNFIRE_AXIS_STEPS, Symbol("batch") => SYNFIRE_AXIS_BATCH,)
 const pool_names = (Symbol("max") => SYNFIRE_POOL_MAX, Symbol("sum") => SYNFIRE_POOL_SUM, Symbol("mean") => SYNFIRE_POOL_MEAN,)
+const normalize_names = (Symbol("training") => SYNFIRE_NORMALIZE_TRAINING, Symbol("evaluation") => SYNFIRE_NORMALIZE_EVALUATION,)
 const loss_names = (Symbol("cross_entropy") => SYNFIRE_LOSS_CROSS_ENTROPY, Symbol("mean_squared_error") => SYNFIRE_LOSS_MEAN_SQUARED_ERROR,)
 const combine_names = (Symbol("sum") => SYNFIRE_COMBINE_SUM, Symbol("and") => SYNFIRE_COMBINE_AND, Symbol("iand") => SYNFIRE_COMBINE_IAND, Symbol("concatenate") => SYNFIRE_COMBINE_CONCATENATE,)
 const wait_names = (Symbol("spin") => SYNFIRE_WAIT_SPIN, Symbol("yield") => SYNFIRE_WAIT_YIELD, Symbol("block") => SYNFIRE_WAIT_BLOCK,)
@@ -542,6 +557,64 @@ synfire_parameter_values(; name=C_NULL, values=C_NULL, count=0) =
     synfire_parameter_values(name, values, count)
 
 """
+What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy is as good as the original. It never grows, and the numbers in it are the library's own.
+"""
+struct synfire_tape_stamp
+    words::NTuple{8,UInt64}
+end
+synfire_tape_stamp(; words=ntuple(_ -> zero(UInt64), 8)) =
+    synfire_tape_stamp(words)
+
+"""
+A parameter whose gradient synfire_layer_run_backward() computes.
+"""
+struct synfire_gradient_pointer
+    name::Ptr{UInt8}
+    gradient::Ptr{Cvoid}
+    length::UInt64
+end
+synfire_gradient_pointer(; name=C_NULL, gradient=C_NULL, length=0) =
+    synfire_gradient_pointer(name, gradient, length)
+
+"""
+A forward or a backward over addresses: for callers that have memory of their own for every call, such as an automatic differentiation with an allocator. A backward takes what its forward took, with gradients added.
+"""
+struct synfire_pointers_desc
+    struct_size::UInt32
+    tape::Int32
+    n_steps::Int64
+    batch::Int64
+    spike_dtype::Int32
+    add_parameter_gradients::Int32
+    x::Ptr{Cvoid}
+    spikes::Ptr{Cvoid}
+    v_init::Ptr{Cvoid}
+    v_final::Ptr{Cvoid}
+    v_seq::Ptr{Cvoid}
+    h_seq::Ptr{Cvoid}
+    w_init::Ptr{Cvoid}
+    w_final::Ptr{Cvoid}
+    w_seq::Ptr{Cvoid}
+    tape_memory::Ptr{Cvoid}
+    tape_bytes::UInt64
+    stamp::Ptr{synfire_tape_stamp}
+    grad_spike_seq::Ptr{Cvoid}
+    grad_v_seq::Ptr{Cvoid}
+    grad_v_final::Ptr{Cvoid}
+    grad_x_seq::Ptr{Cvoid}
+    grad_v_init::Ptr{Cvoid}
+    grad_w_seq::Ptr{Cvoid}
+    grad_w_final::Ptr{Cvoid}
+    grad_w_init::Ptr{Cvoid}
+    gradient_pointers::Ptr{synfire_gradient_pointer}
+    n_gradient_pointers::UInt64
+    scratch::Ptr{Cvoid}
+    scratch_bytes::UInt64
+end
+synfire_pointers_desc(; tape=0, n_steps=0, batch=0, spike_dtype=0, add_parameter_gradients=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, tape_memory=C_NULL, tape_bytes=0, stamp=C_NULL, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, gradient_pointers=C_NULL, n_gradient_pointers=0, scratch=C_NULL, scratch_bytes=0) =
+    synfire_pointers_desc(sizeof(synfire_pointers_desc), tape, n_steps, batch, spike_dtype, add_parameter_gradients, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, tape_memory, tape_bytes, stamp, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, gradient_pointers, n_gradient_pointers, scratch, scratch_bytes)
+
+"""
 Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is a batch row: N values of each state variable.
 """
 struct synfire_state_desc
@@ -615,6 +688,44 @@ struct synfire_encode_bernoulli_desc
 end
 synfire_encode_bernoulli_desc(; rates_per_step=0, n_steps=0, n_neurons=0, batch=0, rates=C_NULL, spikes=C_NULL, seed=0, offset=0) =
     synfire_encode_bernoulli_desc(sizeof(synfire_encode_bernoulli_desc), rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset)
+
+"""
+Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+"""
+struct synfire_bin_events_desc
+    struct_size::UInt32
+    split::Int32
+    n_steps::Int64
+    capacity::Int64
+    sensor_height::Int64
+    sensor_width::Int64
+    batch::Int64
+    ticks_per_step::Int64
+    events_per_step::Int64
+    crop_top::Int64
+    crop_left::Int64
+    crop_height::Int64
+    crop_width::Int64
+    crop_range_y::Int64
+    crop_range_x::Int64
+    downsample_y::Int64
+    downsample_x::Int64
+    flip_y::Float64
+    flip_x::Float64
+    keep::Int32
+    sort::Int32
+    bilinear::Int32
+    count_bound::Int32
+    events::synfire_buffer
+    event_counts::synfire_buffer
+    window::synfire_buffer
+    destination::synfire_buffer
+    faults::synfire_buffer
+    seed::UInt64
+    offset::UInt64
+end
+synfire_bin_events_desc(; split=0, n_steps=0, capacity=0, sensor_height=0, sensor_width=0, batch=0, ticks_per_step=0, events_per_step=0, crop_top=0, crop_left=0, crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0, downsample_y=0, downsample_x=0, flip_y=0, flip_x=0, keep=0, sort=0, bilinear=0, count_bound=0, events=C_NULL, event_counts=C_NULL, window=C_NULL, destination=C_NULL, faults=C_NULL, seed=0, offset=0) =
+    synfire_bin_events_desc(sizeof(synfire_bin_events_desc), split, n_steps, capacity, sensor_height, sensor_width, batch, ticks_per_step, events_per_step, crop_top, crop_left, crop_height, crop_width, crop_range_y, crop_range_x, downsample_y, downsample_x, flip_y, flip_x, keep, sort, bilinear, count_bound, events, event_counts, window, destination, faults, seed, offset)
 
 """
 Rows of a data set to gather into a batch. The source has R rows of T steps of N elements; row b of the batch is the row of the source whose number is `indices[b]`. The batch is time-major, as layers read it: the transposition is part of the operation. The bits of elements are copied unchanged.
@@ -758,6 +869,140 @@ struct synfire_pool_backward_desc
 end
 synfire_pool_backward_desc(; kind=0, n_steps=0, channels=0, batch=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, count_bound=0, accumulate=0, grad_destination=C_NULL, source=C_NULL, grad_source=C_NULL) =
     synfire_pool_backward_desc(sizeof(synfire_pool_backward_desc), kind, n_steps, channels, batch, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, count_bound, accumulate, grad_destination, source, grad_source)
+
+"""
+A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps `[H * scale_y, W * scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+"""
+struct synfire_upsample_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    scale_y::Int64
+    scale_x::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_upsample_desc(; reserved=0, n_steps=0, channels=0, batch=0, height=0, width=0, scale_y=0, scale_x=0, source=C_NULL, destination=C_NULL) =
+    synfire_upsample_desc(sizeof(synfire_upsample_desc), reserved, n_steps, channels, batch, height, width, scale_y, scale_x, source, destination)
+
+"""
+The gradient of an upsampling with respect to its source. Fields that synfire_upsample_desc has too are those of the upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients' type.
+"""
+struct synfire_upsample_backward_desc
+    struct_size::UInt32
+    accumulate::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    scale_y::Int64
+    scale_x::Int64
+    grad_destination::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_upsample_backward_desc(; accumulate=0, n_steps=0, channels=0, batch=0, height=0, width=0, scale_y=0, scale_x=0, grad_destination=C_NULL, grad_source=C_NULL) =
+    synfire_upsample_backward_desc(sizeof(synfire_upsample_backward_desc), accumulate, n_steps, channels, batch, height, width, scale_y, scale_x, grad_destination, grad_source)
+
+"""
+A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map `[top + H + bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its side; at least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+"""
+struct synfire_pad_desc
+    struct_size::UInt32
+    reserved::UInt32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    left::Int64
+    right::Int64
+    top::Int64
+    bottom::Int64
+    source::synfire_buffer
+    destination::synfire_buffer
+end
+synfire_pad_desc(; reserved=0, n_steps=0, channels=0, batch=0, height=0, width=0, left=0, right=0, top=0, bottom=0, source=C_NULL, destination=C_NULL) =
+    synfire_pad_desc(sizeof(synfire_pad_desc), reserved, n_steps, channels, batch, height, width, left, right, top, bottom, source, destination)
+
+"""
+The gradient of a border with respect to its source. Fields that synfire_pad_desc has too are those of the border. Elements that were left out have the gradient +0. @since ABI 0.3
+"""
+struct synfire_pad_backward_desc
+    struct_size::UInt32
+    accumulate::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    left::Int64
+    right::Int64
+    top::Int64
+    bottom::Int64
+    grad_destination::synfire_buffer
+    grad_source::synfire_buffer
+end
+synfire_pad_backward_desc(; accumulate=0, n_steps=0, channels=0, batch=0, height=0, width=0, left=0, right=0, top=0, bottom=0, grad_destination=C_NULL, grad_source=C_NULL) =
+    synfire_pad_backward_desc(sizeof(synfire_pad_backward_desc), accumulate, n_steps, channels, batch, height, width, left, right, top, bottom, grad_destination, grad_source)
+
+"""
+A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W, C]`. With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+"""
+struct synfire_normalize_desc
+    struct_size::UInt32
+    mode::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    epsilon::Float64
+    momentum::Float64
+    source::synfire_buffer
+    destination::synfire_buffer
+    gamma::synfire_buffer
+    beta::synfire_buffer
+    running_mean::synfire_buffer
+    running_variance::synfire_buffer
+    saved::synfire_buffer
+    factor::synfire_buffer
+    addend::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+end
+synfire_normalize_desc(; mode=0, n_steps=0, channels=0, batch=0, height=0, width=0, epsilon=0, momentum=0, source=C_NULL, destination=C_NULL, gamma=C_NULL, beta=C_NULL, running_mean=C_NULL, running_variance=C_NULL, saved=C_NULL, factor=C_NULL, addend=C_NULL, lengths=C_NULL, n_active=C_NULL) =
+    synfire_normalize_desc(sizeof(synfire_normalize_desc), mode, n_steps, channels, batch, height, width, epsilon, momentum, source, destination, gamma, beta, running_mean, running_variance, saved, factor, addend, lengths, n_active)
+
+"""
+The gradients of a normalisation. Fields that synfire_normalize_desc has too are those of the normalisation; gamma and `source` must hold what they held then.
+"""
+struct synfire_normalize_backward_desc
+    struct_size::UInt32
+    mode::Int32
+    n_steps::Int64
+    channels::Int64
+    batch::Int64
+    height::Int64
+    width::Int64
+    add_gradients::Int32
+    accumulate::Int32
+    grad_destination::synfire_buffer
+    source::synfire_buffer
+    saved::synfire_buffer
+    gamma::synfire_buffer
+    grad_source::synfire_buffer
+    grad_gamma::synfire_buffer
+    grad_beta::synfire_buffer
+    lengths::synfire_buffer
+    n_active::synfire_buffer
+end
+synfire_normalize_backward_desc(; mode=0, n_steps=0, channels=0, batch=0, height=0, width=0, add_gradients=0, accumulate=0, grad_destination=C_NULL, source=C_NULL, saved=C_NULL, gamma=C_NULL, grad_source=C_NULL, grad_gamma=C_NULL, grad_beta=C_NULL, lengths=C_NULL, n_active=C_NULL) =
+    synfire_normalize_backward_desc(sizeof(synfire_normalize_backward_desc), mode, n_steps, channels, batch, height, width, add_gradients, accumulate, grad_destination, source, saved, gamma, grad_source, grad_gamma, grad_beta, lengths, n_active)
 
 """
 A loss that draws the firing rates of a layer towards a target, with its gradient: a regulariser beside the loss of a task, against neurons that are silent or always active.
@@ -1031,9 +1276,11 @@ struct synfire_synapse_desc
     seed::UInt64
     mask::Ptr{UInt8}
     mask_length::UInt64
+    weight_bits::Int32
+    count_scale::Float32
 end
-synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0) =
-    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length)
+synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0, weight_bits=0, count_scale=0) =
+    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length, weight_bits, count_scale)
 
 """
 How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
@@ -1085,12 +1332,14 @@ struct synfire_conv2d_desc
     initialization::Int32
     count_bound::Int32
     count_scale::Float32
-    reserved::UInt32
+    weight_bits::Int32
     gain::Float64
     seed::UInt64
+    mask::Ptr{UInt8}
+    mask_length::UInt64
 end
-synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, dilation_y=0, dilation_x=0, groups=0, output_padding_y=0, output_padding_x=0, transposed=0, dtype=0, bias=0, frozen=0, gradient_bits=0, input_gradient_bits=0, initialization=0, count_bound=0, count_scale=0, reserved=0, gain=0, seed=0) =
-    synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, reserved, gain, seed)
+synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, width=0, kernel_height=0, kernel_width=0, stride_y=0, stride_x=0, padding_y=0, padding_x=0, dilation_y=0, dilation_x=0, groups=0, output_padding_y=0, output_padding_x=0, transposed=0, dtype=0, bias=0, frozen=0, gradient_bits=0, input_gradient_bits=0, initialization=0, count_bound=0, count_scale=0, weight_bits=0, gain=0, seed=0, mask=C_NULL, mask_length=0) =
+    synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, weight_bits, gain, seed, mask, mask_length)
 
 """
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
@@ -1125,9 +1374,11 @@ struct synfire_synapse_info
     takes_dropout::Int32
     gradient_bits::Int32
     kind::Ptr{UInt8}
+    weight_bits::Int32
+    has_mask::Int32
 end
-synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL) =
-    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind)
+synfire_synapse_info(; input_kind=0, input_height=0, input_width=0, input_channels=0, output_height=0, output_width=0, output_channels=0, row_operations=0, dtype=0, n_arrays=0, frozen=0, takes_mask=0, takes_dropout=0, gradient_bits=0, kind=C_NULL, weight_bits=0, has_mask=0) =
+    synfire_synapse_info(sizeof(synfire_synapse_info), input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind, weight_bits, has_mask)
 
 """
 An array of a synapse, as synfire_synapse_get_array_info() returns it.
@@ -1171,9 +1422,10 @@ struct synfire_synapse_forward_desc
     n_active::synfire_buffer
     input_mask::synfire_buffer
     input_scale::synfire_buffer
+    mask_channels::Int64
 end
-synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL) =
-    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale)
+synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
+    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale, mask_channels)
 
 """
 The gradients of a product, from dL/dy.
@@ -1191,9 +1443,10 @@ struct synfire_synapse_backward_desc
     reserved::UInt32
     input_mask::synfire_buffer
     input_scale::synfire_buffer
+    mask_channels::Int64
 end
-synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL) =
-    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale)
+synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
+    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale, mask_channels)
 
 """
 Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -1432,6 +1685,9 @@ mutable struct FunctionTable
     synfire_layer_write_state::Ptr{Cvoid}
     synfire_layer_forward::Ptr{Cvoid}
     synfire_layer_backward::Ptr{Cvoid}
+    synfire_layer_get_run_memory::Ptr{Cvoid}
+    synfire_layer_run_forward::Ptr{Cvoid}
+    synfire_layer_run_backward::Ptr{Cvoid}
     synfire_layer_reset_rows::Ptr{Cvoid}
     synfire_layer_read_rows::Ptr{Cvoid}
     synfire_layer_write_rows::Ptr{Cvoid}
@@ -1441,11 +1697,18 @@ mutable struct FunctionTable
     synfire_convert_spikes::Ptr{Cvoid}
     synfire_count_spikes::Ptr{Cvoid}
     synfire_encode_bernoulli::Ptr{Cvoid}
+    synfire_bin_events::Ptr{Cvoid}
     synfire_gather_rows::Ptr{Cvoid}
     synfire_shuffle::Ptr{Cvoid}
     synfire_replace_nonfinite::Ptr{Cvoid}
     synfire_pool::Ptr{Cvoid}
     synfire_pool_backward::Ptr{Cvoid}
+    synfire_upsample::Ptr{Cvoid}
+    synfire_upsample_backward::Ptr{Cvoid}
+    synfire_pad::Ptr{Cvoid}
+    synfire_pad_backward::Ptr{Cvoid}
+    synfire_normalize::Ptr{Cvoid}
+    synfire_normalize_backward::Ptr{Cvoid}
     synfire_reduce::Ptr{Cvoid}
     synfire_reduce_backward::Ptr{Cvoid}
     synfire_rate_loss::Ptr{Cvoid}
@@ -1463,6 +1726,7 @@ mutable struct FunctionTable
     synfire_graph_record_convert_spikes::Ptr{Cvoid}
     synfire_graph_record_count_spikes::Ptr{Cvoid}
     synfire_graph_record_encode_bernoulli::Ptr{Cvoid}
+    synfire_graph_record_bin_events::Ptr{Cvoid}
     synfire_graph_record_gather_rows::Ptr{Cvoid}
     synfire_graph_record_shuffle::Ptr{Cvoid}
     synfire_graph_record_replace_nonfinite::Ptr{Cvoid}
@@ -1470,6 +1734,12 @@ mutable struct FunctionTable
     synfire_graph_record_reduce_backward::Ptr{Cvoid}
     synfire_graph_record_pool::Ptr{Cvoid}
     synfire_graph_record_pool_backward::Ptr{Cvoid}
+    synfire_graph_record_upsample::Ptr{Cvoid}
+    synfire_graph_record_upsample_backward::Ptr{Cvoid}
+    synfire_graph_record_pad::Ptr{Cvoid}
+    synfire_graph_record_pad_backward::Ptr{Cvoid}
+    synfire_graph_record_normalize::Ptr{Cvoid}
+    synfire_graph_record_normalize_backward::Ptr{Cvoid}
     synfire_graph_record_rate_loss::Ptr{Cvoid}
     synfire_graph_record_loss::Ptr{Cvoid}
     synfire_graph_record_native::Ptr{Cvoid}
@@ -1508,6 +1778,7 @@ mutable struct FunctionTable
     synfire_synapse_get_info::Ptr{Cvoid}
     synfire_synapse_get_array_info::Ptr{Cvoid}
     synfire_synapse_get_rounding::Ptr{Cvoid}
+    synfire_synapse_read_integers::Ptr{Cvoid}
     synfire_synapse_read::Ptr{Cvoid}
     synfire_synapse_write::Ptr{Cvoid}
     synfire_synapse_forward::Ptr{Cvoid}
@@ -1567,7 +1838,7 @@ mutable struct FunctionTable
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2034,6 +2305,39 @@ Runs one backward pass through time now, for the layer's latest forward, which m
 end
 
 """
+    synfire_layer_get_run_memory(layer, tape, n_steps, batch, n_gradients, tape_bytes, scratch_bytes)
+
+How much memory synfire_layer_run_forward() and synfire_layer_run_backward() need from the caller.
+"""
+@inline function synfire_layer_get_run_memory(layer, tape, n_steps, batch, n_gradients, tape_bytes, scratch_bytes)
+    address = functions.synfire_layer_get_run_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Int32, Int64, Int64, UInt64, Ptr{UInt64}, Ptr{UInt64}), layer, tape, n_steps, batch, n_gradients, tape_bytes, scratch_bytes)
+end
+
+"""
+    synfire_layer_run_forward(layer, desc, stream)
+
+Runs one forward now, over addresses: synfire_layer_forward() with the same bits, for up to as many steps and batch rows as the layer has. The tape is the caller's. Several forwards of one layer may thus be waiting for their backwards, and the layer's own tape stays as it is.
+"""
+@inline function synfire_layer_run_forward(layer, desc, stream)
+    address = functions.synfire_layer_run_forward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_pointers_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
+    synfire_layer_run_backward(layer, desc, stream)
+
+Runs one backward now, over addresses: synfire_layer_backward() with the same bits, for the forward that left `desc->stamp` and the tape. It may run several times for one forward, and for forwards of one layer in any order.
+"""
+@inline function synfire_layer_run_backward(layer, desc, stream)
+    address = functions.synfire_layer_run_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_pointers_desc}, synfire_stream), layer, desc, stream)
+end
+
+"""
     synfire_layer_reset_rows(layer, desc, stream)
 
 Resets rows of the state to their initial values, all of them or those that a mask selects. synfire_layer_reset_state() resets the whole state.
@@ -2133,6 +2437,17 @@ Encodes rates as spikes now: the same operation that synfire_graph_record_encode
 end
 
 """
+    synfire_bin_events(context, desc, stream)
+
+Bins events of a camera now: the same operation that synfire_graph_record_bin_events() records. Calls do not advance the offset: to continue the sequence, increase `offset` by 1 for the next call.
+"""
+@inline function synfire_bin_events(context, desc, stream)
+    address = functions.synfire_bin_events
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_bin_events_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
     synfire_gather_rows(context, desc, stream)
 
 Gathers rows of a data set into a batch now: the same operation that synfire_graph_record_gather_rows() records.
@@ -2185,6 +2500,72 @@ Computes the gradient of a pool now: the same operation that synfire_graph_recor
     address = functions.synfire_pool_backward
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_pool_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_upsample(context, desc, stream)
+
+Computes an upsampling now: the same operation that synfire_graph_record_upsample() records.
+"""
+@inline function synfire_upsample(context, desc, stream)
+    address = functions.synfire_upsample
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_upsample_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_upsample_backward(context, desc, stream)
+
+Computes the gradient of an upsampling now: the same operation that synfire_graph_record_upsample_backward() records.
+"""
+@inline function synfire_upsample_backward(context, desc, stream)
+    address = functions.synfire_upsample_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_upsample_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_pad(context, desc, stream)
+
+Computes maps with a border of zeros now: the same operation that synfire_graph_record_pad() records.
+"""
+@inline function synfire_pad(context, desc, stream)
+    address = functions.synfire_pad
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_pad_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_pad_backward(context, desc, stream)
+
+Computes the gradient of a border of zeros now: the same operation that synfire_graph_record_pad_backward() records.
+"""
+@inline function synfire_pad_backward(context, desc, stream)
+    address = functions.synfire_pad_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_pad_backward_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_normalize(context, desc, stream)
+
+Computes a batch normalisation now: the same operation that synfire_graph_record_normalize() records.
+"""
+@inline function synfire_normalize(context, desc, stream)
+    address = functions.synfire_normalize
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_normalize_desc}, synfire_stream), context, desc, stream)
+end
+
+"""
+    synfire_normalize_backward(context, desc, stream)
+
+Computes the gradients of a batch normalisation now: the same operation that synfire_graph_record_normalize_backward() records.
+"""
+@inline function synfire_normalize_backward(context, desc, stream)
+    address = functions.synfire_normalize_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_normalize_backward_desc}, synfire_stream), context, desc, stream)
 end
 
 """
@@ -2375,6 +2756,17 @@ Appends an encoding of rates as spikes; synfire_encode_bernoulli_desc says how. 
 end
 
 """
+    synfire_graph_record_bin_events(graph, desc)
+
+Appends a binning of events of a camera; synfire_bin_events_desc says how. How many events there are, and where the window begins, may differ in every replay. The first replay augments with the numbers of synfire_bin_events_desc::offset, and each later one with the next, without involving the host. A replay in which the operation is disabled does not advance. Setting the operation's value `\"offset\"` makes the next launch begin there, even if an earlier one already did.
+"""
+@inline function synfire_graph_record_bin_events(graph, desc)
+    address = functions.synfire_graph_record_bin_events
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_bin_events_desc}), graph, desc)
+end
+
+"""
     synfire_graph_record_gather_rows(graph, desc)
 
 Appends a gather of rows of a data set into a batch.
@@ -2449,6 +2841,72 @@ Appends the gradient of a pool; synfire_pool_backward_desc says what is computed
     address = functions.synfire_graph_record_pool_backward
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_graph, Ptr{synfire_pool_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_upsample(graph, desc)
+
+Appends an upsampling; synfire_upsample_desc says what is computed.
+"""
+@inline function synfire_graph_record_upsample(graph, desc)
+    address = functions.synfire_graph_record_upsample
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_upsample_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_upsample_backward(graph, desc)
+
+Appends the gradient of an upsampling; synfire_upsample_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_upsample_backward(graph, desc)
+    address = functions.synfire_graph_record_upsample_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_upsample_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_pad(graph, desc)
+
+Appends a border of zeros; synfire_pad_desc says what is computed.
+"""
+@inline function synfire_graph_record_pad(graph, desc)
+    address = functions.synfire_graph_record_pad
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_pad_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_pad_backward(graph, desc)
+
+Appends the gradient of a border of zeros; synfire_pad_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_pad_backward(graph, desc)
+    address = functions.synfire_graph_record_pad_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_pad_backward_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_normalize(graph, desc)
+
+Appends a batch normalisation; synfire_normalize_desc says what is computed.
+"""
+@inline function synfire_graph_record_normalize(graph, desc)
+    address = functions.synfire_graph_record_normalize
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_normalize_desc}), graph, desc)
+end
+
+"""
+    synfire_graph_record_normalize_backward(graph, desc)
+
+Appends the gradients of a batch normalisation; synfire_normalize_backward_desc says what is computed.
+"""
+@inline function synfire_graph_record_normalize_backward(graph, desc)
+    address = functions.synfire_graph_record_normalize_backward
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_normalize_backward_desc}), graph, desc)
 end
 
 """
@@ -2870,6 +3328,17 @@ Says how far the weights of a synapse, or of one of its outputs, are from the gr
 end
 
 """
+    synfire_synapse_read_integers(synapse, name, values, count)
+
+Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes and counts x are y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+"""
+@inline function synfire_synapse_read_integers(synapse, name, values, count)
+    address = functions.synfire_synapse_read_integers
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_synapse, Cstring, Ptr{Int32}, UInt64), synapse, name, values, count)
+end
+
+"""
     synfire_synapse_read(synapse, name, values, bytes)
 
 Reads an array of a synapse, after every replay that uses it and was launched before.
@@ -3114,7 +3583,7 @@ end
 """
     synfire_network_add_dropout(network, name, probability)
 
-Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values: `\"probability\"`, which can change between replays, and `\"seed\"`.
+Adds dropout of what the next synapse reads, as by synfire_dropout(): in the training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values: `\"probability\"`, which can change between replays, `\"seed\"`, and `\"by_channel\"`: 1 if the places of a channel of a map are kept or dropped together, as synfire_synapse_forward_desc::mask_channels. Default: 0. Since ABI 0.3.
 """
 @inline function synfire_network_add_dropout(network, name, probability)
     address = functions.synfire_network_add_dropout

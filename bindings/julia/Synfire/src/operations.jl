@@ -5,19 +5,20 @@
 #
 # SPDX-License-Identifier: MIT
 
-export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, gather_rows!, shuffle!,
-       replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, rate_loss!, loss!, scale_add!, combine!,
-       combine_backward!, group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!,
-       copy_rows!, snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, info,
-       array_info, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!, add_synapse!,
-       add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!, set_class_weights!,
-       build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
+export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, bin_events!, gather_rows!, shuffle!,
+       replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, upsample!, upsample_backward!, pad!,
+       pad_backward!, normalize!, normalize_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
+       group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, run_memory, info,
+       array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
+       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
+       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
 """
     Synapse(context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias=false, frozen=false,
-            gradient_bits=0, initialization=:uniform, gain=1, seed=0)
+            gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0, count_scale=1)
     Synapse(f, context; ...)
 
 A synapse between two layers: arrays such as weights and a bias, and a product with an input.
@@ -25,7 +26,7 @@ A synapse between two layers: arrays such as weights and a bias, and a product w
 How to create a synapse. Zero means the default in every field except `struct_size` and the two lengths.
 
 - `mask`: Connections `[K, N]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during
-  the call. Must be `nothing` for counts. Default: all.
+  the call. Default: all.
 - `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `inputs`: Inputs K, 1 to 2^29; of counts, whose bound is 255, at most 4,210,752.
 - `outputs`: Outputs N, at least 1.
@@ -38,6 +39,11 @@ How to create a synapse. Zero means the default in every field except `struct_si
 - `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
+- `weight_bits`: Bits of the weights on their grid in f32 ([`forward!`](@ref) of a synapse): 8, 16, 24 or 0. Default 0:
+  24. Training keeps the weights in f32, and products, dL/dx too, read those on the grid: weights of 8 bits are integers
+  of one byte, [`read_integers`](@ref). Must be 0 in f64. Since ABI 0.3.
+- `count_scale`: As `count_scale` of [`conv2d`](@ref): the value of a count of 1. 0 or 1 unless the input is counts.
+  Default: 1. Since ABI 0.3.
 """
 mutable struct Synapse <: Handle
     handle::LibSynfire.synfire_synapse
@@ -64,9 +70,11 @@ destroy(::Synapse, handle) = LibSynfire.synfire_synapse_destroy(handle)
 Base.show(io::IO, synapse::Synapse) = print(io, "Synapse", isopen(synapse) ? "" : " (closed)")
 
 function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias::Bool=false,
-                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, unknown...)
+                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0,
+                         count_scale=1, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :inputs, :outputs, :dtype, :bias, :frozen,
-                                                :gradient_bits, :initialization, :gain, :seed))
+                                                :gradient_bits, :initialization, :gain, :seed, :weight_bits,
+                                                :count_scale))
     operands = Operands(context)
     mask_list = list!(operands, UInt8, mask)
     return Request(operands, LibSynfire.synfire_synapse_desc(
@@ -81,7 +89,9 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, 
         gradient_bits=gradient_bits,
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         gain=gain,
-        seed=seed))
+        seed=seed,
+        weight_bits=weight_bits,
+        count_scale=count_scale))
 end
 
 # ---- Optimizer -------------------------------------------------------------------------------------------------------
@@ -283,16 +293,19 @@ end
 # ---- conv2d ----------------------------------------------------------------------------------------------------------
 
 """
-    conv2d(context; input_kind=:spikes, channels, output_channels, height=1, width=1, kernel_height=1, kernel_width=1,
-           stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1, dilation_x=1, groups=1, output_padding_y=0,
-           output_padding_x=0, transposed=false, dtype=:f32, bias=false, frozen=false, gradient_bits=0,
-           input_gradient_bits=24, initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0) -> Synapse
+    conv2d(context; mask=(), input_kind=:spikes, channels, output_channels, height=1, width=1, kernel_height=1,
+           kernel_width=1, stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1, dilation_x=1, groups=1,
+           output_padding_y=0, output_padding_x=0, transposed=false, dtype=:f32, bias=false, frozen=false,
+           gradient_bits=0, input_gradient_bits=24, initialization=:uniform, count_bound=255, count_scale=1,
+           weight_bits=0, gain=1, seed=0) -> Synapse
     conv2d(f, context; ...)
 
 Creates a convolution with initial weights.
 
 How to create a convolution. Zero means the default in every field except `struct_size` and the two numbers of channels.
 
+- `mask`: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
+  gradients. Read during the call. Default: all.
 - `input_kind`: One of `:spikes`, `:values`, `:counts`. Default: spikes.
 - `channels`: Channels C of the input, at least 1.
 - `output_channels`: Channels of the output, at least 1.
@@ -324,6 +337,7 @@ How to create a convolution. Zero means the default in every field except `struc
 - `count_bound`: The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
 - `count_scale`: The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
   before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+- `weight_bits`: As `weight_bits` of [`Synapse`](@ref): 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
 """
@@ -336,19 +350,23 @@ end
 
 conv2d(f, context::Context; arguments...) = with_handle(f, conv2d(context; arguments...))
 
-function conv2d_request(context::Context; input_kind=:spikes, channels, output_channels, height=1, width=1,
+function conv2d_request(context::Context; mask=(), input_kind=:spikes, channels, output_channels, height=1, width=1,
                         kernel_height=1, kernel_width=1, stride_y=1, stride_x=1, padding_y=0, padding_x=0, dilation_y=1,
                         dilation_x=1, groups=1, output_padding_y=0, output_padding_x=0, transposed::Bool=false,
                         dtype=:f32, bias::Bool=false, frozen::Bool=false, gradient_bits=0, input_gradient_bits=24,
-                        initialization=:uniform, count_bound=255, count_scale=1, gain=1, seed=0, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input_kind, :channels, :output_channels, :height, :width,
+                        initialization=:uniform, count_bound=255, count_scale=1, weight_bits=0, gain=1, seed=0,
+                        unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :channels, :output_channels, :height, :width,
                                                 :kernel_height, :kernel_width, :stride_y, :stride_x, :padding_y,
                                                 :padding_x, :dilation_y, :dilation_x, :groups, :output_padding_y,
                                                 :output_padding_x, :transposed, :dtype, :bias, :frozen, :gradient_bits,
                                                 :input_gradient_bits, :initialization, :count_bound, :count_scale,
-                                                :gain, :seed))
+                                                :weight_bits, :gain, :seed))
     operands = Operands(context)
+    mask_list = list!(operands, UInt8, mask)
     return Request(operands, LibSynfire.synfire_conv2d_desc(
+        mask=pointer_or_null(mask_list),
+        mask_length=length(mask_list),
         input_kind=constant("input_kind", LibSynfire.input_names, input_kind),
         channels=whole_size("channels", channels),
         output_channels=whole_size("output_channels", output_channels),
@@ -374,6 +392,7 @@ function conv2d_request(context::Context; input_kind=:spikes, channels, output_c
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         count_bound=count_bound,
         count_scale=count_scale,
+        weight_bits=weight_bits,
         gain=gain,
         seed=seed))
 end
@@ -773,6 +792,120 @@ default the context's own.
 """
 encode_bernoulli!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_encode_bernoulli, encode_bernoulli_request(context; arguments...), stream, context)
+
+# ---- bin_events! -----------------------------------------------------------------------------------------------------
+
+function bin_events_request(context::Context; events, event_counts, destination, faults, window=nothing, split=:time,
+                            steps, capacity, sensor_height, sensor_width, batch=1, ticks_per_step=0, events_per_step=0,
+                            crop_top=0, crop_left=0, crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0,
+                            downsample_y=1, downsample_x=1, flip_y=0, flip_x=0, keep=:oldest, sort::Bool=false,
+                            bilinear::Bool=false, count_bound=0, seed=0, offset=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:events, :event_counts, :destination, :faults, :window, :split, :steps,
+                                                :capacity, :sensor_height, :sensor_width, :batch, :ticks_per_step,
+                                                :events_per_step, :crop_top, :crop_left, :crop_height, :crop_width,
+                                                :crop_range_y, :crop_range_x, :downsample_y, :downsample_x, :flip_y,
+                                                :flip_x, :keep, :sort, :bilinear, :count_bound, :seed, :offset))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_bin_events_desc(
+        events=buffer!(operands, events),
+        event_counts=buffer!(operands, event_counts),
+        destination=buffer!(operands, destination),
+        faults=buffer!(operands, faults),
+        window=buffer!(operands, window),
+        split=constant("split", LibSynfire.events_by_names, split),
+        n_steps=whole_size("steps", steps),
+        capacity=capacity,
+        sensor_height=sensor_height,
+        sensor_width=sensor_width,
+        batch=whole_size("batch", batch),
+        ticks_per_step=ticks_per_step,
+        events_per_step=events_per_step,
+        crop_top=crop_top,
+        crop_left=crop_left,
+        crop_height=crop_height,
+        crop_width=crop_width,
+        crop_range_y=crop_range_y,
+        crop_range_x=crop_range_x,
+        downsample_y=whole_size("downsample_y", downsample_y),
+        downsample_x=whole_size("downsample_x", downsample_x),
+        flip_y=flip_y,
+        flip_x=flip_x,
+        keep=constant("keep", LibSynfire.events_keep_names, keep),
+        sort=sort,
+        bilinear=bilinear,
+        count_bound=count_bound,
+        seed=seed,
+        offset=offset))
+end
+
+"""
+    bin_events!(graph; events, event_counts, destination, faults, window=nothing, split=:time, steps, capacity,
+                sensor_height, sensor_width, batch=1, ticks_per_step=0, events_per_step=0, crop_top=0, crop_left=0,
+                crop_height=0, crop_width=0, crop_range_y=0, crop_range_x=0, downsample_y=1, downsample_x=1, flip_y=0,
+                flip_x=0, keep=:oldest, sort=false, bilinear=false, count_bound=0, seed=0, offset=0)
+
+Appends a binning of events of a camera. How many events there are, and where the window begins, may differ in every
+replay. The first replay augments with the numbers of `offset`, and each later one with the next, without involving the
+host. A replay in which the operation is disabled does not advance. Setting the operation's value `:offset` makes the
+next launch begin there, even if an earlier one already did.
+
+Events of a camera to bin into spikes or counts `[2, W, H, B, T]`, N = H * W * 2. Element (y, x, p) of a step has the
+events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `events`: Read: `:u64`.
+- `event_counts`: Read: `:u32`, how many events of each row there were, also of those that the buffer does not hold. It
+  may differ in every replay.
+- `destination`: Written: spikes in `:bits`, spikes or counts in `:u8`, or counts in f32. A `row_pitch` is the distance
+  from one step to the next. Must not overlap the others.
+- `faults`: Written: `:u32`, for each row how often each of `:sensor`, `:window`, `:capacity`, `:order`, `:bound`
+  happened. Must not overlap the others.
+- `window`: Read: `:u32`, for each row the time at which its first step begins and, by time, the ticks of a step. With 0
+  ticks, no event belongs to a step. It may differ in every replay. `nothing`: all begin at time 0, and have
+  `ticks_per_step`.
+- `split`: One of `:time`, `:count`. Default: by time.
+- `steps`: Steps T, 1 to 2^31 - 1.
+- `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+- `sensor_height`: Rows of the sensor, 1 to 16384.
+- `sensor_width`: Columns of the sensor, 1 to 16384.
+- `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
+- `ticks_per_step`: By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if
+  `window` is given, and by count.
+- `events_per_step`: By count: events of a step. Default: the events of a row are divided evenly among the steps. Must
+  be 0 by time.
+- `crop_top`: First row of the cropped rectangle.
+- `crop_left`: First column of the cropped rectangle.
+- `crop_height`: Rows of the cropped rectangle. Default: all that are left.
+- `crop_width`: Columns of the cropped rectangle. Default: all that are left.
+- `crop_range_y`: The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+- `crop_range_x`: The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+- `downsample_y`: Rows of the sensor in one cell. Default: 1.
+- `downsample_x`: Columns of the sensor in one cell. Default: 1.
+- `flip_y`: The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always.
+- `flip_x`: The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always.
+- `keep`: One of `:oldest`, `:newest`. Default: the oldest.
+- `sort`: `true`: by count, events are taken in the order of their times. Default `false`: in the order of the array. By
+  time, the order does not matter.
+- `bilinear`: `true`: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+- `count_bound`: The largest count. In `:u8`, 1 to 255; default 1, the result is spikes. In f32, 1 to 2^24; default:
+  counts are not bounded. In `:bits`, 1.
+- `seed`: Any number. Different seeds give independent augmentations. The operation's value `:seed`.
+- `offset`: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each
+  replay draws the next one. The operation's value `:offset`.
+"""
+bin_events!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_bin_events, bin_events_request(graph.context; arguments...), graph)
+
+"""
+    bin_events!(context; stream=nothing, ...)
+
+Bins events of a camera now. Calls do not advance the offset: to continue the sequence, increase `offset` by 1 for the
+next call. The keywords are those of `bin_events!(graph; ...)`; `stream` is the CUDA stream to run on, by default the
+context's own.
+"""
+bin_events!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_bin_events, bin_events_request(context; arguments...), stream, context)
 
 # ---- gather_rows! ----------------------------------------------------------------------------------------------------
 
@@ -1194,6 +1327,384 @@ to run on, by default the context's own.
 """
 pool_backward!(context::Context; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_pool_backward, pool_backward_request(context; arguments...), stream, context)
+
+# ---- upsample! -------------------------------------------------------------------------------------------------------
+
+function upsample_request(context::Context; source, destination, steps, channels, batch=1, height=1, width=1, scale_y=0,
+                          scale_x=2, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :channels, :batch, :height, :width,
+                                                :scale_y, :scale_x))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_upsample_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        scale_y=scale_y,
+        scale_x=scale_x))
+end
+
+"""
+    upsample!(graph; source, destination, steps, channels, batch=1, height=1, width=1, scale_y=0, scale_x=2)
+
+Appends an upsampling.
+
+A nearest upsampling of maps `[C, W, H]` with the channels fastest, N = H * W * C, to maps `[C, W * scale_x, H *
+scale_y]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: values in f32 or f64, counts or spikes in `:u8`, or spikes in `:bits`.
+- `destination`: Written, of the source's type. Must not overlap `source`.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `scale_y`: How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences need
+  1.
+- `scale_x`: Columns likewise. Default: 2.
+"""
+upsample!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_upsample, upsample_request(graph.context; arguments...), graph)
+
+"""
+    upsample!(context; stream=nothing, ...)
+
+Computes an upsampling now. The keywords are those of `upsample!(graph; ...)`; `stream` is the CUDA stream to run on, by
+default the context's own.
+"""
+upsample!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_upsample, upsample_request(context; arguments...), stream, context)
+
+# ---- upsample_backward! ----------------------------------------------------------------------------------------------
+
+function upsample_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps,
+                                   channels, batch=1, height=1, width=1, scale_y=2, scale_x=2, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :channels, :batch,
+                                                :height, :width, :scale_y, :scale_x))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_upsample_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        scale_y=scale_y,
+        scale_x=scale_x))
+end
+
+"""
+    upsample_backward!(graph; grad_destination, grad_source, accumulate=false, steps, channels, batch=1, height=1,
+                       width=1, scale_y=2, scale_x=2)
+
+Appends the gradient of an upsampling.
+
+The gradient of an upsampling with respect to its source. Fields that [`upsample!`](@ref) has too are those of the
+upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients' type.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace it.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `scale_y`: How many rows of the result a row of the map becomes. Default: 2.
+- `scale_x`: Columns likewise. Default: 2.
+"""
+upsample_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_upsample_backward,
+            upsample_backward_request(graph.context; arguments...), graph)
+
+"""
+    upsample_backward!(context; stream=nothing, ...)
+
+Computes the gradient of an upsampling now. The keywords are those of `upsample_backward!(graph; ...)`; `stream` is the
+CUDA stream to run on, by default the context's own.
+"""
+upsample_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_upsample_backward, upsample_backward_request(context; arguments...), stream, context)
+
+# ---- pad! ------------------------------------------------------------------------------------------------------------
+
+function pad_request(context::Context; source, destination, steps, channels, batch=1, height=1, width=1, left=0,
+                     right=0, top=0, bottom=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :steps, :channels, :batch, :height, :width,
+                                                :left, :right, :top, :bottom))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pad_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom))
+end
+
+"""
+    pad!(graph; source, destination, steps, channels, batch=1, height=1, width=1, left=0, right=0, top=0, bottom=0)
+
+Appends a border of zeros.
+
+A border of zeros around maps `[C, W, H]` with the channels fastest, N = H * W * C: the result is a map `[C, left + W +
+right, top + H + bottom]` of M elements. A negative number leaves out as many rows or columns on its side; at least one
+row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: values in f32 or f64, counts or spikes in `:u8`, or spikes in `:bits`.
+- `destination`: Written, of the source's type. Must not overlap `source`.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `left`: Columns of zeros before the first column. Default: 0.
+- `right`: Columns of zeros after the last column. Default: 0.
+- `top`: Rows of zeros above the first row. Default: 0.
+- `bottom`: Rows of zeros below the last row. Default: 0.
+"""
+pad!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pad, pad_request(graph.context; arguments...), graph)
+
+"""
+    pad!(context; stream=nothing, ...)
+
+Computes maps with a border of zeros now. The keywords are those of `pad!(graph; ...)`; `stream` is the CUDA stream to
+run on, by default the context's own.
+"""
+pad!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pad, pad_request(context; arguments...), stream, context)
+
+# ---- pad_backward! ---------------------------------------------------------------------------------------------------
+
+function pad_backward_request(context::Context; grad_destination, grad_source, accumulate::Bool=false, steps, channels,
+                              batch=1, height=1, width=1, left=0, right=0, top=0, bottom=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :grad_source, :accumulate, :steps, :channels, :batch,
+                                                :height, :width, :left, :right, :top, :bottom))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_pad_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        grad_source=buffer!(operands, grad_source),
+        accumulate=accumulate,
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom))
+end
+
+"""
+    pad_backward!(graph; grad_destination, grad_source, accumulate=false, steps, channels, batch=1, height=1, width=1,
+                  left=0, right=0, top=0, bottom=0)
+
+Appends the gradient of a border of zeros.
+
+The gradient of a border with respect to its source. Fields that [`pad!`](@ref) has too are those of the border.
+Elements that were left out have the gradient +0. @since ABI 0.3
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/d(destination), f32 or f64.
+- `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
+- `accumulate`: `true`: gradients are added to what `grad_source` holds. Default `false`: they replace it.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `left`: Columns of zeros before the first column. Default: 0.
+- `right`: Columns of zeros after the last column. Default: 0.
+- `top`: Rows of zeros above the first row. Default: 0.
+- `bottom`: Rows of zeros below the last row. Default: 0.
+"""
+pad_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_pad_backward, pad_backward_request(graph.context; arguments...), graph)
+
+"""
+    pad_backward!(context; stream=nothing, ...)
+
+Computes the gradient of a border of zeros now. The keywords are those of `pad_backward!(graph; ...)`; `stream` is the
+CUDA stream to run on, by default the context's own.
+"""
+pad_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_pad_backward, pad_backward_request(context; arguments...), stream, context)
+
+# ---- normalize! ------------------------------------------------------------------------------------------------------
+
+function normalize_request(context::Context; source, destination, gamma=nothing, beta=nothing, running_mean=nothing,
+                           running_variance=nothing, saved=nothing, factor=nothing, addend=nothing, lengths=nothing,
+                           active=nothing, mode=:training, steps, channels, batch=1, height=1, width=1, epsilon=0,
+                           momentum=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:source, :destination, :gamma, :beta, :running_mean, :running_variance,
+                                                :saved, :factor, :addend, :lengths, :active, :mode, :steps, :channels,
+                                                :batch, :height, :width, :epsilon, :momentum))
+    running_mean !== nothing && running_variance === nothing && throw(UndefKeywordError(:running_variance))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_normalize_desc(
+        source=buffer!(operands, source),
+        destination=buffer!(operands, destination),
+        gamma=buffer!(operands, gamma),
+        beta=buffer!(operands, beta),
+        running_mean=buffer!(operands, running_mean),
+        running_variance=buffer!(operands, running_variance),
+        saved=buffer!(operands, saved),
+        factor=buffer!(operands, factor),
+        addend=buffer!(operands, addend),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        mode=constant("mode", LibSynfire.normalize_names, mode),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        epsilon=epsilon,
+        momentum=momentum))
+end
+
+"""
+    normalize!(graph; source, destination, gamma=nothing, beta=nothing, running_mean=nothing, running_variance=nothing,
+               saved=nothing, factor=nothing, addend=nothing, lengths=nothing, active=nothing, mode=:training, steps,
+               channels, batch=1, height=1, width=1, epsilon=0, momentum=0)
+
+Appends a batch normalisation.
+
+A batch normalisation of y `[N, B, T]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[C, W, H]`.
+With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `source`: Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `active`.
+- `destination`: Written: X. Must not overlap another buffer of the operation; nor must any buffer that is written.
+- `gamma`: Read. `nothing` (default): 1.
+- `beta`: Read. `nothing` (default): 0.
+- `running_mean`: The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation
+  needs it; `nothing` (default) in training: no running statistics.
+- `running_variance`: The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+- `saved`: Written for the backward: `:u64`, for each channel the bits of mean and r as f64, M1, and n * 2^32 + p (as 32
+  bits in two's complement). M1 and p are 0 in an evaluation and in f64. `nothing` (default): there is no backward.
+- `factor`: Written: a. `nothing` (default): it is not given.
+- `addend`: Written: b. `nothing` (default): it is not given.
+- `lengths`: How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T.
+  `nothing` (default): all T.
+- `active`: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. `nothing`
+  (default): all B.
+- `mode`: One of `:training`, `:evaluation`. Default: training.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `epsilon`: The number above 0 that is added to the variance. 0 (default): 1e-5.
+- `momentum`: How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+"""
+normalize!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_normalize, normalize_request(graph.context; arguments...), graph)
+
+"""
+    normalize!(context; stream=nothing, ...)
+
+Computes a batch normalisation now. The keywords are those of `normalize!(graph; ...)`; `stream` is the CUDA stream to
+run on, by default the context's own.
+"""
+normalize!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_normalize, normalize_request(context; arguments...), stream, context)
+
+# ---- normalize_backward! ---------------------------------------------------------------------------------------------
+
+function normalize_backward_request(context::Context; grad_destination, saved, source=nothing, gamma=nothing,
+                                    grad_source=nothing, grad_gamma=nothing, grad_beta=nothing, lengths=nothing,
+                                    active=nothing, mode=:training, steps, channels, batch=1, height=1, width=1,
+                                    add_gradients::Bool=false, accumulate::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:grad_destination, :saved, :source, :gamma, :grad_source, :grad_gamma,
+                                                :grad_beta, :lengths, :active, :mode, :steps, :channels, :batch,
+                                                :height, :width, :add_gradients, :accumulate))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_normalize_backward_desc(
+        grad_destination=buffer!(operands, grad_destination),
+        saved=buffer!(operands, saved),
+        source=buffer!(operands, source),
+        gamma=buffer!(operands, gamma),
+        grad_source=buffer!(operands, grad_source),
+        grad_gamma=buffer!(operands, grad_gamma),
+        grad_beta=buffer!(operands, grad_beta),
+        lengths=buffer!(operands, lengths),
+        n_active=buffer!(operands, active),
+        mode=constant("mode", LibSynfire.normalize_names, mode),
+        n_steps=whole_size("steps", steps),
+        channels=whole_size("channels", channels),
+        batch=whole_size("batch", batch),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        add_gradients=add_gradients,
+        accumulate=accumulate))
+end
+
+"""
+    normalize_backward!(graph; grad_destination, saved, source=nothing, gamma=nothing, grad_source=nothing,
+                        grad_gamma=nothing, grad_beta=nothing, lengths=nothing, active=nothing, mode=:training, steps,
+                        channels, batch=1, height=1, width=1, add_gradients=false, accumulate=false)
+
+Appends the gradients of a batch normalisation.
+
+The gradients of a normalisation. Fields that [`normalize!`](@ref) has too are those of the normalisation; gamma and
+`source` must hold what they held then.
+
+Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
+
+- `grad_destination`: Read: dL/dX, f32 or f64, of the type of `source`.
+- `saved`: Read: `saved` of [`normalize!`](@ref), as the forward wrote it.
+- `source`: Read: `source` of [`normalize!`](@ref). In an evaluation it may be `nothing` without `grad_gamma`.
+- `gamma`: Read: `gamma` of [`normalize!`](@ref).
+- `grad_source`: Written, or added to: dL/dy. `nothing` (default): it is not computed. Must not overlap another buffer
+  of the operation; nor must any buffer that is written. At least one of the three is needed.
+- `grad_gamma`: Written, or added to: dL/dgamma, also without `gamma`. `nothing` (default): it is not computed.
+- `grad_beta`: Written, or added to: dL/dbeta. `nothing` (default): it is not computed.
+- `lengths`: As in the normalisation.
+- `active`: As in the normalisation.
+- `mode`: One of `:training`, `:evaluation`. Default: training.
+- `steps`: Steps T, at least 1.
+- `channels`: Channels C, at least 1.
+- `batch`: Batch rows B. Default: 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `add_gradients`: `true`: dL/dgamma and dL/dbeta are added to what their buffers hold. Default `false`: they replace
+  it.
+- `accumulate`: `true`: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. Default
+  `false`: all elements are written.
+"""
+normalize_backward!(graph::Graph; arguments...) =
+    record!(LibSynfire.synfire_graph_record_normalize_backward,
+            normalize_backward_request(graph.context; arguments...), graph)
+
+"""
+    normalize_backward!(context; stream=nothing, ...)
+
+Computes the gradients of a batch normalisation now. The keywords are those of `normalize_backward!(graph; ...)`;
+`stream` is the CUDA stream to run on, by default the context's own.
+"""
+normalize_backward!(context::Context; stream=nothing, arguments...) =
+    run!(LibSynfire.synfire_normalize_backward, normalize_backward_request(context; arguments...), stream, context)
 
 # ---- rate_loss! ------------------------------------------------------------------------------------------------------
 
@@ -1896,8 +2407,9 @@ restore!(graph::Graph, layer::Layer; arguments...) =
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
 function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
-                                 input_scale=nothing, steps, batch=1, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch))
+                                 input_scale=nothing, steps, batch=1, mask_channels=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch,
+                                                :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_forward_desc(
@@ -1907,11 +2419,13 @@ function synapse_forward_request(context::Context; input, output, active=nothing
         input_mask=buffer!(operands, input_mask),
         input_scale=buffer!(operands, input_scale),
         n_steps=whole_size("steps", steps),
-        batch=whole_size("batch", batch)))
+        batch=whole_size("batch", batch),
+        mask_channels=mask_channels))
 end
 
 """
-    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1)
+    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1,
+             mask_channels=0)
 
 Appends the product of a synapse with its input.
 
@@ -1928,6 +2442,9 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `input_scale`: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
+- `mask_channels`: Dropout of whole channels: `input_mask` is `[mask_channels, B]`, and input i uses bit i mod
+  `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept or dropped
+  together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
 """
 forward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_forward,
@@ -1946,9 +2463,9 @@ forward!(synapse::Synapse; stream=nothing, arguments...) =
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
                                   input_mask=nothing, input_scale=nothing, add_gradients::Bool=false, steps, batch=1,
-                                  add_input_gradient::Bool=false, unknown...)
+                                  add_input_gradient::Bool=false, mask_channels=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :input_mask, :input_scale,
-                                                :add_gradients, :steps, :batch, :add_input_gradient))
+                                                :add_gradients, :steps, :batch, :add_input_gradient, :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_backward_desc(
@@ -1961,12 +2478,13 @@ function synapse_backward_request(context::Context; grad_output, input=nothing, 
         add_gradients=add_gradients,
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
-        add_input_gradient=add_input_gradient))
+        add_input_gradient=add_input_gradient,
+        mask_channels=mask_channels))
 end
 
 """
     backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing, input_mask=nothing,
-              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false)
+              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false, mask_channels=0)
 
 Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
 `add_gradients` its gradients add up.
@@ -1987,6 +2505,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 - `add_input_gradient`: `true`: dL/dx is added to what `grad_input` holds. Default `false`: it replaces it.
+- `mask_channels`: As `mask_channels` of [`forward!`](@ref) of a synapse, and the same as in the forward. Since ABI 0.3.
 """
 backward!(graph::Graph, synapse::Synapse; arguments...) =
     record!(LibSynfire.synfire_graph_record_synapse_backward,
@@ -2086,6 +2605,26 @@ default the context's own.
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
+# ---- layer: run_memory -----------------------------------------------------------------------------------------------
+
+"""
+    run_memory(layer, tape, batch, gradients; steps) -> NamedTuple
+
+How much memory `LibSynfire.synfire_layer_run_forward` and `LibSynfire.synfire_layer_run_backward` need from the caller.
+
+Returns `tape_bytes` and `scratch_bytes`.
+
+- `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`.
+"""
+function run_memory(layer::Layer, tape, batch::Integer, gradients::Integer; steps::Integer)
+    tape_bytes = Ref{UInt64}(0)
+    scratch_bytes = Ref{UInt64}(0)
+    check(LibSynfire.synfire_layer_get_run_memory(layer, constant("tape", LibSynfire.tape_names, tape),
+                                                  whole_size("steps", steps), batch, whole_size("gradients", gradients),
+                                                  tape_bytes, scratch_bytes))
+    return (tape_bytes=Int(tape_bytes[]), scratch_bytes=Int(scratch_bytes[]))
+end
+
 # ---- synapse: info ---------------------------------------------------------------------------------------------------
 
 """
@@ -2107,7 +2646,10 @@ Describes a synapse.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
-- `kind`: The kind: `:dense`, `:one_to_one` or `:conv2d`. A constant string that lives as long as the library.
+- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d` or `:normalization`. A constant string that lives as long as the
+  library.
+- `weight_bits`: The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
+- `has_mask`: `true`: it was created with a mask of connections.
 """
 function info(synapse::Synapse)
     info = Ref(LibSynfire.synfire_synapse_info())
@@ -2118,7 +2660,8 @@ function info(synapse::Synapse)
             output_channels=Int(info[].output_channels), row_operations=Int(info[].row_operations),
             dtype=constant_name(LibSynfire.dtype_names, info[].dtype), arrays=Int(info[].n_arrays),
             frozen=info[].frozen != 0, takes_mask=info[].takes_mask != 0, takes_dropout=info[].takes_dropout != 0,
-            gradient_bits=Int(info[].gradient_bits), kind=unsafe_string(info[].kind))
+            gradient_bits=Int(info[].gradient_bits), kind=unsafe_string(info[].kind),
+            weight_bits=Int(info[].weight_bits), has_mask=info[].has_mask != 0)
 end
 
 # ---- synapse: array_info ---------------------------------------------------------------------------------------------
@@ -2152,8 +2695,9 @@ Says how far the weights of a synapse, or of one of its outputs, are from the gr
 every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses
 bits there, or becomes 0.
 
-- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all
-  their products with spikes, and for dL/dx of values. 0: there is none, and everything below is 0.
+- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
+  in f32, for all their products with spikes and counts, with `weight_bits` of [`Synapse`](@ref) below 24 also for those
+  with values, and for dL/dx of values. 0: there is none, and everything below is 0.
 - `weights`: How many weights are not 0.
 - `lost`: How many of these become 0 on the grid.
 - `largest_error`: The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /
@@ -2167,6 +2711,24 @@ function Base.rounding(synapse::Synapse, output::Integer)
     return (has_grid=rounding[].has_grid != 0, weights=Int(rounding[].n_weights), lost=Int(rounding[].n_lost),
             largest_error=rounding[].largest_error, largest_bias_error=rounding[].largest_bias_error,
             output=Int(rounding[].output))
+end
+
+# ---- synapse: read_integers ------------------------------------------------------------------------------------------
+
+"""
+    read_integers(synapse, name, count) -> Vector{Int32}
+
+Reads the integers that products of a synapse add, for a device that computes them itself, after every replay that uses
+the synapse and was launched before. With B = `weight_bits` of [`info`](@ref), the outputs of spikes and counts x are
+y[n] = f32(b[n] + 2^(24 - B) * sum(w[n, k] * x[k])) * 2^s[n]: the sum and the bias as integers, rounded once to f32, and
+multiplied in f32. An output with a weight or a bias that is not finite has none of these.
+
+- `count`: The length of the result.
+"""
+function read_integers(synapse::Synapse, name::Union{Symbol,AbstractString}, count::Integer)
+    values = Vector{Int32}(undef, whole_size("count", count))
+    check(LibSynfire.synfire_synapse_read_integers(synapse, String(name), values, length(values)))
+    return values
 end
 
 # ---- optimizer: add_array! -------------------------------------------------------------------------------------------
@@ -2272,7 +2834,9 @@ end
     add_dropout!(network, name, probability)
 
 Adds dropout of what the next synapse reads, as by [`dropout!`](@ref): in the training each replay draws a new mask, in
-evaluation and inference all inputs are kept. Its values: `:probability`, which can change between replays, and `:seed`.
+evaluation and inference all inputs are kept. Its values: `:probability`, which can change between replays, `:seed`, and
+`:by_channel`: 1 if the places of a channel of a map are kept or dropped together, as `mask_channels` of
+[`forward!`](@ref) of a synapse. Default: 0. Since ABI 0.3.
 """
 function add_dropout!(network::Network, name::Union{Symbol,AbstractString}, probability::Real)
     check(LibSynfire.synfire_network_add_dropout(network, String(name), probability))

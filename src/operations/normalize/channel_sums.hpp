@@ -1,0 +1,96 @@
+// What a normalisation adds up for each channel of maps, and how: in f32 integers, on the grids of the channel's
+// largest numbers, which have no order; in f64 numbers, in the order of steps, batch rows and places. For host code,
+// kernels and their twins.
+#ifndef SYNFIRE_OPERATIONS_NORMALIZE_CHANNEL_SUMS_HPP
+#define SYNFIRE_OPERATIONS_NORMALIZE_CHANNEL_SUMS_HPP
+
+#include "wide_integer.hpp"
+
+#include <operations/images.hpp>
+#include <operations/reduce/counting.hpp>
+
+namespace synfire::operations {
+
+// Maps of `places` pixels of `channels` each, the channels fastest.
+struct ChannelShape {
+  int64_t n_steps = 1, batch = 1, places = 1, channels = 1;
+
+  SYNFIRE_MODEL_FN int64_t image() const { return places * channels; }
+  // A GPU takes an image line by line: neighbouring elements are neighbouring lanes of a warp, those of a period. Which
+  // period it is, and in how many slots blocks put what they find, depends on the shape alone.
+  SYNFIRE_MODEL_FN int64_t period() const { return channels >= 32 ? channels : channels * (32 / channels); }
+  SYNFIRE_MODEL_FN int64_t n_tiles() const { return (period() + 31) / 32; }
+  SYNFIRE_MODEL_FN int64_t lines() const { return (image() + period() - 1) / period(); }  // of an image
+  SYNFIRE_MODEL_FN int64_t n_slots() const {
+    const int64_t useful = (n_steps * batch * lines() + 63) / 64, wanted = n_tiles() >= 256 ? 1 : 256 / n_tiles();
+    return useful < wanted ? useful : wanted;
+  }
+};
+
+// The elements of a channel that count.
+SYNFIRE_MODEL_FN int64_t n_counted(const ChannelShape& shape, const Counting& counting) {
+  const int64_t rows = counting.rows(shape.batch);
+  if (!counting.lengths) return rows * shape.n_steps * shape.places;
+  int64_t n = 0;
+  for (int64_t b = 0; b < rows; ++b) n += counting.steps(shape.n_steps, b);
+  return n * shape.places;
+}
+
+// The smallest power of two 2^p, p at least -149, for which the magnitude is at most 2^30 * 2^p.
+SYNFIRE_MODEL_FN s32 grid_of_values(u32 magnitude) {
+  if (!model::is_finite_magnitude(magnitude)) return model::grid_of_zeros;
+  const s32 above = static_cast<s32>(magnitude >> 23) - 157 + ((magnitude & 0x7FFFFFu) != 0 ? 1 : 0);
+  return above < model::finest_grid ? model::finest_grid : above;
+}
+
+// Sums of `first` and of its products with `second`, both on grids: of y and its squares, or of dL/dX, y and the
+// products of both.
+struct IntegerSums {
+  ChannelShape shape;
+  Counting counting;
+  Images first, second;  // f32; of squares both are y; without `second` there are no products
+  bool squares;          // the grid of `first` is that of values
+  const u64* saved;      // [4, C], of a training: the last row has the grid of `second`
+  int64_t n_slots;
+  u32* largest[2];      // [n_slots, C] of first and second: magnitudes as bits
+  int64_t* totals;      // [n_slots, C]
+  int64_t *high, *low;  // [n_slots, C]: the products v as floor(v / 2^32) and v mod 2^32
+
+  SYNFIRE_MODEL_FN bool finds_second() const { return second.data && !squares && !saved; }
+  SYNFIRE_MODEL_FN s32 first_grid(u32 most) const {
+    return squares ? grid_of_values(most) : model::grid_of_sum(most, model::largest_on_grid_32);
+  }
+  // Of a maximum that finds_second() has, or that of `first` for squares.
+  SYNFIRE_MODEL_FN s32 second_grid(u32 most, int64_t channel) const {
+    return saved ? static_cast<s32>(static_cast<u32>(saved[3 * shape.channels + channel])) : grid_of_values(most);
+  }
+  SYNFIRE_MODEL_FN u32 largest_of(int which, int64_t channel) const {
+    u32 most = 0;
+    for (int64_t slot = 0; slot < n_slots; ++slot) {
+      const u32 found = largest[which][slot * shape.channels + channel];
+      most = found > most ? found : most;
+    }
+    return most;
+  }
+};
+// v as two parts.
+SYNFIRE_MODEL_FN int64_t high_of_product(int64_t v) {
+  return v >> 32;
+}
+SYNFIRE_MODEL_FN int64_t low_of_product(int64_t v) {
+  return v & 0xFFFFFFFFll;
+}
+
+// In f64: the sum of `first`, and that of the squares of first - mean, or of first * (second - mean).
+struct OrderedSums {
+  ChannelShape shape;
+  Counting counting;
+  Images first, second;  // without `second`: squares, or with `saved` no products
+  const u64* saved;      // [4, C] of a backward: the first row has the means
+  double* totals;        // [C]
+  double* products;      // [C]
+};
+
+}  // namespace synfire::operations
+
+#endif
