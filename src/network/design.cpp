@@ -539,9 +539,15 @@ void Design::fail_unknown_value(size_t index, const char* name) const {
   for (std::string& further : stage.kind->further_names(view(index))) known.push_back(std::move(further));
   std::string list;
   for (const std::string& one : known) list.append(list.empty() ? "\"" : ", \"").append(one).append("\"");
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  fail_argument("SYN-NETWORK-VALUE", "name is \"%.64s\"%s; stage \"%s\" has %s", name, suggestion(name, names).c_str(),
-                stage.name.c_str(), list.empty() ? "no values" : list.c_str());
+  std::vector<std::string_view> names(known.begin(), known.end());
+  std::string choices;
+  for (const ChoiceSpec& choice : stage.kind->traits.choices) {
+    names.emplace_back(choice.name);
+    choices.append(choices.empty() ? "; it is added with \"" : ", \"").append(choice.name).append("\"");
+  }
+  fail_argument("SYN-NETWORK-VALUE", "name is \"%.64s\"%s; stage \"%s\" has %s%s", name,
+                suggestion(name, names).c_str(), stage.name.c_str(), list.empty() ? "no values" : list.c_str(),
+                choices.c_str());
 }
 
 size_t Design::set_value(const char* stage_name, const char* name, double value, bool is_built) {

@@ -370,7 +370,7 @@ TEST_F(SpatialStages, WhatDoesNotFitIsRefusedAndNothingChanges) {
           of_input);
   refused(invalid, WORDS("SYN-CONV-INPUT-GRADIENT-BITS", "wrong"), "conv2d", conv({number("input_gradient_bits", 8)}),
           of_input);
-  refused(invalid, WORDS("SYN-NETWORK-VALUE", "kernal", "kernel"), "conv2d", conv({number("kernal", 3)}), of_input);
+  refused(invalid, WORDS("SYN-NETWORK-VALUE", "kernal", "\"kernel\""), "conv2d", conv({number("kernal", 3)}), of_input);
   // Shared weights.
   refused(invalid, WORDS("SYN-NETWORK-VALUE", "kernel", "\"conv\""), "conv2d",
           {text("weights_of", "conv"), number("kernel", 3)}, of_input);
@@ -387,7 +387,7 @@ TEST_F(SpatialStages, WhatDoesNotFitIsRefusedAndNothingChanges) {
           of_input);
   refused(invalid, WORDS("SYN-POOL-PADDING", "wrong"), "pool",
           {text("kind", "max"), number("window", 2), number("padding", 2)}, of_input);
-  refused(invalid, WORDS("SYN-NETWORK-VALUE", "\"max\", \"sum\""), "pool", {text("kind", "median")}, of_input);
+  refused(invalid, WORDS("SYN-NETWORK-VALUE", "max, sum, mean"), "pool", {text("kind", "median")}, of_input);
   refused(invalid, WORDS("SYN-NETWORK-KIND", "SYNFIRE_POOL_MAX"), "pool", {number("kind", 3)}, of_input);
   refused(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-CHAIN", "pool"), "pool", {text("kind", "max")},
           {reads("input"), reads("n")});

@@ -121,7 +121,9 @@ class PoolParts final : public StageParts {
     Buffer& source = spikes_.pack(recorder, source_of(recorder));
     Buffer* const numbers = recorder.written();
     const bool is_mean = stage()->output.count_scale != 1;
-    if (counts_) record(recorder, is_mean ? PoolKind::sum : kind_of(stage()), source, *counts_);
+    // The mean of one place is a sum too.
+    const bool sums = kind_of(stage()) == PoolKind::mean;
+    if (counts_) record(recorder, sums ? PoolKind::sum : kind_of(stage()), source, *counts_);
     if (!numbers) return;
     if (counts_ && !is_mean)
       recorder.append([&] { return as_numbers(stage()->output, *counts_, *numbers); });
