@@ -2210,6 +2210,8 @@ local operations = {
 
 -- Passes that run now and cannot be recorded, over addresses: fields of their descriptors are pointers.
 local passes = {
+  { object = "layer", name = "run_forward", call = "synfire_layer_run_forward", desc = "synfire_pointers_desc" },
+  { object = "layer", name = "run_backward", call = "synfire_layer_run_backward", desc = "synfire_pointers_desc" },
 }
 
 -- The functions of objects, with their parameters after the object.

@@ -21,7 +21,7 @@ import sys
 import textwrap
 
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".rs": "rust", ".cs": "csharp", ".jl": "julia",
-             ".lua": "luapy": "python"}
+             ".lua": "lua", ".py": "python"}
 BLOCK = re.compile(r"^<!-- code (\S+)(?: (\S[^\n]*?))? -->\n```(\w+)\n(.*?)^```$", flags=re.M | re.S)
 FENCE = re.compile(r"^ {0,3}(?:```+|~~~+) *\{?\.?([\w+#]*)[^\n]*\n.*?^ {0,3}(?:```+|~~~+) *$", flags=re.M | re.S)
 MARK = re.compile(r"^\s*(?://|/\*|#|--)\S*\s*\[([\w ]+)\](?: \*/)?$")

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 LANGUAGES = {"c": "C", "cpp": "C++", "rust": "Rust", "csharp": "C#", "julia": "Julia",
-             "lua": "Luapython": "Python"}  # with the titles of their tabs
+             "lua": "Lua", "python": "Python"}  # with the titles of their tabs
 N_COMMON = 2  # commands that build and install
 
 
@@ -33,7 +33,7 @@ def network_of(page, language):
     tabs = re.findall(rf"^<details(?: open)?><summary>{re.escape(LANGUAGES[language])}</summary>\n(.*?)^</details>$", text,
                       flags=re.M | re.S)
     commands = [line[4:] for tab in tabs if "<!-- code" not in tab for line in tab.split("\n") if line.startswith("    ")]
-    printed = re.search(r"^All of themsix print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
+    printed = re.search(r"^All of them print the same:\n\n((?:    .*\n)+)", text, flags=re.M).group(1)
     return commands, "".join(line[4:] for line in printed.splitlines(keepends=True))
 
 

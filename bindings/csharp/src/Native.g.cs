@@ -935,8 +935,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy
-    /// is as good as the original. It never grows, and the numbers in it are the library's own.
+    /// A forward leaves it beside its tape for synfire_layer_run_backward(). It says what the tape was made of. A
+    /// copy is as good as the original. It never grows, and the numbers in it are the library's own.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_tape_stamp

@@ -271,8 +271,9 @@ class Conv2dStage final : public StageKind {
     return std::make_unique<SynapseParts>(
         maker,
         [&]() -> Ref<Synapse> {
-          return Ref<Synapse>::adopt(maker.is_planned() ? operations::Conv2dSynapse::make(maker.context(), spec)
-                                                        : operations::make_conv2d(maker.context(), spec));
+          return Ref<Synapse>::adopt(maker.is_planned()
+                                         ? operations::Conv2dSynapse::make(maker.context(), spec, nullptr)
+                                         : operations::make_conv2d(maker.context(), spec, nullptr));
         },
         [&](Synapse& owner) -> Synapse& {
           auto& kernel = static_cast<operations::Conv2dSynapse&>(owner);

@@ -557,7 +557,7 @@ synfire_parameter_values(; name=C_NULL, values=C_NULL, count=0) =
     synfire_parameter_values(name, values, count)
 
 """
-What a forward leaves beside its tape for synfire_layer_run_backward(): what the tape was made of. A copy is as good as the original. It never grows, and the numbers in it are the library's own.
+A forward leaves it beside its tape for synfire_layer_run_backward(). It says what the tape was made of. A copy is as good as the original. It never grows, and the numbers in it are the library's own.
 """
 struct synfire_tape_stamp
     words::NTuple{8,UInt64}
