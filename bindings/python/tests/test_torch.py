@@ -349,10 +349,15 @@ class OddNode(LIFNode):
 
 def network():
     torch.manual_seed(1)
-    return torch.nn.Sequential(
+    net = torch.nn.Sequential(
         torch.nn.Linear(20, 64), LIFNode(tau=2.5, step_mode="m", detach_reset=True, surrogate_function=ATan(2.0)),
         torch.nn.Linear(64, 30), ParametricLIFNode(init_tau=3.0, step_mode="m", v_reset=None),
         torch.nn.Linear(30, 5), IFNode(step_mode="m", store_v_seq=True))
+    with torch.no_grad():
+        for i in (0, 2, 4):
+            net[i].weight.mul_(4)
+            net[i].bias.add_(0.4)  # so that all layers fire
+    return net
 
 
 def reset_net(net):
@@ -393,13 +398,14 @@ class Accelerated(unittest.TestCase):
         classes = [type(one) for one in net]
         weights = dict(net.named_parameters())
         heard = []
-        net[1].register_forward_hook(lambda *_: heard.append(1))
+        hook = net[1].register_forward_hook(lambda *_: heard.append(1))
         accelerate(net)
         self.assertEqual(list(net.state_dict()), keys)
         self.assertEqual([type(one) for one in net], classes)
         self.assertTrue(all(one is weights[name] for name, one in net.named_parameters()))
         net(random(3, 2, 20))
         self.assertEqual(heard, [1])
+        hook.remove()
         reset_net(net)
         self.assertEqual(net[1].v, 0.0)
         copied = pickle.loads(pickle.dumps(net))

@@ -20,7 +20,7 @@ import torch
 
 from .. import _api
 from .._call import described
-from .._errors import check, refuse
+from .._errors import StaleTapeError, check, refuse
 from .._library import library
 from .._objects import Context, Layer
 
@@ -285,6 +285,20 @@ def forward_now(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Te
     return spikes, v_final, w_final, v_seq, tape, stamp
 
 
+def _forward_again(served: _Served, neurons: Neurons, parameters: Sequence[torch.Tensor], x: torch.Tensor,
+                   tape: torch.Tensor, steps: int, row: int) -> Any:
+    """Runs a forward again from the state that its tape begins with, into a new tape, for the descriptor of a backward."""
+    _set_parameters(served, neurons, parameters)
+    desc, fresh, stamp = served.desc, torch.empty_like(tape), torch.zeros(8, dtype=torch.int64)
+    desc.v_init = tape.data_ptr()
+    if neurons.n_states == 2:
+        desc.w_init = tape.data_ptr() + row * (8 if x.dtype == torch.float64 else 4)
+    desc.tape_memory, desc.tape_bytes = fresh.data_ptr(), fresh.numel()
+    desc.stamp = ctypes.cast(stamp.data_ptr(), ctypes.POINTER(_api.synfire_tape_stamp))
+    check(library().synfire_layer_run_forward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
+    return fresh, stamp
+
+
 def backward_now(x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, parameters: Sequence[torch.Tensor],
                  text: str, grad_spikes: Optional[torch.Tensor], grad_v_final: Optional[torch.Tensor],
                  grad_w_final: Optional[torch.Tensor], grad_v_seq: Optional[torch.Tensor],
@@ -331,7 +345,15 @@ def backward_now(x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, param
             _, size = served.layer.run_memory("recompute", steps, row // served.layer.neurons, len(entries))
             scratch = torch.empty(size, dtype=torch.uint8, device=x.device)
             desc.scratch, desc.scratch_bytes = scratch.data_ptr(), size
-        check(library().synfire_layer_run_backward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
+        try:
+            check(library().synfire_layer_run_backward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
+        except StaleTapeError as problem:
+            if not parameters or problem.rule != "SYN-TAPE-PARAMETERS":
+                raise
+            # The layer had other values in between. Autograd has made sure that the tensors have those of the forward.
+            again = _forward_again(served, neurons, parameters, x, tape, steps, row)
+            check(library().synfire_layer_run_backward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
+            del again
         values = [served.known[name][1] for name, _ in neurons.learned]
     for i, (_, transform) in enumerate(neurons.learned):
         if transform == "sigmoid":
