@@ -168,6 +168,30 @@ TEST(Resize, CopiesPlaces) {
   EXPECT_EQ(y.download<float>(), (std::vector<float>{0, 1, 3, 0}));
 }
 
+TEST(Events, AreBinnedInAReplay) {
+  const synfire::Context context = make_context();
+  const auto integers = [](std::size_t n, std::int32_t dtype) {
+    synfire_buffer_desc desc = synfire::buffer_desc<float>(n);
+    desc.dtype = dtype;
+    return desc;
+  };
+  Buffer events(context, integers(2, SYNFIRE_DTYPE_U64)), event_counts(context, integers(1, SYNFIRE_DTYPE_U32));
+  const Buffer counts(context, synfire::buffer_desc<float>(8)), faults(context, integers(5, SYNFIRE_DTYPE_U32));
+  const std::uint64_t data[] = {3 | std::uint64_t{1} << 32, 15 | std::uint64_t{1} << 60};  // (1, off), (0, on)
+  const std::uint32_t two = 2;
+  synfire::check(synfire_buffer_upload(events, 0, data, sizeof data));
+  synfire::check(synfire_buffer_upload(event_counts, 0, &two, sizeof two));
+  auto desc = synfire::bin_events_desc(events, event_counts, counts, faults, steps{2}, 2, 1, 2);
+  desc.ticks_per_step = 10;
+  synfire::Graph graph(context);
+  graph.record_bin_events(desc);
+  graph.instantiate();
+  graph.wait(graph.launch());
+  EXPECT_EQ(counts.download<float>(), (std::vector<float>{0, 0, 1, 0, 0, 1, 0, 0}));
+  synfire::bin_events(context, desc);
+  EXPECT_EQ(counts.download<float>(), (std::vector<float>{0, 0, 1, 0, 0, 1, 0, 0}));
+}
+
 TEST(OneToOneSynapse, IsASynapse) {
   const Rig rig;
   synfire_one_to_one_desc desc = synfire::one_to_one_desc(4, SYNFIRE_INPUT_SPIKES, SYNFIRE_SCOPE_CHANNEL);
