@@ -21,6 +21,11 @@ MOST_LINES = {
     "bindings/rust/synfire/examples/senses.rs": 35,
     "bindings/csharp/examples/Senses.cs": 35,
     "bindings/julia/Synfire/examples/senses.jl": 35,
+    "docs/examples/pictures.c": 60,
+    "docs/examples/pictures.cpp": 35,
+    "bindings/rust/synfire/examples/pictures.rs": 35,
+    "bindings/csharp/examples/Pictures.cs": 35,
+    "bindings/julia/Synfire/examples/pictures.jl": 35,
 }
 
 
