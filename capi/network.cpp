@@ -499,7 +499,8 @@ synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context c
 synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
                                                         synfire_synapse* synapse) noexcept {
   return get(__func__, network, stage, "stage", synapse, "synapse", [&](network::Network& found) {
-    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::conv2d_kind, &network::scale_kind};
+    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::conv2d_kind, &network::scale_kind,
+                                               &network::normalization_kind};
     return found.object(stage, kinds);
   });
 }

@@ -25,6 +25,11 @@ MOST_LINES = {
     "bindings/julia/Synfire/examples/senses.jl": 35,
     "bindings/lua/examples/senses.lua": 40,
     "bindings/python/examples/senses.py": 35,
+    "docs/examples/pictures.c": 60,
+    "docs/examples/pictures.cpp": 35,
+    "bindings/rust/synfire/examples/pictures.rs": 35,
+    "bindings/csharp/examples/Pictures.cs": 35,
+    "bindings/julia/Synfire/examples/pictures.jl": 35,
 }
 
 

@@ -284,9 +284,57 @@ class GraphDrawing {
   // ---- stages of maps
 
   void add_spatial() {
-    const int64_t kind = random_.whole(0, 4);
+    const int64_t kind = random_.whole(0, 7);
     if (kind <= 2) return add_conv2d();
-    add_pool();
+    if (kind <= 4) return add_pool();
+    if (kind == 5) return add_normalization();
+    add_resize(kind == 6);
+  }
+  void add_normalization() {
+    const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return drawn.carries == Carries::values; });
+    if (all.empty()) return add_conv2d();
+    const DrawnEdge from = pick(all);
+    Drawn made = combined({from});
+    made.bound = made.window = 1;
+    const bool affine = !chance(4), frozen = chance(4) || smooth_;
+    StageValues values = {number("affine", affine ? 1 : 0), number("freeze", frozen ? 1 : 0), number("momentum", 0.25),
+                          number("epsilon", 0.5)};
+    if (affine) values.push_back(number("threshold", 0.75));
+    add("normalization", {from}, std::move(values), made);
+    last().number = frozen ? 1 : 0;
+    if (chance(2)) add_neurons({graph_.stages.size() - 1});
+  }
+  void add_resize(bool larger) {
+    const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return drawn.height * drawn.width <= 36; });
+    if (all.empty()) return add_conv2d();
+    const DrawnEdge from = pick(all);
+    const Drawn read = graph_.at(from);
+    Drawn made = combined({from});
+    if (read.window > 1) {
+      made.carries = Carries::values;
+      made.bound = made.window = 1;
+    }
+    if (larger) {
+      DrawnWindow y = {random_.whole(1, 2)}, x = {random_.whole(1, 3)};
+      made.height *= y.kernel;
+      made.width *= x.kernel;
+      add("upsample", {from},
+          {number("scale_y", static_cast<double>(y.kernel)), number("scale_x", static_cast<double>(x.kernel))}, made);
+      last().y = y;
+      last().x = x;
+      return;
+    }
+    DrawnWindow y, x;
+    y.padding = random_.whole(read.height > 1 ? -1 : 0, 2);
+    x.padding = random_.whole(read.width > 1 ? -1 : 0, 2);
+    made.height += y.padding;
+    made.width += x.padding + 1;
+    add("pad", {from},
+        {number("top", static_cast<double>(y.padding)), number("left", static_cast<double>(x.padding)),
+         number("right", 1)},
+        made);
+    last().y = y;
+    last().x = x;
   }
   void give_windows(DrawnStage& stage, bool pool) const {
     const auto give = [&](const char* both, const char* of_y, const char* of_x, int64_t y, int64_t x) {

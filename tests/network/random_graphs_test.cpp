@@ -40,6 +40,7 @@ std::vector<double> numbers_of(synfire_synapse synapse, const char* name, int64_
 // ---- the oracle -----------------------------------------------------------------------------------------------------
 
 bool has_own_weights(const DrawnStage& stage) {
+  if (stage.kind == "normalization") return stage.values.front().number == 1;  // affine
   return ((stage.kind == "synapse" || stage.kind == "conv2d") && stage.word.empty()) || stage.kind == "scale";
 }
 
@@ -102,6 +103,10 @@ class Oracle {
       compute_convolution(stage, each);
     else if (stage.kind == "pool")
       compute_pool(stage, each);
+    else if (stage.kind == "normalization")
+      compute_normalization(stage, each);
+    else if (stage.kind == "upsample" || stage.kind == "pad")
+      compute_resized(stage, each);
     else if (stage.kind == "neurons")
       compute_neurons(index);
     else if (stage.kind == "readout")
@@ -183,6 +188,51 @@ class Oracle {
         is_first = false;
       });
       return stage.word == "mean" ? result / Number(window) : result;
+    });
+  }
+
+  // Of the batch, or with frozen statistics of the start: a mean of 0 and a variance of 1.
+  template <class Each>
+  void compute_normalization(const DrawnStage& stage, Each each) {
+    const Array& input = read(stage.inputs[0]);
+    const auto channels = static_cast<size_t>(stage.made.channels),
+               width = static_cast<size_t>(stage.made.n_features());
+    std::vector<Number> means(channels), factors(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      Number mean = 0, variance = 1;
+      if (stage.number == 0) {
+        const Number n(static_cast<double>(input.size() / channels));
+        for (size_t i = c; i < input.size(); i += channels) mean = mean + input[i];
+        mean = mean / n;
+        variance = 0;
+        for (size_t i = c; i < input.size(); i += channels) variance = variance + (input[i] - mean) * (input[i] - mean);
+        variance = variance / n;
+      }
+      const double root = std::sqrt(variance.value() + 0.5);
+      means[c] = mean;
+      factors[c] = Tape::result(1 / root, variance, -0.5 / (root * root * root));
+    }
+    const auto found = weights_.find(stage.name);
+    each([&](size_t t, size_t b, size_t n) {
+      const size_t c = n % channels;
+      const Number x = (input[(t * batch() + b) * width + n] - means[c]) * factors[c];
+      return found == weights_.end() ? x : found->second.weight[c] * x + found->second.bias[c];
+    });
+  }
+  template <class Each>
+  void compute_resized(const DrawnStage& stage, Each each) {
+    const Array& input = read(stage.inputs[0]);
+    const Drawn read = graph_.at(stage.inputs[0]);
+    const auto width = static_cast<size_t>(read.n_features());
+    each([&](size_t t, size_t b, size_t n) {
+      const auto i = static_cast<int64_t>(n);
+      const int64_t place = i / read.channels, y = place / stage.made.width, x = place % stage.made.width;
+      const bool larger = stage.kind == "upsample";
+      const int64_t iy = larger ? y / stage.y.kernel : y - stage.y.padding,
+                    ix = larger ? x / stage.x.kernel : x - stage.x.padding;
+      if (iy < 0 || iy >= read.height || ix < 0 || ix >= read.width) return Number(0);
+      return input[(t * batch() + b) * width +
+                   static_cast<size_t>((iy * read.width + ix) * read.channels + i % read.channels)];
     });
   }
 
@@ -388,7 +438,7 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
   }
   EXPECT_GT(n_checked, 300);
   for (const char* const kind : {"sum", "and", "iand", "concatenate", "scale", "group_mean", "flatten", "shared",
-                                 "conv2d", "pool", "shared conv2d"})
+                                 "conv2d", "pool", "shared conv2d", "normalization", "upsample", "pad"})
     EXPECT_GE(n_seen[kind], 8) << kind;
 }
 

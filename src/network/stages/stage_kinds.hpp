@@ -8,7 +8,7 @@ namespace synfire::network {
 
 extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind, &readout_kind, &loss_kind,
     &optimizer_kind, &sum_kind, &and_kind, &iand_kind, &concatenate_kind, &scale_kind, &group_mean_kind, &flatten_kind,
-    &conv2d_kind, &pool_kind;
+    &conv2d_kind, &pool_kind, &normalization_kind, &upsample_kind, &pad_kind;
 
 // All kinds, in the order of texts.
 std::span<const StageKind* const> all_kinds() noexcept;

@@ -66,6 +66,8 @@ struct ResizeGradients {
   bool accumulate;
 };
 // All throw INVALID_ARGUMENT, or OUT_OF_MEMORY for maps that cannot be addressed.
+ResizeShape upsampled_shape(const ResizeMaps& maps, const UpsampleScales& scales);
+ResizeShape padded_shape(const ResizeMaps& maps, const PadBorders& borders);
 core::OperationList upsample(const ResizeMaps& maps, const UpsampleScales& scales, const ResizeBuffers& buffers);
 core::OperationList upsample_backward(const ResizeMaps& maps, const UpsampleScales& scales,
                                       const ResizeGradients& buffers);

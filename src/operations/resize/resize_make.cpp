@@ -65,15 +65,6 @@ ResizeShape checked_maps(const ResizeRules& rules, const ResizeAxis& y, const Re
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, rules.overflow, "a map has more than 2^40 elements");
   return shape;
 }
-ResizeShape upsampled_maps(const ResizeMaps& maps, const UpsampleScales& scales) {
-  return checked_maps(upsample_rules, upsampled_axis("height", maps.height, "scale_y", scales.y),
-                      upsampled_axis("width", maps.width, "scale_x", scales.x), maps.channels);
-}
-ResizeShape padded_maps(const ResizeMaps& maps, const PadBorders& borders) {
-  return checked_maps(pad_rules, padded_axis("height", maps.height, "top", borders.top, "bottom", borders.bottom),
-                      padded_axis("width", maps.width, "left", borders.left, "right", borders.right), maps.channels);
-}
-
 View resized_view(const Buffer& buffer, const char* name, const Extents& e) {
   if (buffer.dtype() == SYNFIRE_DTYPE_BITS) return spike_view(buffer, name, e);
   return array_view(buffer, name, {e.n_steps, e.batch, e.n_neurons});
@@ -128,17 +119,26 @@ OperationLabel label(const ResizeBackward& op) {
   return resize_label(op.shape, op.extents);
 }
 
+ResizeShape upsampled_shape(const ResizeMaps& maps, const UpsampleScales& scales) {
+  return checked_maps(upsample_rules, upsampled_axis("height", maps.height, "scale_y", scales.y),
+                      upsampled_axis("width", maps.width, "scale_x", scales.x), maps.channels);
+}
+ResizeShape padded_shape(const ResizeMaps& maps, const PadBorders& borders) {
+  return checked_maps(pad_rules, padded_axis("height", maps.height, "top", borders.top, "bottom", borders.bottom),
+                      padded_axis("width", maps.width, "left", borders.left, "right", borders.right), maps.channels);
+}
+
 OperationList upsample(const ResizeMaps& maps, const UpsampleScales& scales, const ResizeBuffers& buffers) {
-  return resize(upsample_rules, maps, upsampled_maps(maps, scales), buffers);
+  return resize(upsample_rules, maps, upsampled_shape(maps, scales), buffers);
 }
 OperationList upsample_backward(const ResizeMaps& maps, const UpsampleScales& scales, const ResizeGradients& buffers) {
-  return resize_backward(maps, upsampled_maps(maps, scales), buffers);
+  return resize_backward(maps, upsampled_shape(maps, scales), buffers);
 }
 OperationList pad(const ResizeMaps& maps, const PadBorders& borders, const ResizeBuffers& buffers) {
-  return resize(pad_rules, maps, padded_maps(maps, borders), buffers);
+  return resize(pad_rules, maps, padded_shape(maps, borders), buffers);
 }
 OperationList pad_backward(const ResizeMaps& maps, const PadBorders& borders, const ResizeGradients& buffers) {
-  return resize_backward(maps, padded_maps(maps, borders), buffers);
+  return resize_backward(maps, padded_shape(maps, borders), buffers);
 }
 
 }  // namespace synfire::operations

@@ -57,7 +57,7 @@ end
 end
 
 @testset "networks that branch, and a policy" begin
-    for name in ("senses", "policy")
+    for name in ("senses", "pictures", "policy")
         output, good = example(name)
         @test good && output == program(name)
     end

@@ -81,6 +81,12 @@ fn senses() {
 
 #[test]
 #[ignore = "needs the C programs"]
+fn pictures() {
+    assert_eq!(example("pictures", &[]), c("pictures", &[]));
+}
+
+#[test]
+#[ignore = "needs the C programs"]
 fn policy() {
     let text = example("policy", &[]);
     assert_eq!(text, c("policy", &[]));
