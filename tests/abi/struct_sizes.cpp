@@ -5,11 +5,15 @@
 namespace synfire::capi {
 namespace {
 
-// Elements of lists have no struct_size, so they never grow.
+// Elements of lists, and what a caller keeps for the library, have no struct_size, so they never grow.
 template <class Element>
 constexpr std::size_t size_for_ever = 0;
 template <>
 constexpr std::size_t size_for_ever<synfire_parameter_gradient> = 16;
+template <>
+constexpr std::size_t size_for_ever<synfire_gradient_pointer> = 24;
+template <>
+constexpr std::size_t size_for_ever<synfire_tape_stamp> = 64;
 template <>
 constexpr std::size_t size_for_ever<synfire_parameter_values> = 24;
 template <>
