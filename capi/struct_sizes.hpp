@@ -58,7 +58,6 @@ SYNFIRE_STRUCT_SIZES(synfire_pad_desc, 96);
 SYNFIRE_STRUCT_SIZES(synfire_pad_backward_desc, 96);
 SYNFIRE_STRUCT_SIZES(synfire_normalize_desc, 152);
 SYNFIRE_STRUCT_SIZES(synfire_normalize_backward_desc, 128);
-SYNFIRE_STRUCT_SIZES(synfire_bin_events_desc, 216);
 SYNFIRE_STRUCT_SIZES(synfire_rate_loss_desc, 96);
 SYNFIRE_STRUCT_SIZES(synfire_loss_desc, 176, 184);
 SYNFIRE_STRUCT_SIZES(synfire_combine_desc, 88);
