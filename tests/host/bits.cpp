@@ -546,8 +546,9 @@ uint64_t conv2d_hash(synfire_context context, synfire_conv2d_desc desc) {
   constexpr int64_t n_steps = 7, batch = 3;
   desc.dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32, desc.bias = 1, desc.seed = 17;
   const bool few_bits = desc.weight_bits != 0;
-  std::vector<uint8_t> mask(static_cast<size_t>(
-      few_bits ? desc.output_channels * desc.kernel_height * desc.kernel_width * desc.channels / desc.groups : 0));
+  const int64_t of_group = desc.channels / std::max<int64_t>(desc.groups, 1);
+  const int64_t n_weights = desc.output_channels * desc.kernel_height * desc.kernel_width * of_group;
+  std::vector<uint8_t> mask(static_cast<size_t>(few_bits ? n_weights : 0));
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 5 == 0 ? 0 : 1;
   if (few_bits) desc.mask = mask.data(), desc.mask_length = mask.size();
   synfire_synapse synapse = nullptr;
