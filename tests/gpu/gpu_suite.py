@@ -93,7 +93,7 @@ LONG = ("Gradients/*.MatchTheOracleWithEverySurrogate", "Loss.GradientsAreThoseO
 TEST_TIMEOUT = 900
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
-STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "resume", "digits", "context", "hear")
+STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "python", "resume", "digits", "context", "hear")
 # Entries that are the same in runs of the same kernels on the same GPU.
 SAME_CODE = ("gpu_sources_sha256", "device", "driver")
 # The classes of C# tests that can run on a GPU: they access device memory only by copies.
@@ -361,6 +361,22 @@ class Suite:
         record[name] = {"passed": passed, "failed": failed}
         self.count(status == 0 and passed > 0 and failed == 0, f"bindings {name}", output)
         print(f"    {name}: {passed} passed, {failed} failed")
+
+    # ---- python ----------------------------------------------------------------------------------------------------------
+
+    def python(self):
+        record = self.evidence["python"] = {}
+        tests = ROOT / "bindings" / "python" / "tests" / "test_torch_gpu.py"
+        settings = {"SYNFIRE_LIBRARY": str(self.lib), "PYTHONPATH": str(ROOT / "bindings" / "python")}
+        status, output = self.run([sys.executable, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())"])
+        if status or not output.split()[-1:] == ["True"]:
+            print(f"    {sys.executable} has no PyTorch with CUDA, so synfire.torch is not tested")
+            return
+        status, output = self.run([sys.executable, tests], timeout=900, **settings)
+        for line in re.findall(r"^measured: .*$", output, flags=re.M):
+            print(f"    {line}")
+        counts = re.search(r"^(\d+) passed, (\d+) failed$", output, flags=re.M)
+        self.count_binding(record, "python torch", status, counts, output)
 
     # ---- resume ------------------------------------------------------------------------------------------------------
 

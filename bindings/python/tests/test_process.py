@@ -1,4 +1,5 @@
-"""What a process does around the library: threads, forks, a library that is missing or another one, and packages.
+"""Threads, forks, and a library that is missing or another one.
+
 
 SPDX-License-Identifier: MIT
 """
@@ -56,7 +57,7 @@ class Processes(unittest.TestCase):
         if child == 0:
             status = 1
             try:
-                # What the parent had may be used or refused, but not hang or crash; a context of the child's own works.
+                # The parent's objects may work or be refused, but may not hang or crash. A context of the child works.
                 try:
                     layer(x)
                 except synfire.SynfireError:

@@ -67,7 +67,7 @@ class Neuron(torch.nn.Module):
 
     def reset(self) -> None:
         """The next call starts from the initial state."""
-        self.v = self.w = self.v_seq = None
+        self.__dict__.update(v=None, w=None, v_seq=None)
 
     def detach(self) -> None:
         """Gradients of later calls end at the state of now."""
@@ -85,9 +85,10 @@ class Neuron(torch.nn.Module):
                 refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(state.shape)} of an earlier call, and a step of x has "
                        f"{tuple(x.shape[1:])}; reset() starts again")
         spikes, v, w, v_seq = _passes.neuron(x, self.v, self.w, self._tensors(), self._text, self.store_v_seq)
-        self.v, self.w = v, w if self._neurons.n_states == 2 else None
+        own = self.__dict__  # a Module looks each attribute up that is set
+        own["v"], own["w"] = v, w if self._neurons.n_states == 2 else None
         if self.store_v_seq:
-            self.v_seq = v_seq
+            own["v_seq"] = v_seq
         result = spikes if self._neurons.fires else v_seq
         return result.squeeze(0) if self.step_mode == "s" else result
 

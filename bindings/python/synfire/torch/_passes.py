@@ -204,6 +204,17 @@ def _as_dense(x: torch.Tensor) -> torch.Tensor:
     return x.contiguous()
 
 
+def _state_dtype(x: torch.Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _empty_state(x: torch.Tensor) -> torch.Tensor:
+    """Memory for a state, in the order of a step of x."""
+    if x.is_contiguous():
+        return torch.empty(x.shape[1:], dtype=_state_dtype(x), device=x.device)
+    return torch.empty_like(x[0], dtype=_state_dtype(x))
+
+
 def _like(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """`other` with the strides and the type of `x`."""
     if other.dtype == x.dtype and other.stride() == x.stride():
@@ -214,7 +225,7 @@ def _like(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 def _states(state: Optional[torch.Tensor], x: torch.Tensor, row: int) -> Optional[torch.Tensor]:
     if state is None:
         return None
-    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    dtype = _state_dtype(x)
     if state.numel() != row:
         refuse("PYTHON-SHAPE", f"a state has {state.numel()} elements, and a step has {row} neurons")
     if state.device != x.device:
@@ -249,20 +260,19 @@ def forward_now(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Te
         x = x.contiguous()
     x = _as_dense(x)
     steps, row = x.shape[0], x.numel() // x.shape[0]
-    state_like = x[0] if x.dtype in (torch.float32, torch.float64) else torch.empty_like(x[0], dtype=torch.float32)
     v0, w0 = _states(v, x, row), _states(w, x, row)
     if v0 is None:
         v0 = initial_state(x, row, neurons.initial_v)
     if w0 is None and neurons.n_states == 2:
         w0 = initial_state(x, row, 0.0)
-    empty = x.new_empty(0)
-    spikes = torch.empty_like(x) if neurons.fires else empty
-    v_final = torch.empty_like(state_like)
-    w_final = torch.empty_like(state_like) if neurons.n_states == 2 else empty
-    v_seq = torch.empty_like(x) if with_v_seq or not neurons.fires else empty
+    spikes = torch.empty_like(x) if neurons.fires else x.new_empty(0)
+    v_final = _empty_state(x)
+    w_final = _empty_state(x) if neurons.n_states == 2 else x.new_empty(0)
+    has_v_seq = with_v_seq or not neurons.fires
+    v_seq = torch.empty_like(x) if has_v_seq else x.new_empty(0)
     size = tape_bytes(neurons, x, steps, row) if taped else 0
     tape = torch.empty(size, dtype=torch.uint8, device=x.device)
-    stamp = torch.zeros(8, dtype=torch.int64)
+    stamp = torch.zeros(8, dtype=torch.int64) if taped else torch.empty(0, dtype=torch.int64)
     served = _layer_for(neurons, x, steps, row, _row_of(neurons, row, parameters))
     with served.lock:
         if parameters:
@@ -274,7 +284,7 @@ def forward_now(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Te
             desc.spikes = spikes.data_ptr()
         if w0 is not None:
             desc.w_init, desc.w_final = w0.data_ptr(), w_final.data_ptr()
-        if v_seq is not empty:
+        if has_v_seq:
             desc.v_seq = v_seq.data_ptr()
         if taped:
             desc.tape_memory, desc.tape_bytes = tape.data_ptr(), size
@@ -313,16 +323,15 @@ def backward_now(x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, param
     if served is None:
         # Nothing has the layer any more: the library says so itself.
         served = _layer_for(neurons, x, steps, row, _row_of(neurons, row, parameters))
-    state_like = x[0] if x.dtype in (torch.float32, torch.float64) else torch.empty_like(x[0], dtype=torch.float32)
-    empty = x.new_empty(0)
     gs = None if grad_spikes is None or not neurons.fires else _like(x, grad_spikes)
     gs_seq = None if grad_v_seq is None or grad_v_seq.numel() == 0 else _like(x, grad_v_seq)
-    gv = None if grad_v_final is None else _like(state_like, grad_v_final.view(state_like.shape))
-    gw = None if grad_w_final is None or neurons.n_states == 1 else _like(state_like, grad_w_final)
+    gv = None if grad_v_final is None else _like(_empty_state(x), grad_v_final)
+    gw = None if grad_w_final is None or neurons.n_states == 1 else _like(_empty_state(x), grad_w_final)
     grad_x = torch.empty_like(x)
-    grad_v = torch.empty_like(state_like) if of_states else empty
-    grad_w = torch.empty_like(state_like) if of_states and neurons.n_states == 2 else empty
-    gradients = [torch.empty(one.numel(), dtype=state_like.dtype, device=x.device) for one in parameters]
+    grad_v = _empty_state(x) if of_states else x.new_empty(0)
+    grad_w = _empty_state(x) if of_states and neurons.n_states == 2 else x.new_empty(0)
+    dtype = _state_dtype(x)
+    gradients = [torch.empty(one.numel(), dtype=dtype, device=x.device) for one in parameters]
     scratch = None
     with served.lock:
         desc = served.desc
@@ -357,7 +366,7 @@ def backward_now(x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, param
         values = [served.known[name][1] for name, _ in neurons.learned]
     for i, (_, transform) in enumerate(neurons.learned):
         if transform == "sigmoid":
-            known = torch.tensor(values[i], dtype=state_like.dtype, device=x.device) if len(values[i]) > 1 \
+            known = torch.tensor(values[i], dtype=dtype, device=x.device) if len(values[i]) > 1 \
                 else values[i][0]
             gradients[i].mul_(known * (1 - known))
         gradients[i] = gradients[i].view(parameters[i].shape).to(parameters[i].dtype)
@@ -415,26 +424,22 @@ def _register() -> None:
         _library.impl("neuron", forward_now, key)
         _library.impl("neuron_backward", backward_kernel, key)
 
-    def state_of(x: Any) -> Any:
-        dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-        return torch.empty_like(x[0], dtype=dtype)
-
     @torch.library.register_fake("synfire::neuron", lib=_library)
     def _(x, v, w, parameters, text, taped, with_v_seq):
         neurons = Neurons.of(text)
         empty = x.new_empty(0)
         size = tape_bytes(neurons, x, x.shape[0], x.numel() // x.shape[0]) if taped else 0
-        return (torch.empty_like(x) if neurons.fires else empty, state_of(x),
-                state_of(x) if neurons.n_states == 2 else empty.clone(),
+        return (torch.empty_like(x) if neurons.fires else empty, _empty_state(x),
+                _empty_state(x) if neurons.n_states == 2 else empty.clone(),
                 torch.empty_like(x) if with_v_seq or not neurons.fires else empty.clone(),
                 torch.empty(size, dtype=torch.uint8, device=x.device),
-                torch.empty(8, dtype=torch.int64, device="cpu"))
+                torch.empty(8 if taped else 0, dtype=torch.int64, device="cpu"))
 
     @torch.library.register_fake("synfire::neuron_backward", lib=_library)
     def _(x, tape, stamp, parameters, text, grad_spikes, grad_v_final, grad_w_final, grad_v_seq, of_states):
         neurons = Neurons.of(text)
-        return (torch.empty_like(x), state_of(x) if of_states else x.new_empty(0),
-                state_of(x) if of_states and neurons.n_states == 2 else x.new_empty(0),
+        return (torch.empty_like(x), _empty_state(x) if of_states else x.new_empty(0),
+                _empty_state(x) if of_states and neurons.n_states == 2 else x.new_empty(0),
                 [torch.empty_like(one) for one in parameters])
 
     def setup_context(ctx, inputs, output):
