@@ -48,6 +48,7 @@ std::vector<Event> make_events() {
 // Counts [T, columns, 2].
 std::vector<float> bin(const synfire::Context& context, const std::vector<Event>& events, std::int32_t split) {
   std::vector<std::uint64_t> packed;
+  packed.reserve(events.size());
   for (const Event& e : events) packed.push_back(e.t | std::uint64_t{e.x} << 32 | std::uint64_t{e.polarity} << 60);
   synfire_buffer_desc u64 = synfire::buffer_desc<float>(packed.size()), u32 = synfire::buffer_desc<float>(8);
   u64.dtype = SYNFIRE_DTYPE_U64;

@@ -542,14 +542,14 @@ TEST_F(BinEvents, AugmentationsContinueWhereTheyAreSet) {
   const Graph graph = make_graph(context);
   const int32_t operation = record(graph, binning.desc());
   ASSERT_OK(synfire_graph_instantiate(graph));
-  for (const uint64_t offset : {0, 1}) {
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{1}}) {
     replay(graph);
     EXPECT_TRUE(binning.is(reference(c, offset))) << offset;
   }
   ASSERT_OK(synfire_graph_set_value(graph, operation, "offset", 1000));
   ASSERT_OK(synfire_graph_set_value(graph, operation, "seed", 6));
   c.desc.seed = 6;
-  for (const uint64_t offset : {1000, 1001}) {
+  for (const uint64_t offset : {uint64_t{1000}, uint64_t{1001}}) {
     replay(graph);
     EXPECT_TRUE(binning.is(reference(c, offset))) << offset;
   }

@@ -128,7 +128,7 @@ SYNFIRE_MODEL_FN int64_t step_by_count(const EventsRules& rules, const EventsRow
 // How much of an event, in 64ths, counts in the next step.
 SYNFIRE_MODEL_FN uint32_t weight_of_next(const EventsRow& row, uint32_t after_start) {
   const uint64_t ticks = row.ticks;
-  return static_cast<uint32_t>((2 * bilinear_unit * (after_start % ticks) + ticks) / (2 * ticks));
+  return static_cast<uint32_t>((uint64_t{2} * bilinear_unit * (after_start % ticks) + ticks) / (2 * ticks));
 }
 
 // The element in a step, or -1 outside the cropped rectangle.

@@ -24,12 +24,11 @@ static void expect(bool good, const char *what) {
 /* ---- writing ------------------------------------------------------------------------------------------------------
  */
 
-static void text(const char *words) {
-  memcpy(bytes + length, words, strlen(words));
-  length += strlen(words);
-}
 static void byte(unsigned value) {
   bytes[length++] = (unsigned char)(value & 0xFFu);
+}
+static void text(const char *words) {
+  for (; *words != '\0'; ++words) byte((unsigned char)*words);
 }
 static void little(uint32_t value, int n_bytes) {
   for (; n_bytes > 0; --n_bytes, value >>= 8) byte(value);
