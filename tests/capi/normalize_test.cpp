@@ -518,7 +518,7 @@ TEST_F(Normalize, RunningStatistics) {
   found = run(c, given);
   EXPECT_EQ(found.running_mean, given.running_mean);
   EXPECT_EQ(found.running_variance, given.running_variance);
-  // What does not count may hold anything.
+  // Elements that do not count may hold anything.
   Case masked = {2, 2, 1, 1, 3, {1, 2}, 1};
   Given<float> noise = random_numbers<float>(masked, 5);
   const Results<float> clean = run(masked, noise);

@@ -291,6 +291,12 @@ TEST_F(Resize, Refusals) {
   back.accumulate = 2;
   EXPECT_FAILS(refused, WORDS("SYN-UPSAMPLE-FLAG", "desc.accumulate"),
                synfire_upsample_backward(context, &back, nullptr));
+  synfire_pad_backward_desc pad_back = SYNFIRE_PAD_BACKWARD_DESC_INIT;
+  set_maps(pad_back, border);
+  pad_back.grad_destination = padded;
+  pad_back.grad_source = source;
+  pad_back.accumulate = -1;
+  EXPECT_FAILS(refused, WORDS("SYN-PAD-FLAG", "desc.accumulate"), synfire_pad_backward(context, &pad_back, nullptr));
 }
 
 }  // namespace

@@ -134,6 +134,40 @@ TEST(Pool, TakesWindows) {
   EXPECT_EQ(y.download<float>(), (std::vector<float>{3, 2}));
 }
 
+TEST(Normalize, MovesRunningStatistics) {
+  const synfire::Context context = make_context();
+  Buffer y(context, synfire::buffer_desc<float>(2)), mean(context, synfire::buffer_desc<float>(1));
+  const Buffer x(context, synfire::buffer_desc<float>(2)), variance(context, synfire::buffer_desc<float>(1));
+  y.upload(std::vector<float>{1, 5});
+  mean.upload(std::vector<float>{1});
+  auto desc = synfire::normalize_desc(y, x, steps{1}, 1);
+  desc.width = 2;
+  desc.momentum = 0.5;
+  desc.running_mean = mean;
+  desc.running_variance = variance;
+  synfire::normalize(context, desc);
+  EXPECT_EQ(mean.download<float>(), std::vector<float>{2});
+  EXPECT_EQ(variance.download<float>(), std::vector<float>{4});
+  EXPECT_NEAR(x.download<float>()[1], 1, 1e-5);
+}
+
+TEST(Resize, CopiesPlaces) {
+  const synfire::Context context = make_context();
+  Buffer x(context, synfire::buffer_desc<float>(2));
+  const Buffer y(context, synfire::buffer_desc<float>(4));
+  x.upload(std::vector<float>{1, 3});
+  auto upsample = synfire::upsample_desc(x, y, steps{1}, 1);
+  upsample.width = 2;
+  upsample.scale_y = 1;
+  synfire::upsample(context, upsample);
+  EXPECT_EQ(y.download<float>(), (std::vector<float>{1, 1, 3, 3}));
+  auto pad = synfire::pad_desc(x, y, steps{1}, 1);
+  pad.width = 2;
+  pad.left = pad.right = 1;
+  synfire::pad(context, pad);
+  EXPECT_EQ(y.download<float>(), (std::vector<float>{0, 1, 3, 0}));
+}
+
 TEST(OneToOneSynapse, IsASynapse) {
   const Rig rig;
   synfire_one_to_one_desc desc = synfire::one_to_one_desc(4, SYNFIRE_INPUT_SPIKES, SYNFIRE_SCOPE_CHANNEL);

@@ -1,5 +1,5 @@
-// What a normalisation adds up for each channel of maps, and how: in f32 integers, on the grids of the channel's
-// largest numbers, which have no order; in f64 numbers, in the order of steps, batch rows and places. For host code,
+// The sums of a normalisation for each channel of maps: in f32 sums of integers, on the grids of the channel's largest
+// numbers, which have no order; in f64 sums of numbers in the order of steps, batch rows and places. For host code,
 // kernels and their twins.
 #ifndef SYNFIRE_OPERATIONS_NORMALIZE_CHANNEL_SUMS_HPP
 #define SYNFIRE_OPERATIONS_NORMALIZE_CHANNEL_SUMS_HPP
@@ -57,12 +57,12 @@ struct IntegerSums {
   int64_t *high, *low;  // [n_slots, C]: the products v as floor(v / 2^32) and v mod 2^32
 
   SYNFIRE_MODEL_FN bool finds_second() const { return second.data && !squares && !saved; }
-  SYNFIRE_MODEL_FN s32 first_grid(u32 most) const {
-    return squares ? grid_of_values(most) : model::grid_of_sum(most, model::largest_on_grid_32);
+  SYNFIRE_MODEL_FN s32 first_grid(u32 magnitude) const {
+    return squares ? grid_of_values(magnitude) : model::grid_of_sum(magnitude, model::largest_on_grid_32);
   }
-  // Of a maximum that finds_second() has, or that of `first` for squares.
-  SYNFIRE_MODEL_FN s32 second_grid(u32 most, int64_t channel) const {
-    return saved ? static_cast<s32>(static_cast<u32>(saved[3 * shape.channels + channel])) : grid_of_values(most);
+  // `magnitude` is the largest of second where finds_second() is true, and that of first for squares.
+  SYNFIRE_MODEL_FN s32 second_grid(u32 magnitude, int64_t channel) const {
+    return saved ? static_cast<s32>(static_cast<u32>(saved[3 * shape.channels + channel])) : grid_of_values(magnitude);
   }
   SYNFIRE_MODEL_FN u32 largest_of(int which, int64_t channel) const {
     u32 most = 0;

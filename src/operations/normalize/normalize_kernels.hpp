@@ -9,7 +9,7 @@ namespace synfire::cuda {
 // A block has 32 elements of the period and a share of the lines; a warp has every eighth of those.
 inline constexpr int normalize_threads = 256;
 
-// Work with the lines of maps, divided among so many blocks for each tile. A GPU divides 64-bit integers slowly.
+// Work with the lines of maps, divided among n_slots blocks for each tile. A GPU divides 64-bit integers slowly.
 template <class Work>
 struct LinesLaunch {
   Work work;
