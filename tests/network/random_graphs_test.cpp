@@ -191,7 +191,7 @@ class Oracle {
     });
   }
 
-  // Of the batch, or with frozen statistics of the start: a mean of 0 and a variance of 1.
+  // It takes the statistics of the batch, or frozen ones, which are those of the start: a mean of 0, a variance of 1.
   template <class Each>
   void compute_normalization(const DrawnStage& stage, Each each) {
     const Array& input = read(stage.inputs[0]);

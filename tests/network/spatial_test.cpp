@@ -334,6 +334,124 @@ TEST_F(SpatialStages, FilesHoldTheirNumbers) {
   EXPECT_OK(load(network, strides));
 }
 
+// ---- normalisations -------------------------------------------------------------------------------------------------
+
+constexpr int64_t n_elements = n_steps * batch * height * width * channels;
+
+void describe_normalization(synfire_network network, double freeze) {
+  add(network, "input", "input", map_of("values"));
+  add(network, "normalization", "norm", {number("momentum", 0.25), number("threshold", 0.5), number("freeze", freeze)});
+  add(network, "flatten", "flat");
+  add(network, "readout", "out", {text("reduction", "steps")});
+  add(network, "loss", "loss", {text("kind", "mean_squared_error"), number("per_step", 1)});
+  add(network, "optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 0.5)});
+  require_ok(synfire_network_build(network));
+}
+void give_rows(synfire_context context, synfire_network network, const std::vector<float>& rows) {
+  const Buffer inputs = buffer_of_bytes(context, SYNFIRE_DTYPE_F32, rows.size(), rows.data(), rows.size() * 4);
+  require_ok(
+      set_arrays(network, SYNFIRE_DATA_TRAINING, batch,
+                 {array_of("input", SYNFIRE_ARRAY_INPUTS, inputs), array_of("loss", SYNFIRE_ARRAY_TARGETS, inputs)}));
+}
+
+// The order of the rows in a batch has no effect on sums of integers.
+TEST_F(SpatialStages, NormalizationsTakeStatisticsAndKeepThem) {
+  Random random(17);
+  std::vector<float> rows(n_elements);
+  for (float& one : rows) one = static_cast<float>(random.uniform(-2, 3));
+  const Network network = make_network(context), frozen = make_network(context);
+  describe_normalization(network, 0);
+  describe_normalization(frozen, 1);
+  for (const synfire_network one : {network.get(), frozen.get()}) {
+    give_rows(context, one, rows);
+    trained(one, 1);
+  }
+  // By hand.
+  const auto array = [&](float value) {
+    const std::vector<float> values(channels, value);
+    return buffer_of_bytes(context, SYNFIRE_DTYPE_F32, channels, values.data(), values.size() * 4);
+  };
+  const Buffer mean = array(0), variance = array(1), gamma = array(0.5F), beta = array(0),
+               y = buffer_of_bytes(context, SYNFIRE_DTYPE_F32, rows.size(), rows.data(), rows.size() * 4),
+               x = make_buffer(context, SYNFIRE_DTYPE_F32, rows.size());
+  synfire_normalize_desc desc = SYNFIRE_NORMALIZE_DESC_INIT;
+  desc.n_steps = n_steps;
+  desc.batch = batch;
+  desc.height = height;
+  desc.width = width;
+  desc.channels = channels;
+  desc.momentum = 0.25;
+  desc.source = y;
+  desc.destination = x;
+  desc.running_mean = mean;
+  desc.running_variance = variance;
+  desc.gamma = gamma;
+  desc.beta = beta;
+  require_ok(synfire_normalize(context, &desc, nullptr));
+  const auto of = [&](synfire_network one, const char* name) {
+    return read_array(synapse_of(one, "norm"), name, channels);
+  };
+  EXPECT_TRUE(same_bits(of(network, "running_mean"), download<float>(mean, channels)));
+  EXPECT_TRUE(same_bits(of(network, "running_variance"), download<float>(variance, channels)));
+  EXPECT_NE(of(network, "weight"), std::vector<float>(channels, 0.5F)) << "gamma learns";
+  EXPECT_EQ(of(frozen, "running_mean"), std::vector<float>(channels, 0.0F));
+  EXPECT_EQ(of(frozen, "running_variance"), std::vector<float>(channels, 1.0F));
+  EXPECT_NE(of(frozen, "weight"), std::vector<float>(channels, 0.5F));
+  // Inference takes the running ones, time-major.
+  require_ok(synfire_buffer_upload(buffer_of(network, "input.input"), 0, rows.data(), rows.size() * 4));
+  replay(part<synfire_graph>(
+      [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); }));
+  const std::vector<float> now = of(network, "weight"), shift = of(network, "bias");
+  require_ok(synfire_buffer_upload(gamma, 0, now.data(), now.size() * 4));
+  require_ok(synfire_buffer_upload(beta, 0, shift.data(), shift.size() * 4));
+  desc.mode = SYNFIRE_NORMALIZE_EVALUATION;
+  require_ok(synfire_normalize(context, &desc, nullptr));
+  EXPECT_TRUE(same_bits(download<float>(buffer_of(network, "out.output"), n_elements), download<float>(x, n_elements)));
+  // A network whose statistics are frozen goes on from the file of one whose are not.
+  const File file = saved(network);
+  require_ok(load(frozen, file));
+  EXPECT_TRUE(same_bits(of(frozen, "running_mean"), of(network, "running_mean")));
+  trained(frozen, 1);
+  EXPECT_TRUE(same_bits(of(frozen, "running_variance"), of(network, "running_variance")));
+}
+
+TEST_F(SpatialStages, NormalizationsNeedTheirStatistics) {
+  const Network network = make_network(context);
+  describe_normalization(network, 0);
+  const File file = saved(network);
+  const auto refused = [&](const File& other, std::initializer_list<std::string_view> words) {
+    synfire_network made = nullptr;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words,
+                 synfire_network_create_from_memory(context, other.data(), other.size(), nullptr, &made));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, words, load(network, other));
+    EXPECT_TRUE(saved(network) == file);
+  };
+  for (const char* const name : {"\"norm.running_mean\"", "\"norm.running_variance\""}) {
+    std::string renamed = name;
+    renamed[1] = 'x';
+    refused(FileParts(file).replace(name, renamed).whole(),
+            WORDS("SYN-NETWORK-FILE", "running statistics", "\"norm\""));
+  }
+  refused(FileParts(file).poke("norm.running_variance", 1, -1.0F).whole(),
+          WORDS("SYN-NETWORK-NUMBER", "norm.running_variance", "at least 0"));
+  refused(FileParts(file).poke("norm.running_mean", 1, std::numeric_limits<float>::infinity()).whole(),
+          WORDS("SYN-NETWORK-NUMBER", "norm.running_mean"));
+  // Its synapse is for its arrays alone.
+  const Buffer buffer = make_buffer(context, SYNFIRE_DTYPE_F32, n_elements);
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps;
+  forward.batch = batch;
+  forward.input = buffer;
+  forward.output = buffer;
+  const Synapse synapse = synapse_of(network, "norm");
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-NORMALIZATION"),
+               synfire_synapse_forward(synapse, &forward, nullptr));
+  synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+  require_ok(synfire_synapse_get_info(synapse, &info));
+  EXPECT_STREQ(info.kind, "normalization");
+  EXPECT_EQ(info.n_arrays, 4U);
+}
+
 // ---- refused --------------------------------------------------------------------------------------------------------
 
 TEST_F(SpatialStages, WhatDoesNotFitIsRefusedAndNothingChanges) {
@@ -391,6 +509,12 @@ TEST_F(SpatialStages, WhatDoesNotFitIsRefusedAndNothingChanges) {
   refused(invalid, WORDS("SYN-NETWORK-KIND", "SYNFIRE_POOL_MAX"), "pool", {number("kind", 3)}, of_input);
   refused(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-CHAIN", "pool"), "pool", {text("kind", "max")},
           {reads("input"), reads("n")});
+  // Others.
+  refused(invalid, WORDS("SYN-UPSAMPLE-SCALE", "wrong", "-1"), "upsample", {number("scale_x", -1)}, of_input);
+  refused(invalid, WORDS("SYN-PAD-BORDER", "wrong", "-6"), "pad", {number("left", -6)}, of_input);
+  refused(invalid, WORDS("SYN-NETWORK-VALUE", "wrong", "threshold", "affine"), "normalization",
+          {number("affine", 0), number("threshold", 2)}, of_input);
+  refused(invalid, WORDS("SYN-NETWORK-VALUE", "wrong", "momentum"), "normalization", {number("momentum", 0)}, of_input);
   // Shapes that do not fit, both named.
   refused(invalid, WORDS("SYN-NETWORK-SHAPE", "5x6x3", "\"input\"", "3x4x4", "\"n\""), "sum", {},
           {reads("input"), reads("n")});

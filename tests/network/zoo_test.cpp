@@ -76,7 +76,7 @@ TEST(Zoo, HasTheSameBitsOnEveryBackend) {
     EXPECT_TRUE(before == same);
     EXPECT_TRUE(here == there);
     EXPECT_FALSE(here == before);
-    // What was saved can be made again.
+    // Its file makes the same network again.
     EXPECT_TRUE(saved(created(host, here)) == here);
   }
 }

@@ -34,8 +34,7 @@ bool reads_bits(const StageView& view) {
   return view.flow().elements == Elements::spikes && !view.design().wants_numbers(view.index(), Port::output);
 }
 
-// What the two kinds differ in.
-class ResizeKind;
+class ResizeKind;  // its functions of maps are those in which the two kinds differ
 
 class ResizeParts final : public StageParts {
  public:
