@@ -344,6 +344,7 @@ class Everything {
     std::vector<char> text(text_bytes);
     answer(synfire_layer_source(rig.layer, text.data(), &text_bytes));
     add(text.data(), text.size());
+    run_pointers<Scalar>(context, rig);
     synfire_copy_rows_desc over = SYNFIRE_COPY_ROWS_DESC_INIT;
     over.source = rig.layer;
     over.n_rows = over.destination_row = 1;
@@ -362,6 +363,33 @@ class Everything {
     answer(synfire_layer_restore(rig.layer, nullptr, snapshot.data(), bytes));
     snapshot.back() ^= 1;
     answer(synfire_layer_restore(rig.layer, nullptr, snapshot.data(), bytes));
+  }
+
+  // Both passes over addresses, from the layer's state.
+  template <typename Scalar>
+  void run_pointers(synfire_context context, const FullRig<Scalar>& rig) {
+    const auto address = [](synfire_buffer of) {
+      void* data = nullptr;
+      EXPECT_OK(synfire_buffer_get_data(of, &data, nullptr));
+      return data;
+    };
+    synfire_pointers_desc desc = SYNFIRE_POINTERS_DESC_INIT;
+    uint64_t scratch_bytes = 0;
+    answer(synfire_layer_get_run_memory(rig.layer, SYNFIRE_TAPE_RECOMPUTE, 0, 0, 0, &desc.tape_bytes, &scratch_bytes));
+    const Buffer tape = buffer(context, SYNFIRE_DTYPE_U8, desc.tape_bytes),
+                 out = buffer(context, dtype_of<Scalar>, shape.sequence());
+    synfire_tape_stamp stamp = {};
+    const synfire_forward_desc forward = rig.forward_desc();
+    desc.x = address(forward.x);
+    desc.v_seq = address(out);
+    desc.tape_memory = address(tape);
+    desc.stamp = &stamp;
+    answer(synfire_layer_run_forward(rig.layer, &desc, nullptr));
+    look(out);
+    desc.grad_v_seq = desc.x;
+    desc.grad_x_seq = address(out);
+    answer(synfire_layer_run_backward(rig.layer, &desc, nullptr));
+    look(out);
   }
 
   // A 16-bit layer with the tape that rounds H.

@@ -1,6 +1,5 @@
 """Threads, forks, and a library that is missing or another one.
 
-
 SPDX-License-Identifier: MIT
 """
 import gc

@@ -88,6 +88,13 @@ TEST_F(Errors, StructSizes) {
   check_struct_size<synfire_backward_desc>(rig.backward_desc(), [&](synfire_backward_desc* desc) {
     return synfire_layer_backward(rig.layer, desc, nullptr);
   });
+  void* x = nullptr;
+  EXPECT_OK(synfire_buffer_get_data(rig.x, &x, nullptr));
+  synfire_pointers_desc pointers = SYNFIRE_POINTERS_DESC_INIT;
+  pointers.tape = SYNFIRE_TAPE_NONE;
+  pointers.x = x;
+  check_struct_size<synfire_pointers_desc>(
+      pointers, [&](synfire_pointers_desc* desc) { return synfire_layer_run_forward(rig.layer, desc, nullptr); });
   check_struct_size<synfire_graph_desc>(SYNFIRE_GRAPH_DESC_INIT, [&](synfire_graph_desc* desc) {
     synfire_graph handle = some_handle<synfire_graph>();
     const synfire_status status = synfire_graph_create(context, desc, &handle);

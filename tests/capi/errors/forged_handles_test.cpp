@@ -154,6 +154,20 @@ class ForgedHandles : public Errors {
              }},
             {"source", [this](auto bad) { return synfire_layer_source(bad, nullptr, &bytes); }},
             {"set_n_active", [](auto bad) { return synfire_layer_set_n_active(bad, 1); }},
+            {"get_run_memory",
+             [this](auto bad) {
+               return synfire_layer_get_run_memory(bad, SYNFIRE_TAPE_RECOMPUTE, 0, 0, 0, &bytes, &bytes);
+             }},
+            {"run_forward",
+             [](auto bad) {
+               const synfire_pointers_desc desc = SYNFIRE_POINTERS_DESC_INIT;
+               return synfire_layer_run_forward(bad, &desc, nullptr);
+             }},
+            {"run_backward",
+             [](auto bad) {
+               const synfire_pointers_desc desc = SYNFIRE_POINTERS_DESC_INIT;
+               return synfire_layer_run_backward(bad, &desc, nullptr);
+             }},
             {"get_parameter", [this](auto bad) { return synfire_layer_get_parameter(bad, "tau", &value, 1); }},
             {"get_parameter_info",
              [](auto bad) {

@@ -95,6 +95,13 @@ TEST_F(Errors, EveryFunctionRefusesABadLayer) {
     const synfire_parameter_values list[1] = {{"tau", &value, 1}};
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_set_parameters(bad, list, 1));
     EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_set_n_active(bad, 1));
+    const synfire_pointers_desc pointers = SYNFIRE_POINTERS_DESC_INIT;
+    uint64_t tape_bytes = 5, scratch_bytes = 5;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"),
+                 synfire_layer_get_run_memory(bad, SYNFIRE_TAPE_RECOMPUTE, 0, 0, 0, &tape_bytes, &scratch_bytes));
+    EXPECT_EQ(tape_bytes + scratch_bytes, 10u);
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_run_forward(bad, &pointers, nullptr));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_HANDLE, WORDS("layer"), synfire_layer_run_backward(bad, &pointers, nullptr));
     synfire_state_desc rows = SYNFIRE_STATE_DESC_INIT, snapshot = SYNFIRE_STATE_DESC_INIT;
     rows.buffer = rig.v_init;
     snapshot.buffer = in_bytes;
