@@ -200,6 +200,13 @@ step_setup() {
     need xvfb command -v xvfb-run
     need xauth command -v xauth
   fi
+  if [ "$size" = all ]; then # the nodes of docs/examples/engines/ros; half a minute
+    need ros-core command -v roslaunch
+    need libroscpp-dev test -e /usr/include/ros/ros.h
+    need libsensor-msgs-dev test -e /usr/include/sensor_msgs/LaserScan.h
+    need libgeometry-msgs-dev test -e /usr/include/geometry_msgs/Twist.h
+    need libdiagnostic-msgs-dev test -e /usr/include/diagnostic_msgs/DiagnosticArray.h
+  fi
   if wanted bindings; then
     need dpkg-dev command -v dpkg-shlibdeps # the tests of packages
     need fakeroot command -v fakeroot

@@ -24,7 +24,7 @@ class Body {
   /// A step of the time: the wheels follow the command with a delay of 0.1 s.
   void step(const Command& command);
 
-  /// What the laser sees now, with errors of up to 1 cm.
+  /// Returns the distances that the laser sees now, with errors of up to 1 cm.
   Scan scan(const Rooms& rooms, Random& random) const;
 
   Vector place, facing;

@@ -18,6 +18,12 @@ synfire::Network open(const synfire::Context& context, const std::string& file) 
   return synfire::network_from_file(context, file.c_str(), desc);
 }
 
+bool has_floats(const synfire::Buffer& buffer, std::size_t n) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  synfire::check(synfire_buffer_get_desc(buffer, &desc));
+  return desc.dtype == SYNFIRE_DTYPE_F32 && buffer.size() == n;
+}
+
 }  // namespace
 
 void write_input(const Scan& scan, float* input) {
@@ -42,13 +48,11 @@ Brain::Brain(const std::string& file)
       graph_(network_.graph(SYNFIRE_NETWORK_GRAPH_INFERENCE)),
       input_(network_.buffer("input")),
       output_(network_.buffer("output")) {
-  const synfire::View<float> in = input_.data<float>(), out = output_.data<float>();
-  if (in.size() != n_beams || out.size() != n_outputs)
-    throw std::runtime_error(file + ": the network reads " + std::to_string(in.size()) + " and writes " +
-                             std::to_string(out.size()) + " numbers; the robot has " + std::to_string(n_beams) +
-                             " beams and takes " + std::to_string(n_outputs));
-  in_ = in.data();
-  out_ = out.data();
+  if (!has_floats(input_, n_beams) || !has_floats(output_, n_outputs))
+    throw std::runtime_error(file + ": the network does not read the " + std::to_string(n_beams) +
+                             " numbers of a scan and write the " + std::to_string(n_outputs) + " of a command");
+  in_ = input_.data<float>().data();
+  out_ = output_.data<float>().data();
 }
 // [open]
 

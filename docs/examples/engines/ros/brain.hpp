@@ -14,7 +14,7 @@ namespace robot {
 /// Writes what the network reads of a scan [n_beams]: how near everything is, from 0 (far) to 1.
 void write_input(const Scan& scan, float* input);
 
-/// What a network's output means, and what it learns to give: both numbers are at most 1 in size.
+/// Both numbers of a network's output are at most 1 in size: shares of the fastest command.
 Command to_command(const float* output);
 void write_output(const Command& command, float* output);
 

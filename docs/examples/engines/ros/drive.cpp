@@ -9,7 +9,7 @@ namespace robot {
 
 Drive drive(Brain& brain, std::uint64_t seed) {
   constexpr auto longest = static_cast<std::size_t>(longest_drive * steps_per_second);
-  constexpr std::size_t steps_per_place = 20;
+  constexpr std::size_t steps_per_place = 40;
   Drive result;
   result.rooms = draw_rooms(seed);
   Body body(result.rooms);

@@ -16,7 +16,7 @@ inline constexpr double longest_drive = 90;
 
 struct Drive {
   Rooms rooms;
-  std::vector<Vector> path;  // ten places a second
+  std::vector<Vector> path;  // five places a second
   bool arrived = false, touched = false;
   double seconds = 0;
 };

@@ -4,11 +4,14 @@
 // loop around it.
 //
 // SPDX-License-Identifier: MIT
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <vector>
 
 #include "body.hpp"
@@ -24,6 +27,9 @@
 namespace {
 
 void train(const robot::Options& options) {
+  std::FILE* const file = files_open(options.file.c_str(), "ab");  // to find out before it learns
+  if (file == nullptr) throw std::runtime_error(options.file + ": cannot be written: " + std::strerror(errno));
+  std::fclose(file);
   const std::int64_t start = clock_now();
   robot::Learner learner(options.plan);
   learner.learn([](const robot::Epoch& epoch) {

@@ -23,7 +23,7 @@ constexpr const char* help =
     "train  records drives of a controller that sees everything, trains a network of spiking neurons to do the same "
     "from\n"
     "       a laser's scans, and writes it to FILE\n"
-    "  --epochs N    how often it learns from new drives, 1 to 10000 (default 20)\n"
+    "  --epochs N    how often it learns from new drives, 1 to 10000 (default 40)\n"
     "  --drives N    drives of each epoch, 1 to 10000 (default 24)\n"
     "  --seed N      of the weights and of all that is drawn, 0 to 999999 (default 1)\n"
     "  --threads N   threads; 0 is automatic (default), 1 is this thread only; up to 1024\n"

@@ -47,16 +47,9 @@ Pilot::~Pilot() {
 }
 
 void Pilot::see(const float* ranges, std::size_t n, double first, double step) {
-  constexpr double tolerance = 1e-3;
-  if (n != n_beams || !(std::abs(first - first_angle) < tolerance) || !(std::abs(step - angle_step) < tolerance))
-    throw std::runtime_error("the scan has " + std::to_string(n) + " beams from " + std::to_string(first) +
-                             " rad on, " + std::to_string(step) + " apart; the network reads " +
-                             std::to_string(n_beams) + " from " + std::to_string(first_angle) + " on, " +
-                             std::to_string(angle_step) + " apart");
   const std::int64_t now = clock_now();
   const std::scoped_lock lock(shared_);
-  for (std::size_t i = 0; i < n; ++i)
-    if (!std::isnan(ranges[i])) scan_.at(i) = std::clamp(ranges[i], 0.0F, static_cast<float>(farthest));
+  take_scan(ranges, n, first, step, scan_);
   seen_ = now;
 }
 
@@ -77,9 +70,19 @@ Report Pilot::report() {
   return report;
 }
 
+// Runs a part of the loop's thread, and keeps what it throws.
+void Pilot::keep(const std::function<void()>& part) {
+  try {
+    part();
+  } catch (...) {
+    const std::scoped_lock lock(shared_);
+    if (!failed_) failed_ = std::current_exception();
+  }
+}
+
 // [loop]
 void Pilot::run() {
-  try {
+  keep([this] {
     // A step is due at a point in time, not after a pause: one that woke late does not delay the next.
     for (std::int64_t due = clock_now() + period_; !ends_; due += period_) {
       clock_wait_until(due, false);
@@ -92,11 +95,8 @@ void Pilot::run() {
       }
       step(due);
     }
-    act_({});
-  } catch (...) {
-    const std::scoped_lock lock(shared_);
-    failed_ = std::current_exception();
-  }
+  });
+  keep([this] { act_({}); });  // stop, also if the loop has failed
 }
 
 void Pilot::step(std::int64_t due) {

@@ -20,11 +20,11 @@
 
 namespace robot {
 
-/// What the loop has done since the last report, and what it did since it began.
+/// It tells how the loop keeps its time.
 struct Report {
   std::uint64_t steps = 0;  // since it began: those that were due
   std::uint64_t late = 0;   // of them: not done, or not even begun, when the next one was due
-  std::uint64_t blind = 0;  // of them: without a scan of the last 0.25 s, so that the robot stood still
+  std::uint64_t blind = 0;  // of them: without a scan of the last 0.25 s, in which the command was to stop
   // From when a step was due until its command was out, in microseconds; 0 without steps.
   double p50 = 0, p99 = 0, longest = 0;
 };
@@ -36,13 +36,12 @@ class Pilot {
   /// Begins. The loop's thread calls `act` in each step; what it throws ends the loop. The rate is in steps per second.
   Pilot(const std::string& file, double rate, Act act);
 
-  /// Ends, after a last command to stand still.
+  /// Ends, after a last command to stop.
   ~Pilot();
   Pilot(const Pilot&) = delete;
   Pilot& operator=(const Pilot&) = delete;
 
-  /// Takes a scan, from any thread. A beam that is not a number keeps its range from before. Throws std::runtime_error
-  /// if its beams are not those of scan.hpp.
+  /// Takes a scan as take_scan() does, from any thread.
   void see(const float* ranges, std::size_t n, double first, double step);
 
   /// Throws what has ended the loop, if anything has.
@@ -50,6 +49,7 @@ class Pilot {
 
  private:
   void run();
+  void keep(const std::function<void()>& part);
   void step(std::int64_t due);
 
   Brain brain_;

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "message.h"
 #include "pilot.hpp"
 
 namespace {
@@ -79,12 +80,13 @@ void run() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  complain_as("pilot");
   ros::init(argc, argv, "pilot");
   try {
     run();
     return EXIT_SUCCESS;
   } catch (const std::exception& failed) {
-    ROS_FATAL("%s", failed.what());
+    complain("%s", failed.what());
     return EXIT_FAILURE;
   }
 }

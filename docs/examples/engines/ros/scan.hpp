@@ -15,11 +15,15 @@ inline constexpr double first_angle = -2.0943951023931953, angle_step = 0.069813
 /// The laser sees as far as this, in metres.
 inline constexpr double farthest = 5;
 
-/// Of the brain, and of the simulation.
+/// The rate of the brain, and of the simulation.
 inline constexpr double steps_per_second = 200;
 
 /// Metres along each beam.
 using Scan = std::array<float, n_beams>;
+
+/// Takes what a laser has sent: a beam that is not a number keeps its range from before, and one without an echo, which
+/// is infinite, is far. Throws std::runtime_error if the beams are not those above, and then keeps the scan.
+void take_scan(const float* ranges, std::size_t n, double first, double step, Scan& scan);
 
 /// Metres per second forward, and radians per second to the left.
 struct Command {

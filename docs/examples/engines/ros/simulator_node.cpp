@@ -5,6 +5,7 @@
 // reads `cmd_vel` and writes `scan`.
 //
 // SPDX-License-Identifier: MIT
+#include <diagnostic_msgs/DiagnosticArray.h>
 #include <geometry_msgs/Twist.h>
 #include <ros/ros.h>
 #include <sensor_msgs/LaserScan.h>
@@ -14,6 +15,7 @@
 
 #include "body.hpp"
 #include "drive.hpp"
+#include "message.h"
 
 namespace {
 
@@ -34,11 +36,12 @@ sensor_msgs::LaserScan to_message(const robot::Scan& scan, std::size_t n_beams) 
 }  // namespace
 
 int main(int argc, char** argv) {
+  complain_as("simulator");
   ros::init(argc, argv, "simulator");
   ros::NodeHandle node, own("~");
   const int seed = own.param("seed", 1001), n_beams = own.param("beams", static_cast<int>(robot::n_beams));
   if (seed < 0 || n_beams < 1) {
-    ROS_FATAL("seed %d, beams %d; allowed: at least 0 and 1", seed, n_beams);
+    complain("seed %d, beams %d; allowed: at least 0 and 1", seed, n_beams);
     return EXIT_FAILURE;
   }
   const robot::Rooms rooms = robot::draw_rooms(static_cast<std::uint64_t>(seed));
@@ -52,6 +55,11 @@ int main(int argc, char** argv) {
         command = {twist->linear.x, twist->angular.z};
       },
       ros::VoidConstPtr(), ros::TransportHints().tcpNoDelay());
+  diagnostic_msgs::DiagnosticStatus said;
+  const ros::Subscriber diagnostics = node.subscribe<diagnostic_msgs::DiagnosticArray>(
+      "diagnostics", 10, [&](const diagnostic_msgs::DiagnosticArray::ConstPtr& message) {
+        if (!message->status.empty()) said = message->status.front();
+      });
   ros::Publisher laser = node.advertise<sensor_msgs::LaserScan>("scan", 1);
   ros::WallRate rate(robot::steps_per_second);
   std::size_t t = 0;
@@ -69,5 +77,7 @@ int main(int argc, char** argv) {
               : progress.arrived() ? "arrived"
                                    : "not arrived",
               static_cast<double>(t) / robot::steps_per_second);
+  for (const diagnostic_msgs::KeyValue& pair : said.values)
+    std::printf("%s: %s %s\n", said.name.c_str(), pair.key.c_str(), pair.value.c_str());
   return progress.arrived() && !progress.touched() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
