@@ -337,13 +337,17 @@ end
 -- An FFI array: synfire.array("f32", 128), or with a table of numbers. Its elements count from 0.
 function synfire.array(dtype, values)
   local ctype = element_of[dtype]
-  if not ctype then refuse("LUA-NAME", "dtype = " .. shown(dtype) .. "; allowed: a name of an element type, such as \"f32\"") end
+  if not ctype then
+    refuse("LUA-NAME", "dtype = " .. shown(dtype) .. "; allowed: a name of an element type, such as \"f32\"")
+  end
   if type(values) == "table" then
     local array, n = checked_array(values, ctype, "values")
     if n == 0 then refuse("LUA-LENGTH", "values is empty; allowed: at least one number") end
     return array
   end
-  if checked_number(values, "int64_t", "values") < 1 then refuse("LUA-RANGE", "values = " .. values .. "; allowed: at least 1") end
+  if checked_number(values, "int64_t", "values") < 1 then
+    refuse("LUA-RANGE", "values = " .. tostring(values) .. "; allowed: at least 1")
+  end
   return ffi.new(ctype .. "[?]", values)
 end
 
@@ -396,9 +400,10 @@ local function number_for(field, value, what, is_loose)
   return checked_number(value, field.type, what)
 end
 
-local buffer_of -- below
+local buffer_of, struct_of -- below
 
-local struct_of
+-- What structures point to lives as long as they do: C's pointers keep nothing from the collector.
+local anchors = setmetatable({}, { __mode = "k" })
 
 local function pointer_for(field, value, what)
   if type(value) == "function" then
@@ -411,7 +416,7 @@ end
 
 -- A list as an array of C and its length. `keep` holds what it points to.
 local function list_for(field, value, what, keep, context)
-  if type(value) == "number" and bounds[field.type] == nil and not field.object and not structs[field.type] then value = { value } end
+  if type(value) == "number" and (field.type == "double" or field.type == "float") then value = { value } end
   if structs[field.type] then
     if type(value) ~= "table" then refuse("LUA-TYPE", what .. " = " .. shown(value) .. "; allowed: a table") end
     local members, items = structs[field.type], value
@@ -457,6 +462,7 @@ function struct_of(name, values, what, keep, context, into, others)
   end
   values = values or {}
   local fields, struct = structs[name], into or ffi.new(name)
+  if not into then anchors[struct] = keep end
   if fields.sized then struct.struct_size = ffi.sizeof(name) end
   local known = {}
   for _, field in ipairs(fields) do
@@ -464,7 +470,8 @@ function struct_of(name, values, what, keep, context, into, others)
   end
   local missing
   for _, field in ipairs(fields) do
-    if values[field.name] == nil and (field.required or field.needed and field.kind ~= "length") then missing = missing or field.name end
+    local is_needed = field.required or field.needed and field.kind ~= "length"
+    if is_needed and values[field.name] == nil then missing = missing or field.name end
   end
   for key, value in pairs(values) do
     if not known[key] then
@@ -974,7 +981,8 @@ local function launch(graph, stream)
   return ticket_words[0] + ticket_words[1] * 4294967296
 end
 
-local launch_interpreted = function(graph, stream)
+-- The same, never compiled: where a replay may call back.
+local function launch_interpreted(graph, stream)
   local status = C.synfire_graph_launch(graph.handle, stream, ticket_memory)
   if status < 0 then fail(status) end
   return ticket_words[0] + ticket_words[1] * 4294967296
@@ -1206,6 +1214,7 @@ function Layer:set_parameters(parameters)
   for name in pairs(parameters) do list[#list + 1] = checked_text(name, "a name of parameters") end
   table.sort(list)
   local array = ffi.new("synfire_parameter_values[?]", math.max(#list, 1))
+  anchors[array] = keep
   for i, name in ipairs(list) do
     local value = parameters[name]
     if type(value) == "number" then value = { value } end
