@@ -1,4 +1,4 @@
-// Integers of 128 bits, up to the largest that sums of a normalisation reach: a channel with so many elements takes
+// Integers of 128 bits, up to the largest that sums of a normalisation reach: a channel with 2^32 elements takes
 // more memory than a test has. The compiler's own integers are the reference.
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ Whole whole_of(const WideInteger& x) {
   return static_cast<Whole>(static_cast<Magnitude>(x.high) << 64 | x.low);
 }
 
-// Of every size, and at the borders of words.
+// Integers of every size, and those at the borders of words.
 std::vector<s64> samples() {
   std::vector<s64> found = {0, 1, -1, 0xFFFFFFFF, 0x100000000, -0x100000000, 0x7FFFFFFFFFFFFFFF, -0x7FFFFFFFFFFFFFFF};
   std::mt19937_64 random(1);
