@@ -64,7 +64,40 @@ void add_tensors(files::SafetensorsWriter& writer, std::string_view line, int64_
   if (word_of(line, "has_mask") == "1") writer.add(name + ".mask", Dtype::u8, shape, std::span(zeros).first(n));
 }
 
-// The width of the stage that a line reads first: that before, unless it names another one by its number.
+// The same of a convolution, and of a normalisation, of these channels.
+void add_kernel(files::SafetensorsWriter& writer, std::string_view line, int64_t channels, bool f64) {
+  static const std::vector<std::byte> zeros(size_t{1} << 15);
+  int64_t shape[] = {0, 0, 0, channels};
+  const char* const names[] = {"output_channels", "kernel_height", "kernel_width"};
+  for (size_t i = 0; i < 3; ++i) shape[i] = number_of(word_of(line, names[i]));
+  const int64_t groups = std::max<int64_t>(number_of(word_of(line, "groups")), 1);
+  shape[3] /= groups;
+  int64_t n = 1;
+  for (const int64_t length : shape) {
+    if (length < 1 || length > 4096 / n) return;
+    n *= length;
+  }
+  writer.add(word_of(line, "name") + ".weights", f64 ? Dtype::f64 : Dtype::f32, shape,
+             std::span(zeros).first(static_cast<size_t>(n) * (f64 ? 8 : 4)));
+}
+void add_statistics(files::SafetensorsWriter& writer, std::string_view line, int64_t channels, bool f64) {
+  static const std::vector<std::byte> zeros(size_t{1} << 15);
+  if (channels < 1 || channels > 4096) return;
+  for (const char* const name : {".running_mean", ".running_variance"})
+    writer.add(word_of(line, "name") + name, f64 ? Dtype::f64 : Dtype::f32, {&channels, 1},
+               std::span(zeros).first(static_cast<size_t>(channels) * (f64 ? 8 : 4)));
+}
+
+// The channels of a stage with this width, if its input has `before`. Those of a concatenation are not known.
+int64_t channels_of(std::string_view line, int64_t width, int64_t before) {
+  const std::string kind = word_of(line, "kind"), map = word_of(line, "map_channels");
+  if (kind == "conv2d") return number_of(word_of(line, "output_channels"));
+  if (kind == "input") return map.empty() ? width : number_of(map);
+  return kind == "synapse" || kind == "flatten" || kind == "group_mean" ? width : kind == "concatenate" ? 0 : before;
+}
+
+// The width, or the channels, of the stage that a line reads first: that before, unless it names another one by its
+// number.
 int64_t width_before(std::string_view line, const std::vector<int64_t>& widths) {
   const std::string inputs = word_of(line, "inputs");
   const int64_t from = inputs.empty() ? static_cast<int64_t>(widths.size()) - 1 : number_of(inputs);
@@ -77,7 +110,7 @@ std::vector<std::byte> file_of(std::string_view text) {
   text.remove_prefix(std::min(text.size(), network.size() + 1));
   writer.set_metadata("synfire.network", network);
   const bool f64 = word_of(network, "dtype") == "f64";
-  std::vector<int64_t> widths;
+  std::vector<int64_t> widths, channels;
   for (size_t stage = 0; !text.empty(); ++stage) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -85,7 +118,12 @@ std::vector<std::byte> file_of(std::string_view text) {
     const int64_t before = width_before(line, widths), own = number_of(word_of(line, "width"));
     const int64_t width = own > 0 ? own : before;
     widths.push_back(width);
-    if (word_of(line, "kind") == "synapse") add_tensors(writer, line, before, width, f64);
+    const std::string kind = word_of(line, "kind");
+    const int64_t read = width_before(line, channels);
+    channels.push_back(channels_of(line, width, read));
+    if (kind == "synapse") add_tensors(writer, line, before, width, f64);
+    if (kind == "conv2d") add_kernel(writer, line, read, f64);
+    if (kind == "normalization") add_statistics(writer, line, read, f64);
     if (word_of(line, "has_class_weights") == "1" && width > 0 && width <= 4096) {
       static const std::vector<float> ones(4096, 1.0F);
       writer.add(word_of(line, "name") + ".class_weights", Dtype::f32, {&width, 1},

@@ -4,7 +4,7 @@
 
 #define LIF "model=lif tau=10 undecayed_input=1 reset=soft surrogate=super_spike"
 
-/* The maximum is that of potentials: it stands before the neurons. */
+/* The maximum is that of potentials: the pool comes before the neurons. */
 void neurobench_dvs(synfire_network n, zoo_size size) {
   int i;
   stage(n, "input", "events", "", "kind=spikes height=%d width=%d channels=2", size.side, size.side);

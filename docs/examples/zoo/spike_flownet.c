@@ -5,7 +5,7 @@
 
 #define IF "model=if reset=soft v_threshold=0.75 surrogate=rect"
 
-/* What the spikes of a layer add up to over all steps: one step of numbers. */
+/* The spikes of a layer add up over all steps, to one step of numbers. */
 static void add_up(synfire_network n, const char *name, const char *reads) {
   stage(n, "readout", name, reads, "reduction=sum of_spikes=1");
 }

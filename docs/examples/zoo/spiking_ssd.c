@@ -13,7 +13,7 @@ static const char *separable(synfire_network n, const char *name, const char *re
   layer(n, name, "", text("output_channels=%d", width), PLIF);
   return name;
 }
-/* What a layer makes is concatenated to what it reads. Returns the number of channels. */
+/* Each layer concatenates its spikes to those that it reads. Returns the number of channels. */
 static int dense_block(synfire_network n, const char *name, const char *reads, int from, int growth, int n_layers) {
   const char *last = reads;
   int i;
