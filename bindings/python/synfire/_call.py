@@ -45,8 +45,9 @@ def answer_of(struct: ctypes.Structure) -> Answer:
         elif name in _CONSTANTS and isinstance(value, int):
             value = constant_name(_CONSTANTS[name], value)
         values[name] = value
-    title = type(struct).__name__[len("synfire_"):]
-    return Answer("".join(part.capitalize() for part in title.split("_")), values)
+    from . import _operations
+    name = "".join(part.capitalize() for part in type(struct).__name__[len("synfire_"):].split("_"))
+    return getattr(_operations, name, Answer)(name, values)
 
 
 def described(desc: str, /, **fields: Any) -> ctypes.Structure:
@@ -228,6 +229,24 @@ class Caller:
         finally:
             self._close(made)
         return number.value
+
+    @classmethod
+    def _made(cls, function: str, context: Any, desc: str, table: Sequence[Tuple[Any, ...]],
+              given: Dict[str, Any]) -> Any:
+        """An object of a context, from a descriptor of numbers."""
+        struct, _ = context._fill(desc, table, given)
+        handle = ctypes.c_void_p()
+        check(getattr(library(), function)(context.handle, ctypes.byref(struct), ctypes.byref(handle)))
+        return cls._adopted(context, handle.value)  # type: ignore[attr-defined]
+
+    @classmethod
+    def _asked(cls, function: str, answer: str, desc: str, table: Sequence[Tuple[Any, ...]],
+               given: Dict[str, Any]) -> Any:
+        """The answer to a descriptor of numbers, for which no object is needed."""
+        struct, _ = cls.__new__(cls)._fill(desc, table, given)
+        memory = described(answer)
+        check(getattr(library(), function)(ctypes.byref(struct), ctypes.byref(memory)))
+        return answer_of(memory)
 
     def _call(self, function: str, *parts: Tuple[Any, ...]) -> Any:
         """Calls a function of this object; each part says how an argument is passed, or what the call gives."""

@@ -31,8 +31,8 @@ class SynfireError(Exception):
 
     @property
     def status_name(self) -> str:
-        return next((name for name, value in vars(_api).items()
-                     if name.startswith("SYNFIRE_ERROR_") and value == self.status), "SYNFIRE_UNKNOWN_STATUS")
+        """The name of the status, such as "SYNFIRE_ERROR_STALE_TAPE"."""
+        return library().synfire_status_name(self.status).decode()
 
     def __reduce__(self):
         return type(self), (self.rule, self.text, self.status, self.cuda_error)

@@ -15,8 +15,8 @@ from . import _api, _arrays
 from ._call import Answer, Caller, answer_of, described, flag, real, stream_number, text, whole
 from ._errors import (InvalidHandleError, SynfireError, check, constant, constant_name, fail, refuse, suggestion)
 from ._library import library
-from ._operations import (BufferMethods, ContextMethods, GraphMethods, LayerMethods, NetworkMethods, OptimizerMethods,
-                          SynapseMethods)
+from ._operations import (BufferMethods, ContextMethods, GraphMethods, LayerMethods, NetworkMethods, NetworkResult,
+                          OptimizerMethods, SynapseMethods)
 
 Array = Any
 Stream = Any
@@ -103,7 +103,9 @@ class Context(ContextMethods, Handle):
     """One device, a GPU or the host, and everything created on it.
 
     backend: "auto" (a GPU if one is usable, else the host), "host" or "cuda".
-    device: the number of the GPU. threads: of the host backend; 0: as many as the machine has.
+    device: the number of the GPU. threads: of the host backend; 0: as many as the machine has. A job system of the
+    program's own (`enqueue_task`, `finish_task` and `job_system` of C) is not offered: its tasks would wait for Python's
+    lock.
     """
 
     _destroy = "synfire_context_destroy"
@@ -177,7 +179,8 @@ class Buffer(BufferMethods, Handle):
     @classmethod
     def of(cls, context: Context, array: Array, *, dtype: Optional[str] = None, what: str = "the array",
            writes: bool = True) -> "Buffer":
-        """A buffer over the memory of an array, which is not copied, and kept for as long as the library needs it.
+        """A buffer over the memory of an array, which is not copied, and kept for as long as the library needs it: no
+        function is called then (`release` and `release_user` of C), because that may happen on any thread.
 
         dtype: what the numbers are where the array's type does not say it: "bits" or "time_bits" of uint32, "bf16" of
             16 bits. writes: whether the library will write it.
@@ -337,6 +340,14 @@ class Parameter(NamedTuple):
     is_open: bool
 
 
+def _numbers(name: str, values: Any) -> Any:
+    """A number, or a sequence or an array of them, as memory of C."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    numbers = [real(name, one) for one in values] if hasattr(values, "__len__") else [real(name, values)]
+    return (ctypes.c_double * len(numbers))(*numbers)
+
+
 def _id(value: Any, group: str, function: str) -> int:
     """The number of a model or a surrogate: a constant, a loaded text, or the name of one that was added."""
     if isinstance(value, (LoadedModel, LoadedSurrogate)):
@@ -430,12 +441,8 @@ class Layer(LayerMethods, Handle):
     # ---- Parameters and state ----------------------------------------------------------------------------------------
 
     def __setitem__(self, name: str, values: Any) -> None:
-        if hasattr(values, "__len__"):
-            numbers = [real(name, one) for one in (values.tolist() if hasattr(values, "tolist") else values)]
-        else:
-            numbers = [real(name, values)]
-        memory = (ctypes.c_double * max(len(numbers), 1))(*numbers)
-        check(library().synfire_layer_set_parameter(self.handle, text("the name", name), memory, len(numbers)))
+        numbers = _numbers(name, values)
+        check(library().synfire_layer_set_parameter(self.handle, text("the name", name), numbers, len(numbers)))
 
     def __getitem__(self, name: str) -> Union[float, List[float]]:
         one = ctypes.c_double()
@@ -444,6 +451,14 @@ class Layer(LayerMethods, Handle):
         many = (ctypes.c_double * self._n_neurons)()
         check(library().synfire_layer_get_parameter(self.handle, text("the name", name), many, len(many)))
         return list(many)
+
+    def set_parameters(self, **values: Any) -> None:
+        """Sets several parameters, all or none; they take effect together."""
+        entries, kept = (_api.synfire_parameter_values * max(len(values), 1))(), []
+        for entry, (name, given) in zip(entries, values.items()):
+            kept.append(_numbers(name, given))
+            entry.name, entry.values, entry.count = text("a name", name), ctypes.addressof(kept[-1]), len(kept[-1])
+        check(library().synfire_layer_set_parameters(self.handle, entries, len(values)))
 
     def __iter__(self) -> Iterator[str]:
         return (one.name for one in self.parameters())
@@ -496,7 +511,9 @@ class Layer(LayerMethods, Handle):
     # ---- Passes ------------------------------------------------------------------------------------------------------
 
     def run_forward(self, desc: Any, stream: Stream = None) -> None:
-        """Runs a forward over addresses: `desc` is a synfire_pointers_desc, whose memory is not checked."""
+        """Runs a forward over addresses: `desc` is a synfire_pointers_desc, whose memory is not checked. Its `spike_dtype`
+        says the format of the spikes.
+        """
         check(library().synfire_layer_run_forward(self.handle, ctypes.byref(desc), stream_number(stream)))
 
     def run_backward(self, desc: Any, stream: Stream = None) -> None:
@@ -556,8 +573,9 @@ class Synapse(SynapseMethods, Handle):
     def __init__(self, context: Context, *, inputs: int, outputs: int, input_kind: Union[str, int] = "spikes",
                  dtype: Union[str, int] = "f32", bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
                  initialization: Union[str, int] = "uniform", gain: float = 0, seed: int = 0,
-                 mask: Optional[Sequence[int]] = None):
-        desc = described("synfire_synapse_desc", n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
+                 mask: Optional[Sequence[int]] = None, weight_bits: int = 0, count_scale: float = 0):
+        desc = described("synfire_synapse_desc", weight_bits=whole("weight_bits", weight_bits),
+                         count_scale=real("count_scale", count_scale), n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
                          input_kind=constant("input_kind", "input", input_kind),
                          dtype=constant("dtype", "dtype", dtype), bias=flag("bias", bias),
                          frozen=flag("frozen", frozen), gradient_bits=whole("gradient_bits", gradient_bits),
@@ -574,40 +592,20 @@ class Synapse(SynapseMethods, Handle):
         self._adopt(context, handle.value)
 
     @classmethod
-    def _from(cls, context: Context, kind: str, values: Mapping[str, Any]) -> "Synapse":
-        name = f"synfire_{kind}_desc"
-        fields = dict(getattr(_api, name)._fields_)
-        desc = described(name)
-        groups = {"input_kind": "input", "scope": "scope", "dtype": "dtype", "initialization": "initialization"}
-        for key, value in values.items():
-            if key not in fields or key in ("struct_size", "reserved"):
-                known = [one for one in fields if one not in ("struct_size", "reserved")]
-                refuse("PYTHON-KEYWORD", f'{kind} has no "{key}"{suggestion(key, known)}; allowed are '
-                       + ", ".join(known))
-            if key in groups:
-                value = constant(key, groups[key], value)
-            elif fields[key] in (ctypes.c_double, ctypes.c_float):
-                value = real(key, value)
-            elif isinstance(value, bool):
-                value = int(value)
-            else:
-                value = whole(key, value)
-            setattr(desc, key, value)
-        made = cls.__new__(cls)
-        made._make(context, f"synfire_synapse_create_{kind}", desc)
-        return made
-
-    @classmethod
-    def one_to_one(cls, context: Context, *, channels: int, **values: Any) -> "Synapse":
-        """Each output reads one input: a weight for each neuron, channel, or for the layer (`scope`). Other keywords are
-        the fields of synfire_one_to_one_desc.
-        """
-        return cls._from(context, "one_to_one", {"channels": channels, **values})
-
-    @classmethod
-    def conv2d(cls, context: Context, *, channels: int, output_channels: int, **values: Any) -> "Synapse":
-        """A convolution over a plane of channels. Other keywords are the fields of synfire_conv2d_desc."""
-        return cls._from(context, "conv2d", {"channels": channels, "output_channels": output_channels, **values})
+    def query_memory(cls, *, inputs: int, outputs: int, input_kind: Union[str, int] = "spikes",
+                     dtype: Union[str, int] = "f32", bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
+                     mask: bool = False) -> Answer:
+        """How much memory a dense synapse would take, before anything is allocated."""
+        desc = described("synfire_synapse_desc", n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
+                         input_kind=constant("input_kind", "input", input_kind),
+                         dtype=constant("dtype", "dtype", dtype), bias=flag("bias", bias),
+                         frozen=flag("frozen", frozen), gradient_bits=whole("gradient_bits", gradient_bits))
+        if flag("mask", mask):
+            entries = (ctypes.c_uint8 * (desc.n_inputs * desc.n_outputs))()
+            desc.mask, desc.mask_length = ctypes.addressof(entries), len(entries)
+        memory = described("synfire_synapse_memory")
+        check(library().synfire_synapse_query_memory(ctypes.byref(desc), ctypes.byref(memory)))
+        return answer_of(memory)
 
     def arrays(self) -> List[Answer]:
         """The arrays of the synapse: names, types and shapes."""
@@ -633,6 +631,14 @@ class Synapse(SynapseMethods, Handle):
         if array.size != held.size:
             refuse("PYTHON-SHAPE", f'"{name}" has the shape {held.shape}; {array.shape} is given')
         check(library().synfire_synapse_write(self.handle, text("the name", name), array.ctypes.data, array.nbytes))
+
+    def read_integers(self, name: str, count: int) -> Any:
+        """The integers that products add, for a device that computes them itself: "weight", "exponent" or "bias", of which
+        there are `count`.
+        """
+        array = _arrays.numpy().empty(whole("count", count), "<i4")
+        check(library().synfire_synapse_read_integers(self.handle, text("the name", name), array.ctypes.data, count))
+        return array
 
     def __repr__(self) -> str:
         if self.closed:
@@ -713,8 +719,8 @@ class Graph(GraphMethods, Handle):
 
     def native(self, callback: Callable[[Answer], None], *, reads: Sequence[Buffer] = (),
                writes: Sequence[Buffer] = (), name: Optional[str] = None) -> int:
-        """Records a call of a Python function, with the memory of buffers that it reads and writes. What it raises comes
-        out of the launch or the wait.
+        """Records a call of a Python function, with the memory of buffers that it reads and writes. Exceptions come out of
+        the launch or the wait. `user` of C is not needed: functions of Python have their own variables.
         """
         def called(_: Any, call: Any) -> int:
             try:
@@ -790,8 +796,8 @@ class Optimizer(OptimizerMethods, Handle):
 
 # ---- Networks --------------------------------------------------------------------------------------------------------
 
-class Result(Answer):
-    """The result of a training or an evaluation: loss, n_counted, n_correct and others, and the accuracy."""
+class Result(NetworkResult):
+    """The result of a training or an evaluation, with the accuracy."""
 
     @property
     def accuracy(self) -> float:
@@ -1055,11 +1061,11 @@ _COUNTS = {"outputs", "features", "steps"}
 class _Loaded(Handle):
     """A neuron model or a surrogate that was given as a text at run time."""
 
-    _kind = ""
+    _load = _get_info = _check = ""
 
     def __init__(self, context: Context, source: Optional[str] = None, *,
                  path: Union[str, os.PathLike, None] = None, name: Optional[str] = None, timeout: float = 0,
-                 cache: Union[str, os.PathLike, None] = None, use_cache: bool = True,
+                 cache: Union[str, os.PathLike, None] = None, cache_bytes: int = 0, use_cache: bool = True,
                  progress: Optional[Callable[[str, float], Optional[bool]]] = None):
         desc = described("synfire_load_desc", no_cache=int(not use_cache))
         if source is not None:
@@ -1071,6 +1077,7 @@ class _Loaded(Handle):
             desc.name = text("name", name)
         if cache is not None:
             desc.cache = os.fsencode(cache)
+        desc.cache_bytes = whole("cache_bytes", cache_bytes)
         desc.time_out = int(real("timeout", timeout) * 1e9)
         failure: List[BaseException] = []
         if progress is not None:
@@ -1082,7 +1089,7 @@ class _Loaded(Handle):
                     return 1
             desc.progress = _api.synfire_load_progress(heard)
         handle = ctypes.c_void_p()
-        status = getattr(library(), f"synfire_{self._kind}_load")(context.handle, ctypes.byref(desc),
+        status = getattr(library(), self._load)(context.handle, ctypes.byref(desc),
                                                                   ctypes.byref(handle))
         if failure:
             raise failure[0]
@@ -1093,13 +1100,13 @@ class _Loaded(Handle):
     def info(self) -> Answer:
         """Says what was loaded."""
         info = described("synfire_load_info")
-        check(getattr(library(), f"synfire_{self._kind}_get_info")(self.handle, ctypes.byref(info)))
+        check(getattr(library(), self._get_info)(self.handle, ctypes.byref(info)))
         return answer_of(info)
 
     def check_derivatives(self, seed: int = 0, samples: int = 10000) -> Answer:
         """Compares the derivatives with numerical ones."""
         report = described("synfire_check_report")
-        check(getattr(library(), f"synfire_{self._kind}_check")(self.handle, whole("seed", seed),
+        check(getattr(library(), self._check)(self.handle, whole("seed", seed),
                                                                 whole("samples", samples), ctypes.byref(report)))
         return answer_of(report)
 
@@ -1111,16 +1118,18 @@ class LoadedModel(_Loaded):
     """A neuron model from a text. Loading compiles it and runs its author's code in this process.
 
     source: the text; or path, a file. name: which model, if the text has several. timeout: seconds of the compiler.
-    cache: a folder; use_cache=False: none. progress(stage, seconds) hears how it goes on; True from it ends the loading.
+    cache: a folder, of at most cache_bytes; use_cache=False: none. progress(stage, seconds) hears how it goes on; True from it ends the loading.
     """
 
-    _kind, _destroy = "model", "synfire_model_destroy"
+    _destroy, _load = "synfire_model_destroy", "synfire_model_load"
+    _get_info, _check = "synfire_model_get_info", "synfire_model_check"
 
 
 class LoadedSurrogate(_Loaded):
     """A surrogate derivative from a text. See LoadedModel."""
 
-    _kind, _destroy = "surrogate", "synfire_surrogate_destroy"
+    _destroy, _load = "synfire_surrogate_destroy", "synfire_surrogate_load"
+    _get_info, _check = "synfire_surrogate_get_info", "synfire_surrogate_check"
 
 
 def model_id(name: str) -> int:

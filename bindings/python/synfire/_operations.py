@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple, Union
 
-from ._call import Caller
+from ._call import Answer, Caller
 
 if TYPE_CHECKING:
-    from ._call import Answer
-    from ._objects import Buffer, Graph, Handle, Layer, Optimizer, Synapse
+    from ._objects import Buffer, Context, Graph, Handle, Layer, Optimizer, Synapse
 
 Array = Any  # a Buffer, or an array: of NumPy, of PyTorch, or of whatever else has DLPack
 Stream = Any  # None, a number, or a stream object of PyTorch or CuPy
@@ -472,6 +471,435 @@ _OPTIMIZER_STEP = (
     ("weight_decay", "weight_decay", "float"),
     ("clip_norm", "clip_norm", "float"),
 )
+_ONE_TO_ONE = (
+    ("input_kind", "input_kind", "choice", "input"),
+    ("channels", "channels", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("scope", "scope", "choice", "scope"),
+    ("dtype", "dtype", "choice", "dtype"),
+    ("bias", "bias", "flag"),
+    ("frozen", "frozen", "flag"),
+    ("gradient_bits", "gradient_bits", "int"),
+    ("initial_weight", "initial_weight", "float"),
+)
+_CONV2D = (
+    ("input_kind", "input_kind", "choice", "input"),
+    ("channels", "channels", "int"),
+    ("output_channels", "output_channels", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("kernel_height", "kernel_height", "int"),
+    ("kernel_width", "kernel_width", "int"),
+    ("stride_y", "stride_y", "int"),
+    ("stride_x", "stride_x", "int"),
+    ("padding_y", "padding_y", "int"),
+    ("padding_x", "padding_x", "int"),
+    ("dilation_y", "dilation_y", "int"),
+    ("dilation_x", "dilation_x", "int"),
+    ("groups", "groups", "int"),
+    ("output_padding_y", "output_padding_y", "int"),
+    ("output_padding_x", "output_padding_x", "int"),
+    ("transposed", "transposed", "flag"),
+    ("dtype", "dtype", "choice", "dtype"),
+    ("bias", "bias", "flag"),
+    ("frozen", "frozen", "flag"),
+    ("gradient_bits", "gradient_bits", "int"),
+    ("input_gradient_bits", "input_gradient_bits", "int"),
+    ("initialization", "initialization", "choice", "initialization"),
+    ("count_bound", "count_bound", "int"),
+    ("count_scale", "count_scale", "float"),
+    ("weight_bits", "weight_bits", "int"),
+    ("gain", "gain", "float"),
+    ("seed", "seed", "int"),
+    ("mask", "mask", "numbers", "mask_length", "c_uint8"),
+)
+
+
+class ContextProperties(Answer):
+    """Properties of a context and of the device that it runs on."""
+    backend: str
+    """"host" or "cuda"."""
+    device: int
+    """CUDA device ordinal; -1 on the host."""
+    fallback_reason: str
+    """One of "none", "not_built", "no_driver", "driver_too_old", "no_device", "device_failed": why automatic selection
+    chose the host.
+    """
+    n_threads: int
+    """Threads the host backend may use; 0 on CUDA."""
+    compute_major: int
+    """Compute capability, major; 0 on the host."""
+    compute_minor: int
+    """Compute capability, minor; 0 on the host."""
+    n_multiprocessors: int
+    """Multiprocessors of the GPU; 0 on the host."""
+    driver_version: int
+    """CUDA driver version (e.g. 13000); 0 without a driver."""
+    runtime_version: int
+    """CUDA runtime version inside this library; 0 if built without CUDA."""
+    memory_bytes: int
+    """Bytes of device memory; 0 on the host."""
+    name: str
+    """Name of the GPU, or name, instruction level and threading of the host backend (e.g. `"host avx512, pool"`)."""
+
+
+class BufferDesc(Answer):
+    """How to create a buffer. Zero means the default in every field except `struct_size`. Either `n_elements` or
+    `shape` must be given.
+    """
+    memory: str
+    """One of "device", "pinned", "host", "transient". Default: device."""
+    dtype: str
+    """One of "f32", "f64", "bits", "f16", "bf16", "u8", "time_bits", "u32", "u64". Default: f32."""
+    n_elements: int
+    """Number of elements (words for packed spikes), at least 1. 0 (default): as many as `shape` and `row_pitch` need.
+    """
+    data: Any
+    """None (default): the library allocates memory, zero-filled and aligned to 256 bytes. Otherwise: memory to borrow.
+    It must be of the kind that `memory` names (checked on CUDA), aligned to its elements, and valid until its last
+    use by the buffer, by a graph that uses it, or by a layer whose tape was made from it. `release` reports the last
+    use.
+    """
+    row_pitch: int
+    """Elements (words for packed spikes) from one step to the next, where a layer reads or writes the buffer as `[T,
+    ...]`: at least the number of elements of one step. Elements in between are not touched, and where T is 1 it has
+    no effect. 0 (default): steps are contiguous.
+    """
+    release: Any
+    """Called once, after the last use of borrowed memory, when no GPU work enqueued before still reads or writes it.
+    None (default): nothing is called. Refused without `data`. If the buffer could not be created, it is never called
+    and the memory still belongs to the caller.
+    """
+    release_user: Any
+    """Passed to `release`."""
+    release_flag: Any
+    """Set to 1, by an atomic store with release order, after `release` has returned or, without one, when it would have
+    been called. For programs whose functions must not run on arbitrary threads, such as those with an interpreter or
+    a garbage collector: they can poll it instead. None (default): nothing is set. Refused without `data`. Not set if
+    the buffer could not be created.
+    """
+    shape: Tuple[int, ...]
+    """The shape: up to four lengths, slowest dimension first, such as `[T, B, N]`; unused lengths at the end are 0. For
+    packed spikes, the last or first length is in words. An operation refuses a buffer whose shape differs from the
+    one that it needs (SYNFIRE_ERROR_INVALID_ARGUMENT). Lengths of 1 are ignored. A buffer with at most one other
+    length is a plain array, and only its size is checked. With `row_pitch`, the first length is the number of steps.
+    All 0 (default): no shape; only the size is checked.
+    """
+
+
+class LoadInfo(Answer):
+    """Properties of a loaded model or surrogate."""
+    id: int
+    """For `model` of layer_desc or `surrogate` of layer_desc, in the context of the load. Ids are never used again."""
+    n_states: int
+    """State variables of a model; 0 of a surrogate."""
+    n_parameters: int
+    """Parameters of its own."""
+    from_cache: int
+    """1: the compiled code came from the cache, and no compiler ran. On a GPU, kernels are compiled for layers and come
+    later.
+    """
+    nanoseconds: int
+    """Nanoseconds that loading took."""
+    name: str
+    """The text's `name`."""
+
+
+class CheckReport(Answer):
+    """The result of a check of a text's functions."""
+    wrong_slope_reads_input: int
+    """1: the model says that no derivative depends on X (`slope_reads_input`), but one does. Its gradients are wrong.
+    """
+    wrong_slope_reads_w: int
+    """1: the same for further variables (`slope_reads_w`)."""
+    n_loops: int
+    """Loops over neurons in the code for the host, and how many of them the compiler vectorised; 0 where it does not
+    say.
+    """
+    n_vectorized: int
+    """See `n_loops`. A loop that is not vectorised has a branch."""
+    n_samples: int
+    """Random samples that were taken."""
+    n_non_finite: int
+    """Values and derivatives in f32 that were infinite or not a number."""
+    largest_error: float
+    """The largest difference between a derivative and its central difference, in f64, divided by 1 plus the derivative.
+    Below 1e-6 unless a derivative is wrong; at a corner of the formula, the two differ.
+    """
+    text: str
+    """The same for people to read: which derivative has the largest error, and which loops are not vectorised."""
+
+
+class LayerMemory(Answer):
+    """Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every
+    recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one.
+    """
+    checkpoint_interval: int
+    """Steps between two checkpoints of V on the tape."""
+    state_bytes: int
+    """State V `[B, N]` (and W), each rounded up to 256 bytes."""
+    parameter_bytes: int
+    """Parameters, one number each, and the constants derived from them."""
+    per_neuron_parameter_bytes: int
+    """Constants per neuron; added once, with the first parameter that becomes one number per neuron."""
+    tape_bytes: int
+    """One tape: V (and W) as `[ceil(T/checkpoint_interval), B, N]`. Not needed for inference."""
+    gradient_bytes: int
+    """Sums over steps of the gradients of parameters: allocated with the first eager backward that computes one.
+    Recorded backwards have theirs in the memory of their graph, which they share with other temporary arrays.
+    """
+    per_neuron_gradient_bytes: int
+    """Added once, when gradients of parameters are computed and parameters are one number per neuron."""
+    stored_tape_bytes: int
+    """H of "store"; added to the tape of such a forward, unless H is written over X."""
+    narrow_tape_bytes: int
+    """H of "store_narrow"; added to the tape of such a forward, unless H is written over X. 0 in f32 and f64."""
+    narrow_tape_spike_bytes: int
+    """Spikes beside the H of "store_narrow"; added to the tape of such a forward. 0 in f32 and f64."""
+    per_neuron_value_bytes: int
+    """Values in f64; added with each parameter that becomes one number per neuron. Each change of the parameter that is
+    in flight takes the same amount of page-locked host memory, at most eight times in all.
+    """
+    synapse_tape_bytes: int
+    """X of a synapse; added to the tape of a forward with a synapse and "recompute". 0 in LI."""
+
+
+class LayerDesc(Answer):
+    """How to create a layer. Zero means the default in every field except `struct_size`, `n_steps` and `n_neurons`."""
+    model: str
+    """One of "default", "if", "lif", "plif", "qif", "eif", "izhikevich", "li", or an id from `model_id()` or
+    `model_get_info()`. Default: LIF.
+    """
+    n_steps: int
+    """Steps T of one forward, at least 1."""
+    n_neurons: int
+    """Neurons N of one batch row, at least 1."""
+    batch: int
+    """Batch rows B that share the parameters. Default: 1."""
+    dtype: str
+    """Storage type of the sequences `[T, B, N]`: one of "f32" (default), "f16", "bf16" (with all three, state,
+    arithmetic, parameters and their gradients are f32) and "f64" (f64 throughout). In a 16-bit layer, each sequence
+    may also be f32.
+    """
+    reset: str
+    """One of "hard", "soft". Default: hard; LI takes only 0."""
+    surrogate: str
+    """One of "default", "sigmoid", "atan", "piecewise_quadratic", "piecewise_exp", "soft_sign", "super_spike", "erf",
+    "piecewise_leaky_relu", "s2nn", "q_pseudo_spike", "leaky_k_relu", "fake_numerical_gradient", "log_tailed_relu",
+    "nonzero_sign_log_abs", "squarewave_fourier_series", "rect", or an id from `surrogate_id()` or
+    `surrogate_get_info()`. Default: sigmoid; LI takes only 0.
+    """
+    detach_reset: int
+    """1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0."""
+    undecayed_input: int
+    """LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau."""
+    threads_per_block: int
+    """CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at most 64.
+    Default 0: the number that measured best. Does not change results. Ignored on the host.
+    """
+
+
+class ParameterInfo(Answer):
+    """One parameter of a layer."""
+    open_range: int
+    """1 if the minimum itself is not allowed: `minimum < value <= maximum`."""
+    length: int
+    """Number of values held now: 1 or N."""
+    default_value: float
+    """The value in a new layer."""
+    minimum: float
+    """Smallest value allowed."""
+    maximum: float
+    """Largest value allowed."""
+    name: str
+    """The name, a constant string that lives as long as the library."""
+
+
+class GraphStatistics(Answer):
+    """Counts and times of a graph since it was created or its statistics were reset. Times run from the call of a
+    launch to the first wait or poll that found the replay done; percentiles are at most 3.2 % above the exact
+    values.
+    """
+    n_replays: int
+    """Launches that returned a ticket."""
+    n_late_waits: int
+    """Waits that returned SYNFIRE_PENDING after a time-out greater than 0."""
+    n_seen: int
+    """Replays whose times are included in the percentiles: those waited for in order, within 256 launches."""
+    p50_ns: int
+    """Half of the replays took at most this many nanoseconds."""
+    p99_ns: int
+    """99 % of the replays took at most this many nanoseconds."""
+    p999_ns: int
+    """99.9 % of the replays took at most this many nanoseconds."""
+    max_ns: int
+    """The longest time in nanoseconds, exactly."""
+
+
+class SynapseMemory(Answer):
+    """Memory of a synapse, in bytes of device memory: `query_memory()`."""
+    weight_bytes: int
+    """Weights, bias and mask."""
+    derived_bytes: int
+    """Memory that products use: the weights on their grid, in the orders of both directions. Counts the copies for
+    tensor cores too, which only a CUDA context allocates: 3 bytes for each weight and direction, padded.
+    """
+    gradient_bytes: int
+    """Gradients of weights and bias; allocated when the first backward that needs them is recorded or run, or when one
+    is read.
+    """
+
+
+class SynapseInfo(Answer):
+    """The shapes and types of a synapse, as `get_info()` returns them."""
+    input_kind: str
+    """Its inputs: one of "spikes", "values", "counts"."""
+    input_height: int
+    """Height of a row of the input."""
+    input_width: int
+    """Width of a row of the input."""
+    input_channels: int
+    """Channels of a row of the input. The number of inputs K is the product of the three."""
+    output_height: int
+    """Height of a row of the output."""
+    output_width: int
+    """Width of a row of the output."""
+    output_channels: int
+    """Channels of a row of the output. The number of outputs N is the product of the three."""
+    row_operations: int
+    """Multiplications and additions that the product of one row takes, as pairs."""
+    dtype: str
+    """Type of outputs and gradients: "f32" or "f64"."""
+    n_arrays: int
+    """How many arrays it has: `get_array_info()`."""
+    frozen: int
+    """1: its arrays have no gradients."""
+    takes_mask: int
+    """1: a synapse of this kind can be created with a mask of connections."""
+    takes_dropout: int
+    """1: its products take dropout: `input_mask` of synapse_forward_desc."""
+    gradient_bits: int
+    """The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default."""
+    kind: str
+    """The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+    library.
+    """
+    weight_bits: int
+    """The bits of its weights on their grid, 8, 16 or 24; 0 if they have none."""
+    has_mask: int
+    """1: it was created with a mask of connections."""
+
+
+class SynapseArrayInfo(Answer):
+    """An array of a synapse, as `get_array_info()` returns it."""
+    dtype: str
+    """Type of the array and of its gradient: "f32" or "f64"."""
+    trained: int
+    """1: it is trained. Unless the synapse is frozen, it has a gradient, whose name is that of the array and
+    `"_gradient"`, and an optimiser takes it. 0: the synapse changes it as it runs.
+    """
+    n_dimensions: int
+    """Number of dimensions, 1 to 4."""
+    shape: Tuple[int, ...]
+    """The lengths, row-major; 0 beyond the last one."""
+    name: str
+    """The name, a constant string that lives as long as the library."""
+
+
+class SynapseRounding(Answer):
+    """How far the weights of a synapse are from their grid, as `get_rounding()` returns it. Since ABI 0.3."""
+    has_grid: int
+    """1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32, for
+    all their products with spikes and counts, with `weight_bits` of synapse_desc below 24 also for those with
+    values, and for dL/dx of values. 0: there is none, and everything below is 0.
+    """
+    n_weights: int
+    """How many weights are not 0."""
+    n_lost: int
+    """How many of these become 0 on the grid."""
+    largest_error: float
+    """The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| / |w|: 1 if
+    one becomes 0.
+    """
+    largest_bias_error: float
+    """The same of the biases. 0 for values, whose biases have no grid."""
+    output: int
+    """The output that has the largest error of a weight; of several, the lowest one."""
+
+
+class OptimizerMemory(Answer):
+    """Memory of an optimiser, in bytes of device memory: `optimizer_query_memory()`."""
+    moment_bytes: int
+    """Momentum, or the two moments of Adam, of all members so far."""
+    state_bytes: int
+    """The counters, a list of the members, and 8 bytes for every 1,024 elements."""
+
+
+class NetworkMemory(Answer):
+    """Memory of a network, in bytes: `query_memory()`. On a host context, device memory is ordinary memory."""
+    synapse_bytes: int
+    """Device memory of the synapses: weights, and what is derived from them."""
+    layer_bytes: int
+    """Device memory of the layers: states and parameters."""
+    buffer_bytes: int
+    """Device memory between the stages: spikes, potentials and their gradients."""
+    optimizer_bytes: int
+    """Device memory of the optimiser, with the gradients of synapses."""
+    graph_bytes: int
+    """Device memory of the graphs: tapes, a batch of the data, and one arena for the temporary arrays of all of them.
+    Without the executable CUDA graphs, which the driver decides.
+    """
+    device_bytes: int
+    """The sum of these."""
+    pinned_bytes: int
+    """Page-locked memory: input and output of the inference graph."""
+    data_bytes: int
+    """The data sets that the network has now, in device memory, or in page-locked memory with the input's value
+    `"pinned"`.
+    """
+
+
+class NetworkResult(Answer):
+    """The result of `train()` or `evaluate()`."""
+    loss: float
+    """The loss that training minimises: the mean over all samples of the call that count, as synfire_loss_desc defines
+    it with class weights, sample weights and label smoothing, that is the sum of their losses divided by the sum of
+    the divisors of all batches; and `rate_loss`. With one batch it is the loss whose gradient the step takes. Of
+    several losses, each is multiplied by its value `"weight"`. `"gradient_scale"` and weight decay do not count in
+    it. In training, each batch is computed with the weights before its step.
+    """
+    n_counted: int
+    """How many samples counted, as `n_counted` of loss_desc; of several losses, the sum."""
+    n_correct: int
+    """How many of them had a prediction equal to their label; 0 with targets."""
+    n_batches: int
+    """How many batches there were."""
+    n_skipped: int
+    """How many of them changed nothing, because a gradient was not finite or too large (`record_optimizer_step()`)."""
+    epoch: int
+    """The epoch in which the training goes on, from 0 on."""
+    batch: int
+    """The batch of that epoch with which it goes on, from 0 on."""
+    n_replaced: int
+    """With the input's value `"replace_nonfinite"`, how many numbers of the inputs were replaced by 0. Since ABI 0.3.
+    """
+    rate_loss: float
+    """The part of `loss` that draws rates to a target (the value `"rate_strength"` of neurons): of each batch, the
+    losses that synfire_rate_loss_desc defines; the mean over the batches of the call. Since ABI 0.3.
+    """
+
+
+class StageResult(Answer):
+    """The result of one loss of a network: `train_stages()`, `evaluate_stages()`. Since ABI 0.3."""
+    stage: str
+    """The name of the loss; set before the call."""
+    loss: float
+    """As `loss` of network_result, of this loss, without its value `"weight"`."""
+    n_counted: int
+    """As `n_counted` of network_result."""
+    n_correct: int
+    """As `n_correct` of network_result."""
 
 
 class ContextMethods(Caller):
@@ -1138,7 +1566,7 @@ class ContextMethods(Caller):
         """Waits until everything enqueued on the context's own stream is done. Returns at once on the host."""
         self._call("synfire_context_synchronize")
 
-    def properties(self) -> Answer:
+    def properties(self) -> ContextProperties:
         """Describes what a context runs on."""
         return self._call("synfire_context_get_properties", ("answer", "synfire_context_properties"))
 
@@ -1295,7 +1723,7 @@ class LayerMethods(Caller):
         self._run("synfire_layer_copy_rows", stream, "synfire_copy_rows_desc", _COPY_ROWS,
             dict(source=source, first_row=first_row, rows=rows, destination_row=destination_row))
 
-    def describe(self) -> Answer:
+    def describe(self) -> LayerDesc:
         """Describes a layer: what a program needs that has only its handle, such as that of a part of a network.
         Another layer like it can be created with the answer; parameters and state are not part of it.
         """
@@ -1320,7 +1748,7 @@ class LayerMethods(Caller):
         """
         self._call("synfire_layer_set_n_active", ("int", "rows", rows))
 
-    def parameter_info(self, index: int) -> Answer:
+    def parameter_info(self, index: int) -> ParameterInfo:
         """Describes one parameter of a layer.
 
         index: 0, 1, 2 ...: the parameters in the model's documented order, then those of the surrogate.
@@ -1397,11 +1825,176 @@ class SynapseMethods(Caller):
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
                  input_scale=input_scale, mask_channels=mask_channels))
 
-    def info(self) -> Answer:
+    @classmethod
+    def one_to_one(cls, context: Context, *, channels: int, input_kind: Union[str, int] = "spikes", height: int = 1,
+                   width: int = 1, scope: Union[str, int] = "neuron", dtype: Union[str, int] = "f32",
+                   bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
+                   initial_weight: float = 1) -> Synapse:
+        """Creates a one-to-one synapse.
+
+        input_kind: One of "spikes", "values", "counts". Default: spikes.
+        channels: Channels C, at least 1: the number of neurons if they have no map.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scope: Who shares a weight and a bias: one of "neuron", "channel", "layer". Default: nobody.
+        dtype: Type of weights, bias, outputs and gradients: "f32" (default) or "f64".
+        bias: 1: with a bias, which is 0 at first. Default 0: without; b is +0.
+        frozen: 1: without gradients of weights and bias. Default 0: with.
+        gradient_bits: As `gradient_bits` of synapse_desc: 24 or 32. Default 0: 32.
+        initial_weight: The weights of a new synapse, finite in its type. Default: 1.
+        """
+        return cls._made("synfire_synapse_create_one_to_one", context, "synfire_one_to_one_desc", _ONE_TO_ONE,
+            dict(channels=channels, input_kind=input_kind, height=height, width=width, scope=scope, dtype=dtype,
+                 bias=bias, frozen=frozen, gradient_bits=gradient_bits, initial_weight=initial_weight))
+
+    @classmethod
+    def query_memory_one_to_one(cls, channels: int, input_kind: Union[str, int] = "spikes", height: int = 1,
+                                width: int = 1, scope: Union[str, int] = "neuron", dtype: Union[str, int] = "f32",
+                                bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
+                                initial_weight: float = 1) -> SynapseMemory:
+        """Computes how much memory a one-to-one synapse would take, before anything is allocated.
+
+        input_kind: One of "spikes", "values", "counts". Default: spikes.
+        channels: Channels C, at least 1: the number of neurons if they have no map.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        scope: Who shares a weight and a bias: one of "neuron", "channel", "layer". Default: nobody.
+        dtype: Type of weights, bias, outputs and gradients: "f32" (default) or "f64".
+        bias: 1: with a bias, which is 0 at first. Default 0: without; b is +0.
+        frozen: 1: without gradients of weights and bias. Default 0: with.
+        gradient_bits: As `gradient_bits` of synapse_desc: 24 or 32. Default 0: 32.
+        initial_weight: The weights of a new synapse, finite in its type. Default: 1.
+        """
+        return cls._asked("synfire_synapse_query_memory_one_to_one", "synfire_synapse_memory", "synfire_one_to_one_desc", _ONE_TO_ONE,
+            dict(channels=channels, input_kind=input_kind, height=height, width=width, scope=scope, dtype=dtype,
+                 bias=bias, frozen=frozen, gradient_bits=gradient_bits, initial_weight=initial_weight))
+
+    @classmethod
+    def conv2d(cls, context: Context, *, channels: int, output_channels: int, input_kind: Union[str, int] = "spikes",
+               height: int = 1, width: int = 1, kernel_height: int = 1, kernel_width: int = 1, stride_y: int = 1,
+               stride_x: int = 1, padding_y: int = 0, padding_x: int = 0, dilation_y: int = 1, dilation_x: int = 1,
+               groups: int = 1, output_padding_y: int = 0, output_padding_x: int = 0, transposed: bool = False,
+               dtype: Union[str, int] = "f32", bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
+               input_gradient_bits: int = 24, initialization: Union[str, int] = "uniform", count_bound: int = 255,
+               count_scale: float = 1, weight_bits: int = 0, gain: float = 1, seed: int = 0,
+               mask: Sequence[float] = ()) -> Synapse:
+        """Creates a convolution with initial weights.
+
+        input_kind: One of "spikes", "values", "counts". Default: spikes.
+        channels: Channels C of the input, at least 1.
+        output_channels: Channels of the output, at least 1.
+        height: Height H of the input. Default: 1.
+        width: Width W of the input. Default: 1.
+        kernel_height: Height of the kernel. Default: 1.
+        kernel_width: Width of the kernel. Default: 1.
+        stride_y: Rows from one output to the next. Default: 1.
+        stride_x: Columns from one output to the next. Default: 1.
+        padding_y: Rows outside the map, on both sides. Default: 0.
+        padding_x: Columns outside the map, on both sides. Default: 0.
+        dilation_y: Rows from one row of the kernel to the next. Default: 1.
+        dilation_x: Columns from one column of the kernel to the next. Default: 1.
+        groups: Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of
+            that group, in blocks of neighbouring channels. As many groups as channels: each has its own kernel.
+            Default: 1.
+        output_padding_y: Rows that are added at the end of the output of a transposed convolution, below its stride or
+            its dilation. Default: 0.
+        output_padding_x: Columns likewise. Default: 0.
+        transposed: 1: a transposed convolution. Default 0: not.
+        dtype: Type of weights, bias, outputs and gradients: "f32" (default) or "f64".
+        bias: 1: with a bias. Default 0: without.
+        frozen: 1: without gradients of weights and bias. Default 0: with.
+        gradient_bits: Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32,
+            because after a normalisation or a pool many places have the same dL/dy, whose errors add up.
+            Ignored in f64.
+        input_gradient_bits: Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its
+            error is about 6e-7 of the root mean square of the gradients of a row, with 16 about 1.5e-4.
+            Default: 24. Ignored in f64.
+        initialization: One of "uniform", "normal", "zero"; the number of inputs in their formulas is that of one
+            output, kernel_height * kernel_width * C / groups. Default: uniform.
+        count_bound: The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
+        count_scale: The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
+            before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+        weight_bits: As `weight_bits` of synapse_desc: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
+        gain: A factor on the initial weights, at most 1e30. Default: 1.
+        seed: Any number. Different seeds give independent weights.
+        mask: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
+            gradients. Read during the call. Default: all.
+        """
+        return cls._made("synfire_synapse_create_conv2d", context, "synfire_conv2d_desc", _CONV2D,
+            dict(channels=channels, output_channels=output_channels, input_kind=input_kind, height=height, width=width,
+                 kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y, stride_x=stride_x,
+                 padding_y=padding_y, padding_x=padding_x, dilation_y=dilation_y, dilation_x=dilation_x, groups=groups,
+                 output_padding_y=output_padding_y, output_padding_x=output_padding_x, transposed=transposed,
+                 dtype=dtype, bias=bias, frozen=frozen, gradient_bits=gradient_bits,
+                 input_gradient_bits=input_gradient_bits, initialization=initialization, count_bound=count_bound,
+                 count_scale=count_scale, weight_bits=weight_bits, gain=gain, seed=seed, mask=mask))
+
+    @classmethod
+    def query_memory_conv2d(cls, channels: int, output_channels: int, input_kind: Union[str, int] = "spikes",
+                            height: int = 1, width: int = 1, kernel_height: int = 1, kernel_width: int = 1,
+                            stride_y: int = 1, stride_x: int = 1, padding_y: int = 0, padding_x: int = 0,
+                            dilation_y: int = 1, dilation_x: int = 1, groups: int = 1, output_padding_y: int = 0,
+                            output_padding_x: int = 0, transposed: bool = False, dtype: Union[str, int] = "f32",
+                            bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
+                            input_gradient_bits: int = 24, initialization: Union[str, int] = "uniform",
+                            count_bound: int = 255, count_scale: float = 1, weight_bits: int = 0, gain: float = 1,
+                            seed: int = 0, mask: Sequence[float] = ()) -> SynapseMemory:
+        """Computes how much memory a convolution would take, before anything is allocated.
+
+        input_kind: One of "spikes", "values", "counts". Default: spikes.
+        channels: Channels C of the input, at least 1.
+        output_channels: Channels of the output, at least 1.
+        height: Height H of the input. Default: 1.
+        width: Width W of the input. Default: 1.
+        kernel_height: Height of the kernel. Default: 1.
+        kernel_width: Width of the kernel. Default: 1.
+        stride_y: Rows from one output to the next. Default: 1.
+        stride_x: Columns from one output to the next. Default: 1.
+        padding_y: Rows outside the map, on both sides. Default: 0.
+        padding_x: Columns outside the map, on both sides. Default: 0.
+        dilation_y: Rows from one row of the kernel to the next. Default: 1.
+        dilation_x: Columns from one column of the kernel to the next. Default: 1.
+        groups: Groups of channels, which must divide both numbers of channels: outputs of a group read the inputs of
+            that group, in blocks of neighbouring channels. As many groups as channels: each has its own kernel.
+            Default: 1.
+        output_padding_y: Rows that are added at the end of the output of a transposed convolution, below its stride or
+            its dilation. Default: 0.
+        output_padding_x: Columns likewise. Default: 0.
+        transposed: 1: a transposed convolution. Default 0: not.
+        dtype: Type of weights, bias, outputs and gradients: "f32" (default) or "f64".
+        bias: 1: with a bias. Default 0: without.
+        frozen: 1: without gradients of weights and bias. Default 0: with.
+        gradient_bits: Bits of the grid of dL/dy in the gradients of weights and bias in f32: 24 or 32. Default: 32,
+            because after a normalisation or a pool many places have the same dL/dy, whose errors add up.
+            Ignored in f64.
+        input_gradient_bits: Bits of the grid of dL/dy in the gradient of the input in f32: 16, 24 or 32. With 24 its
+            error is about 6e-7 of the root mean square of the gradients of a row, with 16 about 1.5e-4.
+            Default: 24. Ignored in f64.
+        initialization: One of "uniform", "normal", "zero"; the number of inputs in their formulas is that of one
+            output, kernel_height * kernel_width * C / groups. Default: uniform.
+        count_bound: The largest count of the input, 1 to 255. Ignored for other inputs. Default: 255.
+        count_scale: The value of a count of 1, above 0 and at most 1: weights are multiplied by it, and rounded to f32,
+            before they are put on their grid. 0 or 1 unless the input is counts. Default: 1.
+        weight_bits: As `weight_bits` of synapse_desc: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
+        gain: A factor on the initial weights, at most 1e30. Default: 1.
+        seed: Any number. Different seeds give independent weights.
+        mask: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
+            gradients. Read during the call. Default: all.
+        """
+        return cls._asked("synfire_synapse_query_memory_conv2d", "synfire_synapse_memory", "synfire_conv2d_desc", _CONV2D,
+            dict(channels=channels, output_channels=output_channels, input_kind=input_kind, height=height, width=width,
+                 kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y, stride_x=stride_x,
+                 padding_y=padding_y, padding_x=padding_x, dilation_y=dilation_y, dilation_x=dilation_x, groups=groups,
+                 output_padding_y=output_padding_y, output_padding_x=output_padding_x, transposed=transposed,
+                 dtype=dtype, bias=bias, frozen=frozen, gradient_bits=gradient_bits,
+                 input_gradient_bits=input_gradient_bits, initialization=initialization, count_bound=count_bound,
+                 count_scale=count_scale, weight_bits=weight_bits, gain=gain, seed=seed, mask=mask))
+
+    def info(self) -> SynapseInfo:
         """Describes a synapse."""
         return self._call("synfire_synapse_get_info", ("answer", "synfire_synapse_info"))
 
-    def array_info(self, index: int) -> Answer:
+    def array_info(self, index: int) -> SynapseArrayInfo:
         """Describes an array of a synapse.
 
         index: 0, 1, 2 ...: below `n_arrays` of synapse_info.
@@ -1409,7 +2002,7 @@ class SynapseMethods(Caller):
         return self._call("synfire_synapse_get_array_info", ("int", "index", index), ("answer",
             "synfire_synapse_array_info"))
 
-    def rounding(self, output: int) -> Answer:
+    def rounding(self, output: int) -> SynapseRounding:
         """Says how far the weights of a synapse, or of one of its outputs, are from the grid on which products add
         them, after every replay that uses it and was launched before. A weight that is far smaller than the largest
         one of its output loses bits there, or becomes 0.
@@ -1488,7 +2081,7 @@ class OptimizerMethods(Caller):
             ("buffer", "read", "bits", "gradient", gradient), ("float", "learning_rate_factor", learning_rate_factor),
             ("float", "weight_decay_factor", weight_decay_factor), ("float", "lower", lower), ("float", "upper", upper))
 
-    def query_memory(self) -> Answer:
+    def query_memory(self) -> OptimizerMemory:
         """Says how much memory an optimiser takes with the members that it has."""
         return self._call("synfire_optimizer_query_memory", ("answer", "synfire_optimizer_memory"))
 
@@ -2504,7 +3097,7 @@ class GraphMethods(Caller):
         """
         self._call("synfire_graph_poll", ("int", "ticket", ticket))
 
-    def statistics(self) -> Answer:
+    def statistics(self) -> GraphStatistics:
         """Reports how many replays there were, how many waits were late, and how long replays took. The statistics need
         a constant amount of memory; for them, each launch and each wait reads the clock once.
         """
@@ -2642,7 +3235,7 @@ class NetworkMethods(Caller):
         self._call("synfire_network_set_class_weights", ("text", "stage", stage), ("values", "c_float", "weights",
             weights), ("length",))
 
-    def query_memory(self) -> Answer:
+    def query_memory(self) -> NetworkMemory:
         """Computes how much memory a network takes, before anything of it is allocated: all parts are made and all
         graphs recorded, for data without lengths and sample weights, on a device that only counts.
         """
@@ -2679,7 +3272,7 @@ class NetworkMethods(Caller):
             "targets", targets), ("buffer", "read", "bits", "lengths", lengths), ("buffer", "read", "bits",
             "sample_weights", sample_weights))
 
-    def train(self, batches: int = 0) -> Answer:
+    def train(self, batches: int = 0) -> NetworkResult:
         """Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its
         own, as synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is
         reset.
@@ -2688,7 +3281,7 @@ class NetworkMethods(Caller):
         """
         return self._call("synfire_network_train", ("int", "batches", batches), ("answer", "synfire_network_result"))
 
-    def evaluate(self) -> Answer:
+    def evaluate(self) -> NetworkResult:
         """Evaluates: computes the loss of all rows of the evaluation data, in order, without dropout. Rates are encoded
         from the same random numbers in every call. Afterwards the state of the neurons is reset.
         """
@@ -2797,7 +3390,7 @@ class NetworkMethods(Caller):
 class BufferMethods(Caller):
     """Methods of Buffer that are generated."""
 
-    def describe(self) -> Answer:
+    def describe(self) -> BufferDesc:
         """Describes a buffer: what a program needs that has only its handle, such as that of a part of a network. With
         `data` set to None, another buffer like it can be created from the result.
         """
