@@ -59,6 +59,7 @@ pub(crate) struct Table {
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
+    pub synfire_bin_events: unsafe extern "C" fn(synfire_context, *const synfire_bin_events_desc, synfire_stream) -> synfire_status,
     pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
     pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
     pub synfire_replace_nonfinite: unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status,
@@ -81,6 +82,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
     pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
+    pub synfire_graph_record_bin_events: unsafe extern "C" fn(synfire_graph, *const synfire_bin_events_desc) -> synfire_status,
     pub synfire_graph_record_gather_rows: unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status,
     pub synfire_graph_record_shuffle: unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status,
     pub synfire_graph_record_replace_nonfinite: unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status,
@@ -241,6 +243,7 @@ impl Table {
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
+            synfire_bin_events: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_bin_events_desc, synfire_stream) -> synfire_status>(find("synfire_bin_events\0")?),
             synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
             synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
             synfire_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status>(find("synfire_replace_nonfinite\0")?),
@@ -263,6 +266,7 @@ impl Table {
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
             synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
+            synfire_graph_record_bin_events: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_bin_events_desc) -> synfire_status>(find("synfire_graph_record_bin_events\0")?),
             synfire_graph_record_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status>(find("synfire_graph_record_gather_rows\0")?),
             synfire_graph_record_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status>(find("synfire_graph_record_shuffle\0")?),
             synfire_graph_record_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status>(find("synfire_graph_record_replace_nonfinite\0")?),
@@ -781,6 +785,14 @@ pub unsafe fn synfire_encode_bernoulli(context: synfire_context, desc: *const sy
 
 /// # Safety
 ///
+/// As `synfire_bin_events` in synfire.h.
+#[inline]
+pub unsafe fn synfire_bin_events(context: synfire_context, desc: *const synfire_bin_events_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_bin_events)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_gather_rows` in synfire.h.
 #[inline]
 pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire_gather_rows_desc, stream: synfire_stream) -> synfire_status {
@@ -953,6 +965,14 @@ pub unsafe fn synfire_graph_record_count_spikes(graph: synfire_graph, desc: *con
 #[inline]
 pub unsafe fn synfire_graph_record_encode_bernoulli(graph: synfire_graph, desc: *const synfire_encode_bernoulli_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_encode_bernoulli)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_bin_events` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_bin_events(graph: synfire_graph, desc: *const synfire_bin_events_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_bin_events)(graph, desc)
 }
 
 /// # Safety

@@ -50,6 +50,24 @@ use std::sync::Arc;
 use synfire_sys as sys;
 
 crate::values::values! {
+    /// Values of `SYNFIRE_EVENTS_BY_*`.
+    EventsBy {
+        /// Its time.
+        Time = SYNFIRE_EVENTS_BY_TIME,
+        /// How many events come before it.
+        Count = SYNFIRE_EVENTS_BY_COUNT,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_EVENTS_KEEP_*`.
+    EventsKeep {
+        /// The oldest: event i is at index i, and those beyond the capacity were not written.
+        Oldest = SYNFIRE_EVENTS_KEEP_OLDEST,
+        /// The newest: event i is at index i mod capacity, as in a ring.
+        Newest = SYNFIRE_EVENTS_KEEP_NEWEST,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_REDUCE_*`.
     ReduceKind {
         /// Their sum.
@@ -905,6 +923,272 @@ impl<'a> EncodeBernoulli<'a> {
             batch: self.batch,
             rates: self.rates.raw,
             spikes: self.spikes.raw,
+            seed: self.seed,
+            offset: self.offset,
+        }
+    }
+}
+
+/// Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+/// events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct BinEvents<'a> {
+    split: EventsBy,
+    n_steps: i64,
+    capacity: i64,
+    sensor_height: i64,
+    sensor_width: i64,
+    batch: i64,
+    ticks_per_step: i64,
+    events_per_step: i64,
+    crop_top: i64,
+    crop_left: i64,
+    crop_height: i64,
+    crop_width: i64,
+    crop_range_y: i64,
+    crop_range_x: i64,
+    downsample_y: i64,
+    downsample_x: i64,
+    flip_y: f64,
+    flip_x: f64,
+    keep: EventsKeep,
+    sort: bool,
+    bilinear: bool,
+    count_bound: i32,
+    events: &'a Arc<BufferCore>,
+    event_counts: &'a Arc<BufferCore>,
+    window: Option<&'a Arc<BufferCore>>,
+    destination: &'a Arc<BufferCore>,
+    faults: &'a Arc<BufferCore>,
+    seed: u64,
+    offset: u64,
+}
+impl<'a> BinEvents<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `events`: Read: [`DType::U64`](crate::DType::U64). Its shape: `[B, capacity]`.
+    /// - `event_counts`: Read: [`DType::U32`](crate::DType::U32), how many events of each row there were, also of those
+    ///   that the buffer does not hold. It may differ in every replay. Its shape: `[B]`.
+    /// - `destination`: Written: spikes in [`DType::Bits`](crate::DType::Bits), spikes or counts in
+    ///   [`DType::U8`](crate::DType::U8), or counts in f32. A `row_pitch` is the distance from one step to the next.
+    ///   Must not overlap the others. Its shape: `[T, B, N]`.
+    /// - `faults`: Written: [`DType::U32`](crate::DType::U32), for each row how often each of `SYNFIRE_EVENTS_FAULT_*`
+    ///   happened. Must not overlap the others. Its shape: `[B, 5]`.
+    /// - `n_steps`: Steps T, 1 to 2^31 - 1.
+    /// - `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+    /// - `sensor_height`: Rows of the sensor, 1 to 16384.
+    /// - `sensor_width`: Columns of the sensor, 1 to 16384.
+    #[allow(clippy::too_many_arguments)]
+    pub fn new<A: Element, B: Element, C: Element, D: Element>(
+        events: &'a Buffer<A>,
+        event_counts: &'a Buffer<B>,
+        destination: &'a Buffer<C>,
+        faults: &'a Buffer<D>,
+        n_steps: Steps,
+        capacity: i64,
+        sensor_height: i64,
+        sensor_width: i64,
+    ) -> Self {
+        BinEvents {
+            split: EventsBy::Time,
+            n_steps: n_steps.0,
+            capacity,
+            sensor_height,
+            sensor_width,
+            batch: 0,
+            ticks_per_step: 0,
+            events_per_step: 0,
+            crop_top: 0,
+            crop_left: 0,
+            crop_height: 0,
+            crop_width: 0,
+            crop_range_y: 0,
+            crop_range_x: 0,
+            downsample_y: 0,
+            downsample_x: 0,
+            flip_y: 0.0,
+            flip_x: 0.0,
+            keep: EventsKeep::Oldest,
+            sort: false,
+            bilinear: false,
+            count_bound: 0,
+            events: &events.core,
+            event_counts: &event_counts.core,
+            window: None,
+            destination: &destination.core,
+            faults: &faults.core,
+            seed: 0,
+            offset: 0,
+        }
+    }
+    /// One of [`EventsBy`]. Default: by time.
+    pub fn split(mut self, split: EventsBy) -> Self {
+        self.split = split;
+        self
+    }
+    /// Batch rows B, at most 2^32 - 1. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if `window` is
+    /// given, and by count.
+    pub fn ticks_per_step(mut self, ticks_per_step: i64) -> Self {
+        self.ticks_per_step = ticks_per_step;
+        self
+    }
+    /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0 by time.
+    pub fn events_per_step(mut self, events_per_step: i64) -> Self {
+        self.events_per_step = events_per_step;
+        self
+    }
+    /// First row of the cropped rectangle.
+    pub fn crop_top(mut self, crop_top: i64) -> Self {
+        self.crop_top = crop_top;
+        self
+    }
+    /// First column of the cropped rectangle.
+    pub fn crop_left(mut self, crop_left: i64) -> Self {
+        self.crop_left = crop_left;
+        self
+    }
+    /// Rows of the cropped rectangle. Default: all that are left.
+    pub fn crop_height(mut self, crop_height: i64) -> Self {
+        self.crop_height = crop_height;
+        self
+    }
+    /// Columns of the cropped rectangle. Default: all that are left.
+    pub fn crop_width(mut self, crop_width: i64) -> Self {
+        self.crop_width = crop_width;
+        self
+    }
+    /// The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+    pub fn crop_range_y(mut self, crop_range_y: i64) -> Self {
+        self.crop_range_y = crop_range_y;
+        self
+    }
+    /// The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+    pub fn crop_range_x(mut self, crop_range_x: i64) -> Self {
+        self.crop_range_x = crop_range_x;
+        self
+    }
+    /// Rows of the sensor in one cell. Default: 1.
+    pub fn downsample_y(mut self, downsample_y: i64) -> Self {
+        self.downsample_y = downsample_y;
+        self
+    }
+    /// Columns of the sensor in one cell. Default: 1.
+    pub fn downsample_x(mut self, downsample_x: i64) -> Self {
+        self.downsample_x = downsample_x;
+        self
+    }
+    /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always.
+    pub fn flip_y(mut self, flip_y: f64) -> Self {
+        self.flip_y = flip_y;
+        self
+    }
+    /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always.
+    pub fn flip_x(mut self, flip_x: f64) -> Self {
+        self.flip_x = flip_x;
+        self
+    }
+    /// One of [`EventsKeep`]. Default: the oldest.
+    pub fn keep(mut self, keep: EventsKeep) -> Self {
+        self.keep = keep;
+        self
+    }
+    /// `true`: by count, events are taken in the order of their times. `false` (default): in the order of the array. By
+    /// time, the order does not matter.
+    pub fn sort(mut self, sort: bool) -> Self {
+        self.sort = sort;
+        self
+    }
+    /// `true`: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+    pub fn bilinear(mut self, bilinear: bool) -> Self {
+        self.bilinear = bilinear;
+        self
+    }
+    /// The largest count. In [`DType::U8`](crate::DType::U8), 1 to 255; default 1, the result is spikes. In f32, 1 to
+    /// 2^24; default: counts are not bounded. In [`DType::Bits`](crate::DType::Bits), 1.
+    pub fn count_bound(mut self, count_bound: i32) -> Self {
+        self.count_bound = count_bound;
+        self
+    }
+    /// Read: [`DType::U32`](crate::DType::U32), for each row the time at which its first step begins and, by time, the
+    /// ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Without: all begin at
+    /// time 0, and have `ticks_per_step`. Its shape: `[B, 2]`.
+    pub fn window<T: Element>(mut self, window: &'a Buffer<T>) -> Self {
+        self.window = Some(&window.core);
+        self
+    }
+    /// Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each replay
+    /// draws the next one. The operation's value `"offset"`.
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+    /// Appends a binning of events of a camera; [`BinEvents`] says how. How many events there are, and where the window
+    /// begins, may differ in every replay. The first replay augments with the numbers of [`BinEvents::offset`], and each
+    /// later one with the next, without involving the host. A replay in which the operation is disabled does not
+    /// advance. Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one
+    /// already did.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_bin_events(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Bins events of a camera now: the same operation that [`BinEvents::record`] records. Calls do not advance the
+    /// offset: to continue the sequence, increase `offset` by 1 for the next call. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_bin_events(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.events), Some(self.event_counts), self.window, Some(self.destination), Some(self.faults)]
+            .into_iter()
+            .flatten()
+    }
+    fn desc(&self) -> sys::synfire_bin_events_desc {
+        sys::synfire_bin_events_desc {
+            struct_size: size_of::<sys::synfire_bin_events_desc>() as u32,
+            split: self.split.to_raw(),
+            n_steps: self.n_steps,
+            capacity: self.capacity,
+            sensor_height: self.sensor_height,
+            sensor_width: self.sensor_width,
+            batch: self.batch,
+            ticks_per_step: self.ticks_per_step,
+            events_per_step: self.events_per_step,
+            crop_top: self.crop_top,
+            crop_left: self.crop_left,
+            crop_height: self.crop_height,
+            crop_width: self.crop_width,
+            crop_range_y: self.crop_range_y,
+            crop_range_x: self.crop_range_x,
+            downsample_y: self.downsample_y,
+            downsample_x: self.downsample_x,
+            flip_y: self.flip_y,
+            flip_x: self.flip_x,
+            keep: self.keep.to_raw(),
+            sort: self.sort.into(),
+            bilinear: self.bilinear.into(),
+            count_bound: self.count_bound,
+            events: self.events.raw,
+            event_counts: self.event_counts.raw,
+            window: self.window.map_or(null_mut(), |core| core.raw),
+            destination: self.destination.raw,
+            faults: self.faults.raw,
             seed: self.seed,
             offset: self.offset,
         }

@@ -25,6 +25,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_convert_spikes_desc { struct_size, reserved, n_steps, n_neurons, batch, source, destination });
     structure!(lines, synfire_count_spikes_desc { struct_size, kind, n_steps, n_neurons, batch, spikes, counts });
     structure!(lines, synfire_encode_bernoulli_desc { struct_size, rates_per_step, n_steps, n_neurons, batch, rates, spikes, seed, offset });
+    structure!(lines, synfire_bin_events_desc { struct_size, split, n_steps, capacity, sensor_height, sensor_width, batch, ticks_per_step, events_per_step, crop_top, crop_left, crop_height, crop_width, crop_range_y, crop_range_x, downsample_y, downsample_x, flip_y, flip_x, keep, sort, bilinear, count_bound, events, event_counts, window, destination, faults, seed, offset });
     structure!(lines, synfire_gather_rows_desc { struct_size, reserved, n_rows, n_steps, n_elements, batch, source, indices, n_active, destination, lengths });
     structure!(lines, synfire_shuffle_desc { struct_size, in_order, n_rows, batch, drop_last, reserved, indices, n_active, seed, offset });
     structure!(lines, synfire_replace_nonfinite_desc { struct_size, accumulate, n_steps, n_elements, batch, source, count, destination });
@@ -157,6 +158,15 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_COUNT_PER_NEURON\t{}", SYNFIRE_COUNT_PER_NEURON));
     lines.push(format!("constant\tSYNFIRE_COUNT_PER_STEP\t{}", SYNFIRE_COUNT_PER_STEP));
     lines.push(format!("constant\tSYNFIRE_COUNT_TOTAL\t{}", SYNFIRE_COUNT_TOTAL));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_BY_TIME\t{}", SYNFIRE_EVENTS_BY_TIME));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_BY_COUNT\t{}", SYNFIRE_EVENTS_BY_COUNT));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_KEEP_OLDEST\t{}", SYNFIRE_EVENTS_KEEP_OLDEST));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_KEEP_NEWEST\t{}", SYNFIRE_EVENTS_KEEP_NEWEST));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_FAULT_SENSOR\t{}", SYNFIRE_EVENTS_FAULT_SENSOR));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_FAULT_WINDOW\t{}", SYNFIRE_EVENTS_FAULT_WINDOW));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_FAULT_CAPACITY\t{}", SYNFIRE_EVENTS_FAULT_CAPACITY));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_FAULT_ORDER\t{}", SYNFIRE_EVENTS_FAULT_ORDER));
+    lines.push(format!("constant\tSYNFIRE_EVENTS_FAULT_BOUND\t{}", SYNFIRE_EVENTS_FAULT_BOUND));
     lines.push(format!("constant\tSYNFIRE_REDUCE_SUM\t{}", SYNFIRE_REDUCE_SUM));
     lines.push(format!("constant\tSYNFIRE_REDUCE_MEAN\t{}", SYNFIRE_REDUCE_MEAN));
     lines.push(format!("constant\tSYNFIRE_REDUCE_MAX\t{}", SYNFIRE_REDUCE_MAX));
