@@ -391,6 +391,8 @@ class Generator:
             value = self.initial(field, arguments)
             if field.kind != "length":
                 values.append(field.name if value == field.name else f"{field.name}: {value}")
+        if len(parameters) > 7:
+            out.append("    #[allow(clippy::too_many_arguments)]\n")
         out.append(f"    pub fn {function}{generics}({', '.join(parameters)}) -> {returned} {{\n        {name} {{ {', '.join(values)} }}\n    }}\n")
         return "".join(out)
 

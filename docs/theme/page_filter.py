@@ -32,7 +32,7 @@ FORMULA = re.compile(r"\$`([^`]+)`\$")
 SUMMARY = re.compile(r"^<details(?: open)?><summary>(.*)</summary>$")
 
 # The languages that tabs can have: the title of a tab, the name by which tabs.js remembers it.
-LANGUAGES = {"C": "c", "C++": "cpp", "Rust": "rust", "C#": "csharp", "Julia": "julia", "Lua": "lua"}
+LANGUAGES = {"C": "c", "C++": "cpp", "Rust": "rust", "C#": "csharp", "Julia": "julia", "Python": "python", "Lua": "lua"}
 # Blocks that Doxygen does not show as code: what their first and last lines become.
 DRAWN = {"```math": (r"\f[", r"\f]"), "```dot": ("@dot", "@enddot")}
 # Languages of blocks as Doxygen names them: extensions of files, see EXTENSION_MAPPING.

@@ -234,6 +234,33 @@ namespace Synfire.Tests
             }
         }
 
+        public static void EventsOfACamera()
+        {
+            // Column 1 became darker in the first step, column 0 brighter in the second.
+            using (Buffer<ulong> events = context_.CreateBuffer<ulong>(new ulong[] { 3 | 1ul << 32, 15 | 1ul << 60 }))
+            using (Buffer<uint> eventCounts = context_.CreateBuffer<uint>(MemoryKind.Device, DType.U32, 0, 1))
+            using (Buffer<uint> faults = context_.CreateBuffer<uint>(MemoryKind.Device, DType.U32, 0, 5))
+            using (Buffer<float> counts = context_.CreateBuffer<float>(new float[8]))
+            using (Graph graph = new Graph(context_))
+            {
+                eventCounts.Upload(new uint[] { 2 });
+                BinEventsArguments bins =
+                    new BinEventsArguments { Steps = 2, Capacity = 2, SensorHeight = 1, SensorWidth = 2, TicksPerStep = 10,
+                                             Events = events, EventCounts = eventCounts, Destination = counts,
+                                             Faults = faults };
+                graph.BinEvents(bins).Instantiate();
+                graph.Wait(graph.Launch());
+                Same(Elements(counts), new float[] { 0, 0, 1, 0, 0, 1, 0, 0 }, "counts by time");
+                bins.Split = EventsBy.Count;
+                bins.TicksPerStep = 0;
+                bins.FlipX = 1;
+                context_.BinEvents(bins);
+                Same(Elements(counts), new float[] { 1, 0, 0, 0, 0, 0, 0, 1 }, "counts by count, mirrored");
+                bins.SensorWidth = 1;
+                Check.Status(Status.ErrorInvalidArgument, () => context_.BinEvents(bins), "an event outside of the sensor");
+            }
+        }
+
         public static void AGraphKeepsWhatArgumentsName()
         {
             using (Buffer<float> gradient = context_.CreateBuffer<float>(MemoryKind.Device, 1))

@@ -179,3 +179,23 @@ fn passes_record_and_run_themselves() {
     is_shared(&CountSpikes::new(&x, &grad, Steps(2), Neurons(3)));
     is_shared(&CopyRows::new(&layer));
 }
+
+#[test]
+fn events_of_a_camera() {
+    let context = context();
+    let data = [3u64 | 1 << 32, 15 | 1 << 60]; // x 1, darker, in the first step; x 0, brighter, in the second
+    let events = Buffer::<u64>::from_array(&context, Memory::Pinned, &data).unwrap();
+    let integers = |n: usize| Buffer::<u32>::with_dtype(&context, Memory::Pinned, DType::U32, n).unwrap();
+    let (event_counts, faults) = (integers(1), integers(5));
+    event_counts.write(&[2]).unwrap();
+    let counts = Buffer::<f32>::zeros(&context, Memory::Pinned, [2, 1, 4]).unwrap();
+    let bin = |capacity| BinEvents::new(&events, &event_counts, &counts, &faults, Steps(2), capacity, 1, 2);
+    let mut graph = Graph::record(&context, |graph| bin(2).ticks_per_step(10).record(graph)).unwrap();
+    replay(&mut graph);
+    assert_eq!(counts.to_vec().unwrap(), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(faults.to_vec().unwrap(), [0; 5]);
+    // By count, and flipped.
+    bin(2).split(EventsBy::Count).flip_x(1.0).run(&context).unwrap();
+    assert_eq!(counts.to_vec().unwrap(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(bin(0).run(&context).unwrap_err().status, Status::InvalidArgument);
+}
