@@ -23,7 +23,7 @@ constexpr int64_t most_events = 0x7FFFFFFF;
 constexpr int64_t most_bilinear_events = (int64_t{1} << 26) - 1;
 constexpr int64_t default_ticks = 1000;
 constexpr int64_t longest_sensor = int64_t{1} << 14;
-constexpr int64_t most_in_f32 = int64_t{1} << 24;
+constexpr int64_t largest_f32_count = int64_t{1} << 24;
 
 void check_between(const char* rule, const char* name, int64_t value, int64_t least, int64_t most,
                    const char* otherwise = "") {
@@ -34,7 +34,7 @@ void check_between(const char* rule, const char* name, int64_t value, int64_t le
 
 // ---- space ----------------------------------------------------------------------------------------------------------
 
-struct AxisFields {
+struct EventsAxisFields {
   const char *sensor_name, *first_name, *length_name, *range_name, *downsample_name, *flip_name;
   int64_t sensor, first, length, range, downsample;
   double flip;
@@ -45,7 +45,7 @@ uint32_t multiplier_of(int64_t downsample) {
   return static_cast<uint32_t>((one + downsample - 1) / downsample);
 }
 
-EventsAxis axis_of(const AxisFields& f) {
+EventsAxis events_axis_of(const EventsAxisFields& f) {
   check_between("SYN-BIN-SENSOR", f.sensor_name, f.sensor, 1, longest_sensor);
   check_between("SYN-BIN-CROP", f.first_name, f.first, 0, f.sensor - 1);
   check_between("SYN-BIN-CROP", f.range_name, f.range, 0, f.sensor - 1 - f.first);
@@ -102,7 +102,7 @@ void set_bound(EventsRules& rules, const BinEventsRequest& r) {
                   name_of_dtype(dtype));
   const bool is_f32 = dtype == SYNFIRE_DTYPE_F32;
   check_between("SYN-BIN-BOUND", "count_bound", r.count_bound, 0,
-                is_f32                      ? most_in_f32
+                is_f32                      ? largest_f32_count
                 : dtype == SYNFIRE_DTYPE_U8 ? 255
                                             : 1,
                 is_f32 ? " (0 means no bound)" : " (0 means 1)");
@@ -115,10 +115,10 @@ void set_bound(EventsRules& rules, const BinEventsRequest& r) {
 EventsRules rules_of(const BinEventsRequest& r) {
   EventsRules rules = {};
   check_split(r);
-  rules.y = axis_of({"sensor_height", "crop_top", "crop_height", "crop_range_y", "downsample_y", "flip_y",
-                     r.sensor_height, r.crop_top, r.crop_height, r.crop_range_y, r.downsample_y, r.flip_y});
-  rules.x = axis_of({"sensor_width", "crop_left", "crop_width", "crop_range_x", "downsample_x", "flip_x",
-                     r.sensor_width, r.crop_left, r.crop_width, r.crop_range_x, r.downsample_x, r.flip_x});
+  rules.y = events_axis_of({"sensor_height", "crop_top", "crop_height", "crop_range_y", "downsample_y", "flip_y",
+                            r.sensor_height, r.crop_top, r.crop_height, r.crop_range_y, r.downsample_y, r.flip_y});
+  rules.x = events_axis_of({"sensor_width", "crop_left", "crop_width", "crop_range_x", "downsample_x", "flip_x",
+                            r.sensor_width, r.crop_left, r.crop_width, r.crop_range_x, r.downsample_x, r.flip_x});
   rules.n_steps = r.n_steps;
   rules.capacity = static_cast<uint32_t>(r.capacity);
   rules.ticks_per_step = static_cast<uint32_t>(r.ticks_per_step == 0 ? default_ticks : r.ticks_per_step);

@@ -988,6 +988,7 @@ impl<'a> BinEvents<'a> {
     /// - `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
     /// - `sensor_height`: Rows of the sensor, 1 to 16384.
     /// - `sensor_width`: Columns of the sensor, 1 to 16384.
+    #[allow(clippy::too_many_arguments)]
     pub fn new<A: Element, B: Element, C: Element, D: Element>(
         events: &'a Buffer<A>,
         event_counts: &'a Buffer<B>,
