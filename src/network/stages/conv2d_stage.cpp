@@ -85,7 +85,7 @@ StageView checked_owner_of(const StageView& view) {
   return owner;
 }
 
-int32_t input_kind_of(const StageView& view) {
+int32_t conv2d_input_kind(const StageView& view) {
   switch (view.flow().elements) {
     case Elements::spikes:
       return SYNFIRE_INPUT_SPIKES;
@@ -100,7 +100,7 @@ int32_t input_kind_of(const StageView& view) {
 synfire_conv2d_desc conv2d_desc(const StageView& view, const Stage& owner) {
   const Flow input = view.flow();
   synfire_conv2d_desc desc = owner.as<Conv2dSettings>().kernel;
-  desc.input_kind = input_kind_of(view);
+  desc.input_kind = conv2d_input_kind(view);
   desc.channels = input.channels;
   desc.height = input.height;
   desc.width = input.width;
