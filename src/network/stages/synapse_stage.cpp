@@ -75,7 +75,6 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   desc.initialization = stage.whole("initialization");
   desc.gain = stage.value("gain");
   desc.seed = stage.seed;
-  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) desc.count_scale = input.count_scale;
   desc.mask = settings.mask.empty() ? nullptr : settings.mask.data();
   desc.mask_length = settings.mask.size();
   desc.weight_bits = stage.whole("weight_bits");
