@@ -27,15 +27,22 @@ synfire_synapse_memory memory_of(const operations::DenseSpec& spec) {
 }
 
 operations::SynapseForwardRequest request_of(const Operands<synfire_synapse_forward_desc>& given) {
-  return {given.desc.n_steps,   given.desc.batch,       given.input.get(),      given.output.get(),
-          given.n_active.get(), given.input_mask.get(), given.input_scale.get()};
+  return {given.desc.n_steps,   given.desc.batch,       given.input.get(),       given.output.get(),
+          given.n_active.get(), given.input_mask.get(), given.input_scale.get(), given.desc.mask_channels};
 }
 
 operations::SynapseBackwardRequest request_of(const Operands<synfire_synapse_backward_desc>& given) {
-  return {
-      given.desc.n_steps,     given.desc.batch,       given.grad_output.get(),       given.input.get(),
-      given.grad_input.get(), given.n_active.get(),   given.desc.add_gradients == 1, given.desc.add_input_gradient == 1,
-      given.input_mask.get(), given.input_scale.get()};
+  return {given.desc.n_steps,
+          given.desc.batch,
+          given.grad_output.get(),
+          given.input.get(),
+          given.grad_input.get(),
+          given.n_active.get(),
+          given.desc.add_gradients == 1,
+          given.desc.add_input_gradient == 1,
+          given.input_mask.get(),
+          given.input_scale.get(),
+          given.desc.mask_channels};
 }
 
 }  // namespace
@@ -111,7 +118,8 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_conv2d(synfire_context contex
     core::drain();
     const auto owner = held(context);
     const synfire_conv2d_desc checked = read_checked(desc);
-    *synapse = registered<synfire_synapse>(operations::make_conv2d(*owner, operations::Conv2dSpec(checked)));
+    *synapse =
+        registered<synfire_synapse>(operations::make_conv2d(*owner, operations::Conv2dSpec(checked), checked.mask));
     return SYNFIRE_OK;
   });
 }
@@ -141,8 +149,10 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_info(synfire_synapse synapse, sy
     answer.frozen = shape.frozen ? 1 : 0;
     answer.takes_mask = found->kind().takes_mask ? 1 : 0;
     answer.takes_dropout = found->kind().takes_dropout ? 1 : 0;
-    answer.gradient_bits = found->shape().gradient_bits;
+    answer.gradient_bits = shape.gradient_bits;
     answer.kind = found->kind().name;
+    answer.weight_bits = shape.weight_bits;
+    answer.has_mask = shape.has_mask ? 1 : 0;
     out.write(answer);
     return SYNFIRE_OK;
   });
@@ -183,6 +193,17 @@ synfire_status SYNFIRE_CALL synfire_synapse_get_rounding(synfire_synapse synapse
       answer.output = of_weights->output;
     }
     out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_read_integers(synfire_synapse synapse, const char* name, int32_t* values,
+                                                          uint64_t count) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held(synapse);
+    check_pointer(name, "name");
+    check_pointer(values, "values");
+    found->read_integers(name, {values, static_cast<size_t>(count)});
     return SYNFIRE_OK;
   });
 }

@@ -19,6 +19,7 @@
 #include <operations/encode/encode_bernoulli.hpp>
 #include <operations/gather_rows/gather_rows.hpp>
 #include <operations/group_mean/group_mean.hpp>
+#include <operations/keep_inputs/keep_inputs.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/native/native.hpp>
 #include <operations/normalize/normalize.hpp>
@@ -76,6 +77,7 @@
   KIND(CombineBackward)               \
   KIND(GroupMean)                     \
   KIND(GroupMeanBackward)             \
+  KIND(KeepInputs)                    \
   KIND(SumSteps)                      \
   KIND(Loss)                          \
   KIND(ReplaceNonfinite)              \

@@ -31,6 +31,7 @@ struct StateArrays;
 struct DropoutArrays {
   Buffer* mask = nullptr;
   Buffer* scale = nullptr;
+  int64_t mask_channels = 0;  // bits of a row of the mask, where it has one for each channel
 };
 
 // The X of neurons where it is not an array: the operations on the neurons compute it.

@@ -37,6 +37,7 @@ class DenseSteps final : public FusedSteps {
     s.rows_groups = DenseSpec::padded_columns(spec.n_inputs) / 8;
     s.is_f64 = spec.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0;
     s.is_exact = spec.is_exact() ? 1 : 0;
+    s.dropped_bits = spec.dropped_bits();
     s.first_row = n_rows_;
     s.first_tile = n_tiles_;
     s.first_unit = n_units_;

@@ -55,12 +55,13 @@ __device__ __forceinline__ void put_row(const DenseMembers& s, int64_t n, s32 gr
       const Four<float> four = *reinterpret_cast<const Four<float>*>(weights + k);
       Four<int32_t> integers;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) integers.at[i] = on_grid(four.at[i], grid);
+      for (int i = 0; i < 4; ++i) integers.at[i] = on_grid(four.at[i], grid, s.dropped_bits);
       *reinterpret_cast<Four<int32_t>*>(row + k) = integers;
     }
     return;
   }
-  for (int64_t k = threadIdx.x; k < s.n_inputs; k += prepare_threads) row[k] = on_grid(weights[k], grid);
+  for (int64_t k = threadIdx.x; k < s.n_inputs; k += prepare_threads)
+    row[k] = on_grid(weights[k], grid, s.dropped_bits);
 }
 
 template <OptimizerRule rule>
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(prepare_threads) step_rows(const __grid_consta
     });
     const float most = from_bits(block_max(largest));  // after it, all threads see the bias
     const float bias = s.any_bias ? __ldcg(s.any_bias + n) : 0.0f;
-    const s32 grid = grid_of_row(most, bias);
+    const s32 grid = grid_of_row(most, bias, s.dropped_bits);
     if (threadIdx.x == 0) {
       s.grid[n] = grid;
       s.bias_on_grid[n] = on_grid(bias, grid);
@@ -113,6 +114,9 @@ __global__ void __launch_bounds__(prepare_threads) derive(const __grid_constant_
           break;
         case TableKind::f32:
           prepare_tile<TableKind::f32>(table, index - s.first_tile);
+          break;
+        case TableKind::rounded:
+          prepare_tile<TableKind::rounded>(table, index - s.first_tile);
           break;
         case TableKind::f64:
           prepare_tile<TableKind::f64>(table, index - s.first_tile);

@@ -22,16 +22,21 @@ struct DenseMembers {
   int64_t table_pitch;
   uint8_t *table_planes, *rows_planes;
   int64_t table_words, table_groups, rows_words, rows_groups;  // of the planes
-  int32_t is_f64, is_exact;
+  int32_t is_f64, is_exact, dropped_bits;
 };
 
 inline namespace SYNFIRE_MODEL_LEVEL {
 
-// Products of values in f32 take the weights as they are.
+// Products of values in f32 take the weights as they are, if none of their bits are dropped.
 SYNFIRE_MODEL_FN synfire::cuda::PrepareTableLaunch table_of(const DenseMembers& s) {
-  const bool as_they_are = !s.is_f64 && !s.is_exact;
-  return {s.n_inputs, s.n_outputs,  as_they_are ? s.weights.values : s.rows, as_they_are ? s.n_inputs : s.rows_pitch,
-          s.table,    s.table_pitch};
+  const bool as_they_are = !s.is_f64 && !s.is_exact && s.dropped_bits == 0;
+  return {s.n_inputs,
+          s.n_outputs,
+          as_they_are ? s.weights.values : s.rows,
+          as_they_are ? s.n_inputs : s.rows_pitch,
+          s.table,
+          s.table_pitch,
+          s.grid};
 }
 SYNFIRE_MODEL_FN synfire::cuda::PreparePlanesLaunch planes_of(const DenseMembers& s) {
   return {s.n_inputs,     s.n_outputs,    static_cast<const int32_t*>(s.rows),
@@ -40,9 +45,10 @@ SYNFIRE_MODEL_FN synfire::cuda::PreparePlanesLaunch planes_of(const DenseMembers
           s.rows_groups};
 }
 SYNFIRE_MODEL_FN synfire::cuda::TableKind table_kind_of(const DenseMembers& s) {
-  return s.is_f64     ? synfire::cuda::TableKind::f64
-         : s.is_exact ? synfire::cuda::TableKind::integers
-                      : synfire::cuda::TableKind::f32;
+  return s.is_f64              ? synfire::cuda::TableKind::f64
+         : s.is_exact          ? synfire::cuda::TableKind::integers
+         : s.dropped_bits != 0 ? synfire::cuda::TableKind::rounded
+                               : synfire::cuda::TableKind::f32;
 }
 
 }  // namespace SYNFIRE_MODEL_LEVEL

@@ -195,4 +195,12 @@ std::optional<Rounding> Synapse::rounding(int64_t output) {
   return output == -1 ? kind_.rounding(*this, 0, n_outputs()) : kind_.rounding(*this, output, 1);
 }
 
+void Synapse::read_integers(const char* name, std::span<int32_t> values) {
+  order().wait();
+  if (!kind_.read_integers || !kind_.read_integers(*this, name, values))
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-INTEGERS",
+         "the weights of this synapse, of the kind \"%s\" in %s, have no grid, so there are no integers", kind_.name,
+         name_of_dtype(shape_.dtype));
+}
+
 }  // namespace synfire::core

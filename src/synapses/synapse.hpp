@@ -28,7 +28,7 @@ struct SynapseUse {
 
 // Dropout of the input: the mask, and the factor on the product. Absent: all inputs, and no factor.
 struct Kept {
-  View mask;   // words [B, ceil(K / 32)]
+  View mask;   // words [B, ceil(K / 32)], perhaps a transient array
   View scale;  // [1], in the type of the synapse
 };
 
@@ -86,6 +86,9 @@ struct SynapseKind {
   // Outputs from `first` on: how their weights are rounded. Null where no output of the kind has a grid; otherwise it
   // returns nothing if those of this synapse have none.
   std::optional<Rounding> (*rounding)(Synapse& synapse, int64_t first, int64_t count);
+  // Reads "weight", "exponent" or "bias": the integers that products add. Null where no output of the kind has a grid;
+  // otherwise it returns false, and changes nothing, if those of this synapse have none.
+  bool (*read_integers)(Synapse& synapse, const char* name, std::span<int32_t> values);
 };
 
 struct SynapseArray {
@@ -105,10 +108,12 @@ struct SynapseArray {
 
 // All kinds have these.
 struct SynapseShape {
-  Flow input, output;  // of one step of one row
-  int32_t dtype;       // of outputs and gradients: f32 or f64
-  bool frozen;         // no gradients of arrays
-  int gradient_bits;   // of the grid of dL/dy in gradients of arrays in f32: 24 or 32
+  Flow input, output;     // of one step of one row
+  int32_t dtype;          // of outputs and gradients: f32 or f64
+  bool frozen;            // no gradients of arrays
+  int gradient_bits;      // of the grid of dL/dy in gradients of arrays in f32: 24 or 32
+  int weight_bits = 0;    // of weights on their grid: 8, 16 or 24; 0 if they have none
+  bool has_mask = false;  // of connections
 };
 
 class Synapse : public SharedObject, public Versioned {
@@ -145,6 +150,9 @@ class Synapse : public SharedObject, public Versioned {
   // Describes one output, or all if it is -1. Throws INVALID_ARGUMENT for others. Waits for replays that use the
   // synapse.
   std::optional<Rounding> rounding(int64_t output);
+  // The integers that products add, by name. Throws UNSUPPORTED if there are none, and INVALID_ARGUMENT for a name or a
+  // number of them that the synapse does not have. Waits for replays that use the synapse.
+  void read_integers(const char* name, std::span<int32_t> values);
 
   // The version covers all memory that products read, and no gradient.
   Versioned* versioned() noexcept override { return this; }

@@ -20,7 +20,7 @@ struct Case {
   int64_t channels, outputs, groups = 1;
   bool transposed = false;
   int64_t n_steps = 1, batch = 1, active = -1;
-  int bits = 0, input_bits = 0;
+  int bits = 0, input_bits = 0, weight_bits = 24;
 
   int64_t length_of(const Axis& a) const {
     if (transposed) return (a.length - 1) * a.stride - 2 * a.padding + a.dilation * (a.kernel - 1) + a.extra + 1;
@@ -43,7 +43,7 @@ std::ostream& operator<<(std::ostream& out, const Axis& a) {
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << (c.transposed ? "transposed " : "") << "(" << c.y << ") x (" << c.x << ") x " << c.channels << " to "
              << c.outputs << " groups " << c.groups << " T " << c.n_steps << " B " << c.batch << " active " << c.active
-             << " bits " << c.bits << " " << c.input_bits;
+             << " bits " << c.bits << " " << c.input_bits << " " << c.weight_bits;
 }
 
 // ---- The reference --------------------------------------------------------------------------------------------------
@@ -80,10 +80,24 @@ std::vector<Connection> connections_of(const Case& c) {
   return found;
 }
 
+// Dropped inputs, [B, K]; none if `kept` is empty. The factor is that of the type.
+struct Dropped {
+  std::vector<bool> kept = {};
+  double factor = 1;
+
+  explicit operator bool() const { return !kept.empty(); }
+};
+
 class Reference {
  public:
-  Reference(const Case& c, std::vector<double> x)
-      : c_(c), p_(c.product()), x_(std::move(x)), outputs_(static_cast<size_t>(c.outputs)) {
+  Reference(const Case& c, std::vector<double> x, Dropped dropped = {})
+      : c_(c),
+        p_(c.product()),
+        x_(std::move(x)),
+        dropped_(std::move(dropped)),
+        outputs_(static_cast<size_t>(c.outputs)) {
+    for (size_t i = 0; i < x_.size(); ++i)
+      if (!is_kept(i)) x_[i] = 0;
     input_of_.assign(static_cast<size_t>(c.places() * c.taps()), none_);
     output_of_.assign(static_cast<size_t>(c.input_places() * c.taps()), none_);
     for (const Connection& each : connections_of(c)) {
@@ -106,11 +120,16 @@ class Reference {
     for (size_t o = 0; o < outputs_; ++o) {
       const int grid = grid_of_output(w, o);
       std::vector<int64_t> q;
-      for (size_t k = 0; k < c_.terms(); ++k) q.push_back(on_grid(w.weight[o * c_.terms() + k], grid));
+      for (size_t k = 0; k < c_.terms(); ++k) q.push_back(weight_on_grid(w.weight[o * c_.terms() + k], grid));
       for_each_place([&](size_t m, size_t place) {
-        int64_t sum = w.bias.empty() ? 0 : on_grid(w.bias[o], grid);
+        int64_t sum = w.bias.empty() || dropped_ ? 0 : on_grid(w.bias[o], grid);
         for (size_t k = 0; k < c_.terms(); ++k) sum += q[k] * static_cast<int64_t>(input(m, place, o, k));
-        y[m * p_.outputs() + place * outputs_ + o] = std::ldexp(static_cast<float>(sum), grid);
+        float& to = y[m * p_.outputs() + place * outputs_ + o];
+        to = std::ldexp(static_cast<float>(sum), grid);
+        if (!dropped_) return;
+        const float bias = w.bias.empty() ? 0.0f : w.bias[o];
+        const float scale = std::ldexp(1.0f, grid) * static_cast<float>(dropped_.factor);
+        to = sum == 0 ? bias + 0.0f : std::fma(static_cast<float>(sum), scale, bias);
       });
     }
     return y;
@@ -123,10 +142,19 @@ class Reference {
         const double total = ordered_sum<R>(c_.terms(), [&](size_t k) {
           return std::pair(static_cast<R>(input(m, place, o, k)), weight[o * c_.terms() + k]);
         });
-        y[m * p_.outputs() + place * outputs_ + o] =
-            static_cast<R>(bias.empty() ? total : total + static_cast<double>(bias[o]));
+        y[m * p_.outputs() + place * outputs_ + o] = static_cast<R>(
+            bias.empty() ? total * dropped_.factor : std::fma(total, dropped_.factor, static_cast<double>(bias[o])));
       });
     return y;
+  }
+  // The weights on their grid as numbers, of values: their biases have none.
+  std::vector<float> rounded(const std::vector<float>& weight) const {
+    std::vector<float> numbers;
+    for (size_t i = 0; i < weight.size(); ++i) {
+      const int grid = grid_of_output({weight, {}}, i / c_.terms());
+      numbers.push_back(std::ldexp(static_cast<float>(weight_on_grid(weight[i], grid)), grid));
+    }
+    return numbers;
   }
 
   // For spikes and counts; `scale` is the value of a count.
@@ -141,11 +169,12 @@ class Reference {
           for (size_t k = 0; k < c_.terms(); ++k) sums[k] += g * static_cast<int64_t>(input(m, place, o, k));
           sums.back() += g;
         });
-      const auto number = [&, of_grid = grid, is_finite = finite](int64_t sum, double factor) {
-        return is_finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), of_grid) * factor) : nan_;
+      const auto number = [&, of_grid = grid, is_finite = finite](int64_t sum, double first, double second) {
+        const double once = std::ldexp(static_cast<double>(sum), of_grid) * first;
+        return is_finite ? static_cast<float>(once * second) : nan_;
       };
-      for (size_t k = 0; k < c_.terms(); ++k) got.weight.push_back(number(sums[k], scale));
-      got.bias.push_back(number(sums.back(), 1));
+      for (size_t k = 0; k < c_.terms(); ++k) got.weight.push_back(number(sums[k], dropped_.factor, scale));
+      got.bias.push_back(number(sums.back(), 1, 1));
     }
     return got;
   }
@@ -176,9 +205,10 @@ class Reference {
         });
       for (size_t k = 0; k < c_.terms(); ++k) {
         const size_t c = channel(o, k);
-        got.weight.push_back(finite && std::isfinite(largest[c])
-                                 ? static_cast<float>(std::ldexp(static_cast<double>(sums[k]), grid + grids[c]))
-                                 : nan_);
+        got.weight.push_back(
+            finite && std::isfinite(largest[c])
+                ? static_cast<float>(std::ldexp(static_cast<double>(sums[k]), grid + grids[c]) * dropped_.factor)
+                : nan_);
       }
       got.bias.push_back(finite ? static_cast<float>(std::ldexp(static_cast<double>(bias), grid)) : nan_);
     }
@@ -195,7 +225,7 @@ class Reference {
             ordered_sum<double>(
                 all.size(),
                 [&](size_t i) { return std::pair(gradient(i), input(all[i].first, all[i].second, o, k)); }) *
-            scale);
+            dropped_.factor * scale);
       got.bias.push_back(ordered_sum<double>(all.size(), [&](size_t i) { return std::pair(gradient(i), 1.0); }));
     }
     return got;
@@ -206,7 +236,7 @@ class Reference {
     std::vector<int> grids;
     for (size_t o = 0; o < outputs_; ++o) grids.push_back(grid_of_output(w, o));
     std::vector<int64_t> q;
-    for (size_t i = 0; i < w.weight.size(); ++i) q.push_back(on_grid(w.weight[i], grids[i / c_.terms()]));
+    for (size_t i = 0; i < w.weight.size(); ++i) q.push_back(weight_on_grid(w.weight[i], grids[i / c_.terms()]));
     const int64_t most = c_.input_bits == 16 ? 0x7F7F : c_.input_bits == 32 ? largest_32 : largest_24;
     for (size_t m = 0; m < p_.rows(); ++m) {
       if (!p_.is_active(m)) continue;
@@ -220,10 +250,12 @@ class Reference {
       std::vector<int64_t> h;
       for (size_t i = 0; i < p_.outputs() && finite; ++i) h.push_back(on_grid(g[i], image - grids[i % outputs_]));
       for (size_t i = 0; i < p_.inputs(); ++i) {
+        if (!is_kept(m * p_.inputs() + i)) continue;
         Wide sum = 0;
         if (finite)
           for_each_output(i, [&](size_t output, size_t weight) { sum += static_cast<Wide>(h[output]) * q[weight]; });
-        dx[m * p_.inputs() + i] = finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), image)) : nan_;
+        dx[m * p_.inputs() + i] =
+            finite ? static_cast<float>(std::ldexp(static_cast<double>(sum), image) * dropped_.factor) : nan_;
       }
     }
     return dx;
@@ -233,13 +265,15 @@ class Reference {
     const auto outputs = static_cast<size_t>(c_.group_outputs());
     for (size_t m = 0; m < p_.rows(); ++m)
       for (size_t i = 0; i < p_.inputs() && p_.is_active(m); ++i) {
+        if (!is_kept(m * p_.inputs() + i)) continue;
         // Terms by taps and outputs, also those without an output.
         std::vector<std::pair<double, double>> terms(taps() * outputs, {0, 0});
         for_each_output(i, [&](size_t output, size_t w) {
           const size_t tap = w % c_.terms() / inputs();
           terms[tap * outputs + output % outputs_ % outputs] = {grad[m * p_.outputs() + output], weight[w]};
         });
-        dx[m * p_.inputs() + i] = ordered_sum<double>(terms.size(), [&](size_t l) { return terms[l]; });
+        dx[m * p_.inputs() + i] =
+            ordered_sum<double>(terms.size(), [&](size_t l) { return terms[l]; }) * dropped_.factor;
       }
     return dx;
   }
@@ -271,8 +305,21 @@ class Reference {
         f(place * outputs_ + o, o * c_.terms() + tap * inputs() + c % inputs());
     }
   }
+  bool is_kept(size_t i) const {
+    const size_t m = i / p_.inputs();
+    return !dropped_ || dropped_.kept[m % p_.rows_per_step() * p_.inputs() + i % p_.inputs()];
+  }
+  // A multiple of 2^(24 - bits).
+  int64_t weight_on_grid(float weight, int grid) const {
+    const int dropped = 24 - c_.weight_bits;
+    return on_grid(static_cast<double>(weight), grid + dropped) * (int64_t{1} << dropped);
+  }
+  // The finest one, found by trying them all.
   int grid_of_output(const Weights& w, size_t o) const {
-    const int own = grid_of(largest_of(w.weight, o * c_.terms(), c_.terms()), largest_24);
+    const int64_t most = c_.weight_bits == 8 ? 0x7F0000 : c_.weight_bits == 16 ? 0x7F7F00 : largest_24;
+    const float largest = largest_of(w.weight, o * c_.terms(), c_.terms());
+    int own = -149;
+    while (std::ldexp(static_cast<double>(largest), -own) > 4e18 || weight_on_grid(largest, own) > most) ++own;
     return w.bias.empty() ? own : std::max(own, grid_of(std::fabs(w.bias[o]), largest_32));
   }
   std::pair<bool, int> grid_of_gradients(const std::vector<float>& grad, size_t o) const {
@@ -289,7 +336,8 @@ class Reference {
   static constexpr float nan_ = std::numeric_limits<float>::quiet_NaN();
   const Case& c_;
   const Product p_;
-  const std::vector<double> x_;
+  std::vector<double> x_;
+  const Dropped dropped_;
   const size_t outputs_;
   std::vector<size_t> input_of_, output_of_;  // [place, tap]
 };
@@ -320,6 +368,7 @@ synfire_conv2d_desc describe(const Case& c, bool with_bias, int32_t dtype = SYNF
   desc.bias = with_bias ? 1 : 0;
   desc.gradient_bits = c.bits;
   desc.input_gradient_bits = c.input_bits;
+  if (c.weight_bits != 24) desc.weight_bits = c.weight_bits;
   return desc;
 }
 
@@ -335,6 +384,34 @@ struct Given {
   bool with_bias = true;
   int32_t bound = 0;
   float scale = 0;
+  bool masked = false;
+  enum { none, inputs, channels } drops = none;
+};
+
+// Masks of inputs or of channels, drawn here, and their buffers.
+struct Drops {
+  Drops(synfire_context context, const Case& c, const Given& given, Random& random) {
+    if (given.drops == Given::none) return;
+    const auto batch = static_cast<size_t>(c.batch), inputs = c.product().inputs(),
+               n = given.drops == Given::channels ? static_cast<size_t>(c.channels) : inputs, words = (n + 31) / 32;
+    std::vector<uint32_t> bits(batch * words);
+    for (size_t b = 0; b < batch; ++b)
+      for (size_t i = 0; i < n; ++i)
+        if (random.whole(0, 2) != 0) bits[b * words + i / 32] |= 1u << (i % 32);
+    for (size_t b = 0; b < batch; ++b)
+      for (size_t i = 0; i < inputs; ++i)
+        dropped.kept.push_back((bits[b * words + i % n / 32] >> (i % n % 32) & 1u) != 0);
+    mask = make_buffer(context, SYNFIRE_DTYPE_BITS, bits.size());
+    upload(mask, bits);
+    scale = make_buffer(context, given.dtype, 1);
+    dropped.factor = given.dtype == SYNFIRE_DTYPE_F64 ? 1 / 0.7 : static_cast<double>(static_cast<float>(1 / 0.7));
+    if (given.dtype == SYNFIRE_DTYPE_F64)
+      upload(scale, std::vector<double>{dropped.factor});
+    else
+      upload(scale, std::vector<float>{static_cast<float>(dropped.factor)});
+  }
+  Dropped dropped;
+  Buffer mask, scale;
 };
 
 class Conv2d : public SynapseTest {
@@ -369,10 +446,16 @@ class Conv2d : public SynapseTest {
   void check(Case c, const Given& given, uint64_t seed) {
     SCOPED_TRACE(testing::Message() << c << " kind " << given.kind << " input " << given.input_dtype << " bias "
                                     << given.with_bias << " bound " << given.bound << " scale " << given.scale
-                                    << " seed " << seed);
+                                    << " masked " << given.masked << " drops " << given.drops << " seed " << seed);
     const Product p = c.product();
     Random random(seed);
-    const synfire_conv2d_desc desc = desc_of(c, given);
+    synfire_conv2d_desc desc = desc_of(c, given);
+    std::vector<uint8_t> mask;
+    if (given.masked) {
+      for (size_t i = 0; i < c.weights(); ++i) mask.push_back(random.whole(0, 2) == 0 ? 0 : 1);
+      desc.mask = mask.data();
+      desc.mask_length = mask.size();
+    }
     const Synapse synapse = make_conv2d(context, desc);
     if (c.bits == 0) c.bits = 32;
     if (c.input_bits == 0) c.input_bits = 24;
@@ -388,6 +471,8 @@ class Conv2d : public SynapseTest {
     for (R& g : grad) g *= std::ldexp(R(1), static_cast<int>(random.whole(-20, 3)));
     write(synapse, "weight", weight);
     if (given.with_bias) write(synapse, "bias", bias);
+    for (size_t i = 0; i < mask.size(); ++i)
+      if (mask[i] == 0) weight[i] = 0;
 
     std::vector<double> x = random_inputs(c, given, random);
     const Placement placement = seed % 2 == 0 ? Placement{} : Placement{3, 5};
@@ -402,10 +487,14 @@ class Conv2d : public SynapseTest {
     const Rows grad_input = outputs_in(context, given.dtype, inputs, placement);
     grad_output.put(std::vector<double>(grad.begin(), grad.end()));
     const Buffer n_active = active_buffer(p);
-    const auto fd = forward(p, input, output, n_active);
+    auto fd = forward(p, input, output, n_active);
     auto bd = backward(p, grad_output, input, grad_input, n_active);
+    const Drops drops(context, c, given, random);
+    fd.input_mask = bd.input_mask = drops.mask;
+    fd.input_scale = bd.input_scale = drops.scale;
+    fd.mask_channels = bd.mask_channels = given.drops == Given::channels ? c.channels : 0;
 
-    const Reference reference(c, x);
+    const Reference reference(c, x, drops.dropped);
     const float scale = given.scale == 0 ? 1 : given.scale;
     std::vector<R> scaled = weight;
     for (R& w : scaled) w *= static_cast<R>(scale);
@@ -414,7 +503,9 @@ class Conv2d : public SynapseTest {
     if constexpr (sizeof(R) == sizeof(float)) {
       const Weights w = {scaled, given.kind == SYNFIRE_INPUT_VALUES ? std::vector<float>() : bias};
       const bool values = given.kind == SYNFIRE_INPUT_VALUES;
-      y = values ? reference.ordered_product(scaled, bias) : reference.exact_product(w);
+      y = !values               ? reference.exact_product(w)
+          : c.weight_bits == 24 ? reference.ordered_product(scaled, bias)
+                                : reference.ordered_product(reference.rounded(scaled), bias);
       wanted = values ? reference.value_gradients(grad) : reference.exact_gradients(grad, static_cast<double>(scale));
       dx = reference.exact_input_gradient(w, grad);
     } else {
@@ -422,6 +513,8 @@ class Conv2d : public SynapseTest {
       wanted = reference.ordered_gradients(grad, static_cast<double>(scale));
       dx = reference.ordered_input_gradient(scaled, grad);
     }
+    for (size_t i = 0; i < mask.size(); ++i)
+      if (mask[i] == 0) wanted.weight[i] = 0;
     const auto expect_gradients = [&] {
       EXPECT_TRUE(same_bits(read<R>(synapse, "weight_gradient", c.weights()), wanted.weight));
       if (given.with_bias) {
@@ -514,6 +607,29 @@ TEST_F(Conv2d, InF64) {
   }
 }
 
+// Weights of 8 and 16 bits, masks of connections, and dropout of inputs and of channels, in all their combinations.
+TEST_F(Conv2d, FewBitsMasksAndDropout) {
+  constexpr int32_t kinds[] = {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_COUNTS, SYNFIRE_INPUT_VALUES};
+  constexpr int32_t spikes[] = {SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_U8, SYNFIRE_DTYPE_TIME_BITS};
+  constexpr int32_t numbers[] = {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16};
+  uint64_t seed = 400;
+  for (Case c : cases)
+    for (const int32_t kind : kinds) {
+      Given given = {kind, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_U8, seed % 2 == 0};
+      if (kind != SYNFIRE_INPUT_COUNTS) given.input_dtype = (kind == SYNFIRE_INPUT_SPIKES ? spikes : numbers)[seed % 3];
+      if (kind == SYNFIRE_INPUT_COUNTS && seed % 2 == 0) given.scale = 1.0f / 3;
+      given.masked = seed % 5 < 3;
+      given.drops = seed % 4 == 0 ? Given::none : seed % 4 == 1 ? Given::inputs : Given::channels;
+      c.weight_bits = seed % 7 < 3 ? 8 : seed % 7 < 6 ? 16 : 24;
+      check<float>(c, given, seed++);
+      if (seed % 6 != 0) continue;
+      c.weight_bits = 24;
+      given.dtype = SYNFIRE_DTYPE_F64;
+      if (kind == SYNFIRE_INPUT_VALUES) given.input_dtype = SYNFIRE_DTYPE_F64;
+      check<double>(c, given, seed);
+    }
+}
+
 Axis random_axis(Random& random, bool transposed) {
   for (;;) {
     Axis a = {random.whole(1, 9), random.whole(1, 4), random.whole(1, 3), random.whole(0, 2), random.whole(1, 2)};
@@ -586,11 +702,18 @@ TEST_F(Conv2d, ByHand) {
 }
 
 // A kernel of the size of the map is a dense synapse, and one of a single place the dense synapse of each place, in
-// every bit: products and gradients of weights. Where the map has one place, so are gradients of inputs.
-TEST_F(Conv2d, EqualsDense) {
-  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
-    for (const Case& c : {Case{{3, 3}, {5, 5}, 7, 40, 1, false, 3, 2}, Case{{4}, {3}, 33, 20, 1, false, 2, 3}}) {
+// every bit: products and gradients of weights. Where the map has one place, so are gradients of inputs. With fewer
+// bits, a mask and dropout of channels too.
+class Conv2dAndDense : public Conv2d, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Bits, Conv2dAndDense, testing::Values(24, 16, 8));
+
+TEST_P(Conv2dAndDense, AreEqual) {
+  const bool plain = GetParam() == 24;
+  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES, SYNFIRE_INPUT_COUNTS})
+    for (Case c : {Case{{3, 3}, {5, 5}, 7, 40, 1, false, 3, 2}, Case{{4}, {3}, 33, 20, 1, false, 2, 3}}) {
       SCOPED_TRACE(testing::Message() << c << " kind " << kind);
+      c.weight_bits = GetParam();
+      const bool drops = !plain && c.places() == 1;
       const Product p = c.product();
       const int64_t terms = static_cast<int64_t>(c.terms());
       const Product dense = {p.n_steps, p.batch * c.places(), terms, c.outputs};
@@ -601,11 +724,22 @@ TEST_F(Conv2d, EqualsDense) {
       std::vector<double> x = as_doubles(random.values<float>(p.rows() * p.inputs(), -1, 1));
       if (kind == SYNFIRE_INPUT_SPIKES)
         for (double& value : x) value = value > 0.4 ? 1 : 0;
+      if (kind == SYNFIRE_INPUT_COUNTS)
+        for (double& value : x) value = std::max(0.0, std::nearbyint(value * 255));
       auto desc = synfire_test::describe(dense, true, SYNFIRE_DTYPE_F32, kind);
+      auto of_map = describe(c, true, SYNFIRE_DTYPE_F32, kind);
       desc.gradient_bits = 32;
-      const Synapse one = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F32, kind)),
-                    other = make_synapse(context, desc);
-      Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
+      std::vector<uint8_t> mask(c.weights());
+      for (uint8_t& connected : mask) connected = random.whole(0, 3) == 0 ? 0 : 1;
+      if (!plain) {
+        desc.weight_bits = GetParam();
+        desc.mask = of_map.mask = mask.data();
+        desc.mask_length = of_map.mask_length = mask.size();
+      }
+      if (kind == SYNFIRE_INPUT_COUNTS) desc.count_scale = of_map.count_scale = 1.0f / 9;
+      const Synapse one = make_conv2d(context, of_map), other = make_synapse(context, desc);
+      const Drops dropout(context, c, {kind, SYNFIRE_DTYPE_F32, 0, true, 0, 0, false, Given::channels}, random);
+      Rows input = rows_for_input(context, kind == SYNFIRE_INPUT_COUNTS ? SYNFIRE_DTYPE_U8 : SYNFIRE_DTYPE_F32, p);
       input.put(x);
       std::vector<std::vector<double>> outputs, inputs;
       for (const synfire_synapse each : {one.get(), other.get()}) {
@@ -615,9 +749,14 @@ TEST_F(Conv2d, EqualsDense) {
         Rows output = outputs_in(context, SYNFIRE_DTYPE_F32, of), grad = outputs_in(context, SYNFIRE_DTYPE_F32, of),
              dx = rows_for_input(context, SYNFIRE_DTYPE_F32, of);
         grad.put(gradients);
-        const auto fd = forward(of, input, output, nullptr);
+        auto fd = forward(of, input, output, nullptr);
+        auto bd = backward(of, grad, input, dx, nullptr);
+        if (drops) {
+          fd.input_mask = bd.input_mask = dropout.mask;
+          fd.input_scale = bd.input_scale = dropout.scale;
+          fd.mask_channels = bd.mask_channels = c.channels;
+        }
         EXPECT_OK(synfire_synapse_forward(each, &fd, nullptr));
-        const auto bd = backward(of, grad, input, dx, nullptr);
         EXPECT_OK(synfire_synapse_backward(each, &bd, nullptr));
         outputs.push_back(output.get());
         inputs.push_back(dx.get());
@@ -626,14 +765,14 @@ TEST_F(Conv2d, EqualsDense) {
       EXPECT_TRUE(
           same_bits(read<float>(one, "bias_gradient", bias.size()), read<float>(other, "bias_gradient", bias.size())));
       if (c.places() > 1) {
-        if (kind == SYNFIRE_INPUT_SPIKES) {
+        if (kind != SYNFIRE_INPUT_VALUES) {
           EXPECT_TRUE(same_bits(read<float>(one, "weight_gradient", c.weights()),
                                 read<float>(other, "weight_gradient", c.weights())));
         }
         continue;
       }
       EXPECT_TRUE(same_bits(inputs[0], inputs[1]));
-      if (kind == SYNFIRE_INPUT_SPIKES) {  // values have a grid for each channel, not for each input
+      if (kind != SYNFIRE_INPUT_VALUES) {  // values have a grid for each channel, not for each input
         EXPECT_TRUE(same_bits(read<float>(one, "weight_gradient", c.weights()),
                               read<float>(other, "weight_gradient", c.weights())));
       }
@@ -745,6 +884,118 @@ TEST_F(Conv2d, Extremes) {
       EXPECT_TRUE(same_bits(read<float>(synapse, "weight_gradient", c.weights()), reference.exact_gradients(g).weight));
     }
   }
+}
+
+// ---- Deployment -----------------------------------------------------------------------------------------------------
+
+class Deployment : public SynapseTest {
+ protected:
+  static std::vector<int32_t> integers(synfire_synapse synapse, const char* name, size_t count) {
+    std::vector<int32_t> found(count);
+    EXPECT_OK(synfire_synapse_read_integers(synapse, name, found.data(), count));
+    return found;
+  }
+  // Integers of all bits, for weights of a magnitude.
+  void check(const Case& c, int32_t kind, float magnitude, uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << c << " kind " << kind << " weights of " << magnitude);
+    const Product p = c.product();
+    const auto outputs = static_cast<size_t>(c.outputs);
+    const Synapse synapse = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F32, kind));
+    Random random(seed);
+    auto weight = random.values<float>(c.weights(), -1, 1), bias = random.values<float>(outputs, -1, 1);
+    for (std::vector<float>* const each : {&weight, &bias})
+      for (float& value : *each) value *= random.whole(0, 5) == 0 ? magnitude * 1e-3f : magnitude;
+    weight.front() = magnitude;
+    write(synapse, "weight", weight);
+    write(synapse, "bias", bias);
+    std::vector<double> x = random_spikes(p, 0.3, seed);
+    if (kind == SYNFIRE_INPUT_COUNTS)
+      for (double& value : x) value *= static_cast<double>(random.whole(1, 255));
+    Rows input = rows_for_input(context, SYNFIRE_DTYPE_U8, p);
+    input.put(x);
+    const Rows y = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+    const auto fd = forward(p, input, y, nullptr);
+    EXPECT_OK(synfire_synapse_forward(synapse, &fd, nullptr));
+
+    const auto q = integers(synapse, "weight", c.weights()), s = integers(synapse, "exponent", outputs),
+               b = integers(synapse, "bias", outputs);
+    const int64_t most = c.weight_bits == 8 ? 127 : c.weight_bits == 16 ? 32639 : largest_24;
+    for (const int32_t integer : q) EXPECT_LE(std::abs(integer), most);
+    const int64_t unit = int64_t{1} << (24 - c.weight_bits);
+    const Reference reference(c, x);
+    std::vector<float> expected(p.rows() * p.outputs());
+    for (size_t m = 0; m < p.rows(); ++m)
+      for (size_t place = 0; place < static_cast<size_t>(c.places()); ++place)
+        for (size_t o = 0; o < outputs; ++o) {
+          int64_t sum = 0;
+          for (size_t k = 0; k < c.terms(); ++k)
+            sum += q[o * c.terms() + k] * static_cast<int64_t>(reference.input(m, place, o, k));
+          expected[m * p.outputs() + place * outputs + o] =
+              static_cast<float>(b[o] + unit * sum) * std::ldexp(1.0f, s[o]);
+        }
+    EXPECT_TRUE(same_bits(y.get(), as_doubles(expected)));
+  }
+};
+
+// A device that computes with bytes, exponents and biases has the bits of the product.
+TEST_F(Deployment, HasTheBitsOfTheProduct) {
+  uint64_t seed = 60;
+  for (const int bits : {8, 16, 24})
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_COUNTS})
+      for (const float magnitude : {1.0f, 3e-45f, 1e-38f, 3.4028234663852886e38f}) {
+        Case map = {{4, 3, 1, 1}, {5, 3, 2, 1}, 6, 10, 2, false, 2, 3}, dense = {{1}, {1}, 150, 70, 1, false, 3, 1};
+        map.weight_bits = dense.weight_bits = bits;
+        check(map, kind, magnitude, seed++);
+        check(dense, kind, magnitude, seed++);
+      }
+}
+
+TEST_F(Deployment, KnownIntegers) {
+  Case c = {{1}, {1}, 4, 2};
+  c.weight_bits = 8;
+  const Synapse synapse = make_conv2d(context, describe(c, true));
+  // 127.498 units round to 127, which is the most; 127.502 would be 128, so the grid is coarser.
+  write(synapse, "weight", std::vector<float>{127.498f, 0.5f, -1.5f, 0.51f, 127.502f, 1, -3, 64});
+  write(synapse, "bias", std::vector<float>{0.5f, -0.25f});
+  EXPECT_EQ(integers(synapse, "weight", 8), std::vector<int32_t>({127, 0, -2, 1, 64, 0, -2, 32}));
+  EXPECT_EQ(integers(synapse, "exponent", 2), std::vector<int32_t>({-16, -15}));
+  EXPECT_EQ(integers(synapse, "bias", 2), std::vector<int32_t>({32768, -8192}));
+  synfire_synapse_rounding rounding = SYNFIRE_SYNAPSE_ROUNDING_INIT;
+  EXPECT_OK(synfire_synapse_get_rounding(synapse, -1, &rounding));
+  EXPECT_EQ(rounding.n_lost, 2u);
+  EXPECT_OK(synfire_synapse_get_rounding(synapse, 0, &rounding));
+  EXPECT_EQ(rounding.n_lost, 1u);
+  EXPECT_EQ(rounding.largest_error, 1);
+}
+
+TEST_F(Deployment, Refusals) {
+  const Case c = {{2, 2}, {2, 2}, 3, 4};
+  const Synapse synapse = make_conv2d(context, describe(c, false)),
+                values = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES)),
+                wide = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F64));
+  synfire_one_to_one_desc one = SYNFIRE_ONE_TO_ONE_DESC_INIT;
+  one.channels = 3;
+  synfire_synapse made = nullptr;
+  ASSERT_OK(synfire_synapse_create_one_to_one(context, &one, &made));
+  const Synapse of_one(made);
+  std::vector<int32_t> into(48, 7);
+  for (const synfire_synapse without : {wide.get(), of_one.get()})
+    EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-INTEGERS", "no grid"),
+                 synfire_synapse_read_integers(without, "weight", into.data(), 48));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "count is 47", "48"),
+               synfire_synapse_read_integers(synapse, "weight", into.data(), 47));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-SIZE", "4 integers"),
+               synfire_synapse_read_integers(synapse, "exponent", into.data(), 48));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "exponent"),
+               synfire_synapse_read_integers(synapse, "exponents", into.data(), 4));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "desc.bias was 0"),
+               synfire_synapse_read_integers(synapse, "bias", into.data(), 4));
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-NAME", "values"),
+               synfire_synapse_read_integers(values, "bias", into.data(), 4));
+  EXPECT_FAILS(refused, WORDS("SYN-ARGUMENT-NULL", "values"),
+               synfire_synapse_read_integers(synapse, "weight", nullptr, 48));
+  EXPECT_EQ(into, std::vector<int32_t>(48, 7));
+  EXPECT_OK(synfire_synapse_read_integers(values, "exponent", into.data(), 4));
 }
 
 // ---- Rows, layers, training -----------------------------------------------------------------------------------------
@@ -897,7 +1148,9 @@ TEST_F(Conv2d, Info) {
             std::vector<int64_t>({5, 5, 6}));
   EXPECT_EQ(info.row_operations, 5u * 5 * 6 * 12);
   EXPECT_EQ(info.n_arrays, 2u);
-  EXPECT_EQ(info.takes_mask + info.takes_dropout + info.frozen, 0);
+  EXPECT_EQ(info.takes_mask + info.takes_dropout, 2);
+  EXPECT_EQ(info.has_mask + info.frozen, 0);
+  EXPECT_EQ(info.weight_bits, 24);
   synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
   EXPECT_OK(synfire_synapse_get_array_info(synapse, 0, &array));
   EXPECT_STREQ(array.name, "weight");
@@ -989,7 +1242,20 @@ TEST_F(Conv2d, Refusals) {
   expect("SYN-SYNAPSE-FLAG", {"desc.frozen"}, [](auto& desc) { desc.frozen = -1; });
   expect("SYN-SYNAPSE-FLAG", {"desc.transposed"}, [](auto& desc) { desc.transposed = 2; });
   expect("SYN-SYNAPSE-GAIN", {"desc.gain"}, [](auto& desc) { desc.gain = -1; });
-  expect("SYN-RESERVED", {"desc.reserved"}, [](auto& desc) { desc.reserved = 1; });
+  for (const int32_t bad : {12, 4, 32, -8})
+    expect("SYN-SYNAPSE-WEIGHT-BITS", {"8, 16, 24"}, [&](auto& desc) { desc.weight_bits = bad; });
+  for (const int32_t bits : {8, 16, 24})
+    expect("SYN-SYNAPSE-WEIGHT-BITS", {"f64"}, [&](auto& desc) {
+      desc.weight_bits = bits;
+      desc.dtype = SYNFIRE_DTYPE_F64;
+    });
+  std::vector<uint8_t> connections(c.weights(), 1);
+  for (const uint64_t bad : {uint64_t{0}, uint64_t{c.weights() - 1}, uint64_t{c.weights() + 1}})
+    expect("SYN-SYNAPSE-MASK", {"desc.mask_length", "216"}, [&](auto& desc) {
+      desc.mask = connections.data();
+      desc.mask_length = bad;
+    });
+  expect("SYN-SYNAPSE-MASK", {"desc.mask_length"}, [](auto& desc) { desc.mask_length = 216; });
   expect("SYN-CONV-COUNTS", {"desc.count_scale is 0.5"}, [](auto& desc) { desc.count_scale = 0.5f; });
   for (const int32_t bad : {-1, 256})
     expect("SYN-CONV-COUNTS", {"1 to 255"}, [&](auto& desc) {
@@ -1027,8 +1293,18 @@ TEST_F(Conv2d, Refusals) {
   const Buffer mask = make_buffer(context, SYNFIRE_DTYPE_BITS, 3), scale = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
   fd.input_mask = mask;
   fd.input_scale = scale;
-  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-DROPOUT-KIND", "conv2d"),
+  for (const int64_t bad : {int64_t{3}, int64_t{-4}, int64_t{160}, INT64_MIN}) {
+    fd.mask_channels = bad;
+    EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-MASK-CHANNELS", "80"), synfire_synapse_forward(synapse, &fd, nullptr));
+  }
+  fd.mask_channels = 40;
+  fd.input_mask = fd.input_scale = nullptr;
+  EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-MASK-CHANNELS", "desc.input_mask"),
                synfire_synapse_forward(synapse, &fd, nullptr));
+  const Buffer word = make_buffer(context, SYNFIRE_DTYPE_BITS, 1);
+  fd.input_mask = word;
+  fd.input_scale = scale;
+  EXPECT_FAILS(refused, WORDS("SYN-BUFFER-SIZE", "desc.input_mask"), synfire_synapse_forward(synapse, &fd, nullptr));
   auto bd = backward(p, grad, spikes, nullptr, nullptr);
   bd.n_steps = int64_t{1} << 30;
   EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-SYNAPSE-ROWS", "20 places"),

@@ -78,8 +78,8 @@ TEST_F(CountsTest, DenseSynapsesSayWhatTheyAre) {
   EXPECT_STREQ(info.kind, "dense");
   EXPECT_EQ(info.input_kind, SYNFIRE_INPUT_COUNTS);
   EXPECT_EQ(info.gradient_bits, 24);
-  EXPECT_EQ(info.takes_mask, 0);
-  EXPECT_EQ(info.takes_dropout, 0);
+  EXPECT_EQ(info.takes_mask, 1);
+  EXPECT_EQ(info.takes_dropout, 1);
   synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
   ASSERT_OK(synfire_synapse_get_array_info(synapse, 0, &array));
   EXPECT_EQ(array.n_dimensions, 2U);
@@ -93,8 +93,24 @@ TEST_F(CountsTest, DenseSynapsesSayWhatTheyAre) {
   synfire_synapse made = nullptr;
   desc.mask = mask.data();
   desc.mask_length = mask.size();
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-MASK", "counts"),
+  const Synapse masked = make_synapse(context, desc);
+  ASSERT_OK(synfire_synapse_get_info(masked, &info));
+  EXPECT_EQ(info.has_mask, 1);
+  desc.mask_length = 14;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-MASK", "15"),
                synfire_synapse_create(context, &desc, &made));
+  for (const float bad : {-1.0f, 1.5f, std::nanf("")}) {
+    desc = describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_COUNTS);
+    desc.count_scale = bad;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-COUNTS", "at most 1"),
+                 synfire_synapse_create(context, &desc, &made));
+  }
+  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES}) {
+    desc = describe(p, false, SYNFIRE_DTYPE_F32, kind);
+    desc.count_scale = 0.5f;
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-COUNTS", "0 or 1"),
+                 synfire_synapse_create(context, &desc, &made));
+  }
   desc = describe(p, false, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_COUNTS);
   desc.n_inputs = 4210753;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-INPUTS", "4210752"),
@@ -147,8 +163,8 @@ class CountsInNetworks : public testing::Test {
   }
 };
 
-// A synapse of a sum of spikes, of counts and of both side by side adds them exactly, one with a dropout or a mask
-// takes numbers, and other readers of the same counts do not change them.
+// A synapse of a sum of spikes, of counts and of both side by side adds them exactly, also one with a dropout or a
+// mask, and other readers of the same counts do not change them.
 TEST_F(CountsInNetworks, ReachSynapsesAsTheyAre) {
   const Network network = make_empty();
   require_ok(
@@ -170,10 +186,8 @@ TEST_F(CountsInNetworks, ReachSynapsesAsTheyAre) {
   mask[7] = 0;
   require_ok(synfire_network_set_mask(network, "masked", mask.data(), mask.size()));
   require_ok(synfire_network_build(network));
-  for (const char* const counts : {"first", "second", "third"})
+  for (const char* const counts : {"first", "second", "third", "dropped", "masked"})
     EXPECT_EQ(input_kind_of(network, counts), SYNFIRE_INPUT_COUNTS) << counts;
-  for (const char* const values : {"dropped", "masked"})
-    EXPECT_EQ(input_kind_of(network, values), SYNFIRE_INPUT_VALUES) << values;
   EXPECT_EQ(weights_of(network, "first", n_inputs * n_inputs).size(), static_cast<size_t>(n_inputs * n_inputs));
 }
 
@@ -396,13 +410,10 @@ TEST_F(CountsInNetworks, UsesOfOneSynapseReadTheSame) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
                WORDS("SYN-NETWORK-SHAPE", "\"b\" reads values", "\"s\", which reads counts"),
                add_stage(network, "synapse", "b", {text("weights_of", "s")}, {reads("values")}));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
-               WORDS("SYN-NETWORK-SHAPE", "\"b\" reads a dropout", "\"s\", which reads counts"),
-               add_stage(network, "synapse", "b", {text("weights_of", "s")}, {reads("drop")}));
   ASSERT_OK(add_stage(network, "synapse", "b", {text("weights_of", "s")}, {reads("more")}));
   require_ok(add_stage(network, "sum", "x", {}, {reads("s"), reads("b")}));
   require_ok(add_stage(network, "neurons", "n", {text("model", "li")}));
-  require_ok(add_stage(network, "synapse", "d", {number("n_outputs", 5)}, {reads("drop")}));
+  require_ok(add_stage(network, "synapse", "d", {text("weights_of", "s")}, {reads("drop")}));
   require_ok(add_stage(network, "neurons", "m", {text("model", "li")}));
   require_ok(add_stage(network, "neurons", "k", {text("model", "li")}, {reads("values")}));
   EXPECT_OK(synfire_network_build(network));

@@ -301,5 +301,139 @@ TEST_F(Heads, AreDrawnAndRefusedWhereOneIsNeeded) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER"), load(chain, saved(network)));
 }
 
+// ---- Weights of few bits, dropout of channels -----------------------------------------------------------------------
+
+int32_t weight_bits_of(synfire_network network, const char* stage) {
+  synfire_synapse found = nullptr;
+  require_ok(synfire_network_get_synapse(network, stage, &found));
+  const Synapse synapse(found);
+  synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+  require_ok(synfire_synapse_get_info(synapse, &info));
+  return info.weight_bits;
+}
+
+TEST(NetworkStages, WeightsOfFewBitsAreSaved) {
+  const Context context = make_context();
+  const StagePlan plan = plan_of_all();
+  const auto make = [&](double first, double second) {
+    Network network = make_described(context, plan, false);
+    require_ok(synfire_network_set_value(network, "s0", "weight_bits", first));
+    require_ok(synfire_network_set_value(network, "s1", "weight_bits", second));
+    require_ok(synfire_network_build(network));
+    return network;
+  };
+  const Network network = make(8, 24), plain = make(0, 0);
+  EXPECT_EQ(weight_bits_of(network, "s0"), 8);
+  EXPECT_EQ(weight_bits_of(network, "s1"), 24);
+  const Data data = make_data(context, plan, plan.n_rows, 1);
+  set_data(network, SYNFIRE_DATA_TRAINING, plan.n_rows, data);
+  trained(network, 3);
+  const File file = saved(network);
+  const Network loaded = created(context, file);
+  EXPECT_EQ(weight_bits_of(loaded, "s0"), 8);
+  EXPECT_EQ(saved(loaded), file);
+  set_data(loaded, SYNFIRE_DATA_TRAINING, plan.n_rows, data);
+  trained(network, 3);
+  trained(loaded, 3);
+  EXPECT_EQ(saved(loaded), saved(network));
+  // A default stands for 24, and a file without the value has 24.
+  EXPECT_EQ(FileParts(saved(plain)).header.find("weight_bits"), std::string::npos);
+  EXPECT_OK(load(make(24, 24), saved(plain)));
+  EXPECT_OK(load(make(8, 0), file));
+  for (const Network& other : {make(16, 0), make(0, 0)})
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER", "s0", "weight_bits"), load(other, file));
+  uint64_t bytes = 0;
+  require_ok(synfire_network_write_summary(network, nullptr, &bytes));
+  std::string summary(bytes, ' ');
+  require_ok(synfire_network_write_summary(network, summary.data(), &bytes));
+  EXPECT_NE(summary.find("8 bits"), std::string::npos) << summary;
+}
+
+TEST(NetworkStages, WeightBitsThatThereAreNot) {
+  const Context context = make_context();
+  StagePlan plan = plan_of_all();
+  const Network network = make_empty(context, plan);
+  require_ok(add_stage(network, "input", "in", {text("kind", "spikes"), number("n_features", 5)}));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-WEIGHT-BITS", "\"s\"", "12"),
+               add_stage(network, "synapse", "s", {number("n_outputs", 3), number("weight_bits", 12)}));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-VALUE", "weight_bits"),
+               add_stage(network, "synapse", "s", {number("n_outputs", 3), number("weight_bits", 32)}));
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = desc.batch = 1;
+  desc.dtype = SYNFIRE_DTYPE_F64;
+  synfire_network made = nullptr;
+  require_ok(synfire_network_create(context, &desc, &made));
+  const Network wide(made);
+  require_ok(add_stage(wide, "input", "in", {text("kind", "spikes"), number("n_features", 5)}));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-WEIGHT-BITS", "f64"),
+               add_stage(wide, "synapse", "s", {number("n_outputs", 3), number("weight_bits", 8)}));
+}
+
+// Which weights change in a step says which inputs were kept, where all inputs and gradients are 1 and weights begin at
+// 0.
+TEST(NetworkStages, DropoutOfChannelsDropsAllPlaces) {
+  const Context context = make_context();
+  constexpr size_t places = 6, channels = 5;
+  for (const double by_channel : {1.0, 0.0}) {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = desc.batch = 1;
+    desc.own_loss = SYNFIRE_OWN_LOSS_STARTS;
+    synfire_network made = nullptr;
+    require_ok(synfire_network_create(context, &desc, &made));
+    const Network network(made);
+    require_ok(add_stage(network, "input", "in",
+                         {text("kind", "values"), number("height", 2), number("width", 3), number("channels", 5)}));
+    require_ok(add_stage(network, "dropout", "drop", {number("probability", 0.5), number("by_channel", by_channel)}));
+    require_ok(add_stage(network, "synapse", "s", {number("n_outputs", 1), text("initialization", "zero")}));
+    require_ok(add_stage(network, "neurons", "n", {text("model", "li"), number("tau", 1)}));
+    require_ok(add_stage(network, "readout", "r", {text("reduction", "steps")}));
+    require_ok(add_stage(network, "optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 1)}));
+    require_ok(synfire_network_build(network));
+    const auto buffer = [&](const char* name) {
+      synfire_buffer found = nullptr;
+      require_ok(synfire_network_get_buffer(network, name, &found));
+      return Buffer(found);
+    };
+    const Buffer input = buffer("input"), gradient = buffer("r.gradient");
+    synfire_synapse of_s = nullptr;
+    require_ok(synfire_network_get_synapse(network, "s", &of_s));
+    const Synapse synapse(of_s);
+    std::vector<float> before(places * channels);
+    size_t n_kept = 0, n_whole = 0;
+    for (int i = 0; i < 8; ++i) {
+      upload(input, std::vector<float>(places * channels, 1));
+      for (const int32_t kind : {SYNFIRE_NETWORK_GRAPH_FORWARD, SYNFIRE_NETWORK_GRAPH_BACKWARD}) {
+        if (kind == SYNFIRE_NETWORK_GRAPH_BACKWARD) upload(gradient, std::vector<float>{1});
+        synfire_graph found = nullptr;
+        require_ok(synfire_network_get_graph(network, kind, &found));
+        const Graph graph(found);
+        replay(graph);
+      }
+      std::vector<float> now(places * channels);
+      require_ok(synfire_synapse_read(synapse, "weight", now.data(), now.size() * sizeof(float)));
+      for (size_t c = 0; c < channels; ++c) {
+        size_t kept = 0;
+        for (size_t place = 0; place < places; ++place) {
+          const float change = now[place * channels + c] - before[place * channels + c];
+          EXPECT_TRUE(change == 0 || change == -2);
+          kept += change == 0 ? 0 : 1;
+        }
+        n_kept += kept;
+        n_whole += kept == 0 || kept == places ? 1 : 0;
+      }
+      before = now;
+    }
+    EXPECT_GT(n_kept, 60u);
+    EXPECT_LT(n_kept, 180u);
+    if (by_channel == 1)
+      EXPECT_EQ(n_whole, 8 * channels);
+    else
+      EXPECT_LT(n_whole, 10u);
+    const File file = saved(network);
+    EXPECT_EQ(FileParts(file).header.find("by_channel") != std::string::npos, by_channel == 1);
+    EXPECT_EQ(saved(created(context, file)), file);
+  }
+}
+
 }  // namespace
 }  // namespace synfire_test

@@ -15,39 +15,43 @@ struct Rounding {
   int64_t output = 0;
 };
 
-// The finest grid 2^s with s >= -149 on which no weight is above 8,355,711 and no bias above 2^31 - 1: tried from the
-// finest on.
-int grid_of(const std::vector<float>& weights, double bias) {
+// A weight of this many bits on the grid 2^s.
+double rounded(double weight, int s, int bits) {
+  return std::ldexp(std::nearbyint(std::ldexp(weight, bits - 24 - s)), 24 - bits);
+}
+// The finest grid 2^s with s >= -149 on which no weight is above 8,355,711, 0x7F7F00 or 0x7F0000, and no bias above
+// 2^31 - 1: tried from the finest on.
+int grid_of(const std::vector<float>& weights, double bias, int bits) {
+  const double most = bits == 8 ? 0x7F0000 : bits == 16 ? 0x7F7F00 : 8355711.0;
   for (int s = -149;; ++s) {
     bool fits = std::fabs(std::nearbyint(std::ldexp(bias, -s))) <= 2147483647.0;
-    for (const float w : weights)
-      fits = fits && std::fabs(std::nearbyint(std::ldexp(static_cast<double>(w), -s))) <= 8355711.0;
+    for (const float w : weights) fits = fits && std::fabs(rounded(static_cast<double>(w), s, bits)) <= most;
     if (fits) return s;
   }
 }
 
 // Outputs from `first` to before `end`, of rows of K weights.
 Rounding oracle(const std::vector<float>& weights, const std::vector<float>& biases, size_t n_inputs, size_t first,
-                size_t end) {
+                size_t end, int bits = 24) {
   Rounding all;
   all.output = static_cast<int64_t>(first);
   for (size_t n = first; n < end; ++n) {
     const std::vector<float> row = slice(weights, n * n_inputs, n_inputs);
     const double bias = biases.empty() ? 0 : static_cast<double>(biases[n]);
-    const int s = grid_of(row, bias);
-    const auto error = [&](double x) {
-      return std::fabs(std::ldexp(std::nearbyint(std::ldexp(x, -s)), s) - x) / std::fabs(x);
+    const int s = grid_of(row, bias, bits);
+    const auto error = [&](double x, int of_bits) {
+      return std::fabs(std::ldexp(rounded(x, s, of_bits), s) - x) / std::fabs(x);
     };
     for (const float w : row) {
       if (w == 0) continue;
       ++all.n_weights;
-      if (std::nearbyint(std::ldexp(static_cast<double>(w), -s)) == 0) ++all.n_lost;
-      if (error(static_cast<double>(w)) > all.error) {
-        all.error = error(static_cast<double>(w));
+      if (rounded(static_cast<double>(w), s, bits) == 0) ++all.n_lost;
+      if (error(static_cast<double>(w), bits) > all.error) {
+        all.error = error(static_cast<double>(w), bits);
         all.output = static_cast<int64_t>(n);
       }
     }
-    if (bias != 0) all.bias_error = std::max(all.bias_error, error(bias));
+    if (bias != 0) all.bias_error = std::max(all.bias_error, error(bias, 24));
   }
   return all;
 }
@@ -57,12 +61,13 @@ class SynapseRounding : public testing::Test {
   Context context = make_context();
 
   Synapse make(size_t n_outputs, size_t n_inputs, const std::vector<float>& weights, const std::vector<float>& biases,
-               int32_t kind = SYNFIRE_INPUT_SPIKES) const {
+               int32_t kind = SYNFIRE_INPUT_SPIKES, int32_t bits = 0) const {
     synfire_synapse_desc desc = SYNFIRE_SYNAPSE_DESC_INIT;
     desc.n_inputs = static_cast<int64_t>(n_inputs);
     desc.n_outputs = static_cast<int64_t>(n_outputs);
     desc.bias = biases.empty() ? 0 : 1;
     desc.input_kind = kind;
+    desc.weight_bits = bits;
     synfire_synapse made = nullptr;
     require_ok(synfire_synapse_create(context, &desc, &made));
     Synapse synapse(made);
@@ -87,11 +92,14 @@ class SynapseRounding : public testing::Test {
   // Checks all outputs together and each alone.
   void check(size_t n_inputs, const std::vector<float>& weights, const std::vector<float>& biases) const {
     const size_t n_outputs = weights.size() / n_inputs;
-    const Synapse synapse = make(n_outputs, n_inputs, weights, biases);
-    ASSERT_NO_FATAL_FAILURE(expect(rounding_of(synapse, -1), oracle(weights, biases, n_inputs, 0, n_outputs)));
-    for (size_t n = 0; n < n_outputs; ++n)
-      ASSERT_NO_FATAL_FAILURE(
-          expect(rounding_of(synapse, static_cast<int64_t>(n)), oracle(weights, biases, n_inputs, n, n + 1)));
+    for (const int bits : {24, 16, 8}) {
+      const Synapse synapse = make(n_outputs, n_inputs, weights, biases, SYNFIRE_INPUT_SPIKES, bits);
+      ASSERT_NO_FATAL_FAILURE(expect(rounding_of(synapse, -1), oracle(weights, biases, n_inputs, 0, n_outputs, bits)));
+      for (size_t n = 0; n < n_outputs; ++n)
+        ASSERT_NO_FATAL_FAILURE(
+            expect(rounding_of(synapse, static_cast<int64_t>(n)), oracle(weights, biases, n_inputs, n, n + 1, bits)))
+            << bits;
+    }
   }
 };
 
@@ -224,6 +232,49 @@ TEST_F(SynapseRounding, OfTrainedWeights) {
   require_ok(synfire_synapse_read(synapse, "weight", weights.data(), 8));
   expect(rounding_of(synapse, 0), oracle(weights, {}, 2, 0, 1));
   EXPECT_GT(rounding_of(synapse, 0).largest_error, 0);
+}
+
+// Training keeps all bits of the weights: steps that are far smaller than a unit of 8 bits add up, and products read
+// the new integers, in f32 steps of every optimiser. Values read the same numbers.
+TEST_F(SynapseRounding, StepsReachWeightsOfFewBits) {
+  for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES})
+    for (const int32_t rule : {SYNFIRE_OPTIMIZER_KIND_SGD, SYNFIRE_OPTIMIZER_KIND_ADAM}) {
+      const Synapse synapse = make(2, 3, {1, 0.5F, 0.25F, -3, 0.1F, 0.7F}, {}, kind, 8);
+      synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
+      od.kind = rule;
+      od.learning_rate = 0x1p-12;
+      synfire_optimizer made = nullptr;
+      require_ok(synfire_optimizer_create(context, &od, &made));
+      const Optimizer optimizer(made);
+      require_ok(synfire_optimizer_add_weights(optimizer, synapse, 1, 0));
+      const Buffer input = make_buffer_of(context, std::vector<float>{1, 1, 0}), output = make_buffer(context, 0, 2);
+      std::vector<float> first;
+      for (int i = 0; i < 100; ++i) {
+        const float gradient[] = {-1, -1, -1, -1, -1, -1};
+        require_ok(synfire_synapse_write(synapse, "weight_gradient", gradient, sizeof gradient));
+        const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+        require_ok(synfire_optimizer_step(optimizer, &step, nullptr));
+        std::vector<float> weights(6);
+        require_ok(synfire_synapse_read(synapse, "weight", weights.data(), 24));
+        synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+        desc.n_steps = 1;
+        desc.input = input;
+        desc.output = output;
+        require_ok(synfire_synapse_forward(synapse, &desc, nullptr));
+        std::vector<float> expected;
+        for (size_t n = 0; n < 2; ++n) {
+          const int s = grid_of(slice(weights, n * 3, 3), 0, 8);
+          expected.push_back(static_cast<float>(std::ldexp(rounded(static_cast<double>(weights[n * 3]), s, 8), s) +
+                                                std::ldexp(rounded(static_cast<double>(weights[n * 3 + 1]), s, 8), s)));
+        }
+        const std::vector<float> y = download<float>(output, 2);
+        ASSERT_EQ(y, expected) << i;
+        if (i == 0) first = y;
+        if (i == 99) {
+          EXPECT_NE(y[0], first[0]);
+        }
+      }
+    }
 }
 
 // ---- the summary ----------------------------------------------------------------------------------------------------

@@ -621,6 +621,15 @@ TEST_F(SynapseErrors, Descriptors) {
   expect("SYN-SYNAPSE-FLAG", "desc.frozen is -1");
   bad.gradient_bits = 16;
   expect("SYN-SYNAPSE-GRADIENT-BITS", "16");
+  for (const int32_t bits : {12, 32, -8}) {
+    bad.weight_bits = bits;
+    expect("SYN-SYNAPSE-WEIGHT-BITS", "8, 16, 24");
+  }
+  for (const int32_t bits : {8, 16, 24}) {
+    bad.dtype = SYNFIRE_DTYPE_F64;
+    bad.weight_bits = bits;
+    expect("SYN-SYNAPSE-WEIGHT-BITS", "f64");
+  }
   bad.initialization = 3;
   expect("SYN-SYNAPSE-INITIALIZATION", "3");
   bad.reserved = 1;
@@ -692,6 +701,8 @@ TEST_F(SynapseErrors, Info) {
   EXPECT_EQ(info.frozen, 0);
   EXPECT_EQ(info.takes_mask, 1);
   EXPECT_EQ(info.takes_dropout, 1);
+  EXPECT_EQ(info.has_mask, 0);
+  EXPECT_EQ(info.weight_bits, 24);
   EXPECT_EQ(info.gradient_bits, 24);
   const std::vector<int64_t> shapes[] = {{10, 40, 0, 0}, {10, 0, 0, 0}};
   for (const uint32_t i : {0u, 1u}) {

@@ -474,12 +474,18 @@ std::string one_to_one_hashes(synfire_context context, synfire_test::Sample& sam
 }
 
 // The product and all gradients of a convolution over small integers of a generator: values that have the same bits in
-// every type.
+// every type. One of few bits also has a mask, and drops channels.
 template <class R>
 uint64_t conv2d_hash(synfire_context context, synfire_conv2d_desc desc) {
   constexpr bool wide = sizeof(R) == 8;
   constexpr int64_t n_steps = 7, batch = 3;
   desc.dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32, desc.bias = 1, desc.seed = 17;
+  const bool few_bits = desc.weight_bits != 0;
+  const int64_t of_group = desc.channels / std::max<int64_t>(desc.groups, 1);
+  const int64_t n_weights = desc.output_channels * desc.kernel_height * desc.kernel_width * of_group;
+  std::vector<uint8_t> mask(static_cast<size_t>(few_bits ? n_weights : 0));
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 5 == 0 ? 0 : 1;
+  if (few_bits) desc.mask = mask.data(), desc.mask_length = mask.size();
   synfire_synapse synapse = nullptr;
   REQUIRE(synfire_synapse_create_conv2d(context, &desc, &synapse));
   synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
@@ -519,6 +525,18 @@ uint64_t conv2d_hash(synfire_context context, synfire_conv2d_desc desc) {
   synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
   backward.n_steps = n_steps, backward.batch = batch, backward.input = input, backward.grad_output = grad_output;
   backward.grad_input = grad_input;
+  std::vector<synfire_buffer> of_dropout;
+  if (few_bits) {
+    std::vector<uint32_t> kept(static_cast<size_t>(batch * ((desc.channels + 31) / 32)));
+    for (size_t i = 0; i < kept.size(); ++i) kept[i] = 0xB6DB6DB6u >> i;
+    const float scale = 1.5f;
+    of_dropout = {make(kept.size(), SYNFIRE_DTYPE_BITS), make(1, SYNFIRE_DTYPE_F32)};
+    REQUIRE(synfire_buffer_upload(of_dropout[0], 0, kept.data(), kept.size() * sizeof(uint32_t)));
+    REQUIRE(synfire_buffer_upload(of_dropout[1], 0, &scale, sizeof scale));
+    forward.input_mask = backward.input_mask = of_dropout[0];
+    forward.input_scale = backward.input_scale = of_dropout[1];
+    forward.mask_channels = backward.mask_channels = desc.channels;
+  }
   REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
   REQUIRE(synfire_synapse_backward(synapse, &backward, nullptr));
   Hash hash;
@@ -544,6 +562,7 @@ uint64_t conv2d_hash(synfire_context context, synfire_conv2d_desc desc) {
   }
   synfire_synapse_destroy(synapse);
   for (const synfire_buffer buffer : {input, grad_output, output, grad_input}) synfire_buffer_destroy(buffer);
+  for (const synfire_buffer buffer : of_dropout) synfire_buffer_destroy(buffer);
   return hash.value();
 }
 
@@ -570,6 +589,18 @@ std::string conv2d_hashes(synfire_context context, synfire_test::Sample& sample)
         char text[32];
         std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
         out << "convolution " << name << " " << name_of(dtype) << " input " << kind << text << "\n";
+      }
+  for (const int32_t bits : {16, 8})
+    for (const int32_t kind : {SYNFIRE_INPUT_SPIKES, SYNFIRE_INPUT_VALUES, SYNFIRE_INPUT_COUNTS})
+      for (const auto& [name, shape] : shapes) {
+        if (!sample.next()) continue;
+        synfire_conv2d_desc desc = shape;
+        desc.input_kind = kind;
+        desc.weight_bits = bits;
+        char text[32];
+        std::snprintf(text, sizeof text, " %016llx",
+                      static_cast<unsigned long long>(conv2d_hash<float>(context, desc)));
+        out << "convolution " << name << " of " << bits << " bits input " << kind << text << "\n";
       }
   return out.str();
 }

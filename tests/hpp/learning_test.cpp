@@ -111,7 +111,12 @@ TEST(Conv2dSynapse, IsASynapse) {
   synfire_conv2d_desc desc = synfire::conv2d_desc(1, 2);
   desc.width = 4;
   desc.kernel_width = 2;
+  desc.weight_bits = 8;
+  const std::vector<uint8_t> mask = {1, 1, 1, 1};
+  desc.mask = mask.data();
+  desc.mask_length = mask.size();
   synfire::Synapse synapse(rig.context, desc);
+  EXPECT_EQ(synapse.info().has_mask, 1);
   EXPECT_EQ(synapse.info().kind, std::string("conv2d"));
   EXPECT_EQ(synapse.info().output_width, 3);
   EXPECT_EQ(synapse.array_info(0).shape[2], 2);
@@ -120,6 +125,8 @@ TEST(Conv2dSynapse, IsASynapse) {
   synapse.forward(synfire::synapse_forward_desc(rig.input, y, steps{3}, 2));
   const std::vector<float> found = y.download<float>();
   EXPECT_EQ(std::vector<float>(found.begin(), found.begin() + 6), (std::vector<float>{1, 10, 2, 20, 3, 30}));
+  EXPECT_EQ(synapse.read_integers("weight", 4), (std::vector<int32_t>{32, 64, 40, 80}));
+  EXPECT_EQ(synapse.read_integers("exponent", 2), (std::vector<int32_t>{-21, -18}));
 }
 
 TEST(Pool, TakesWindows) {

@@ -35,6 +35,12 @@ R number_of(const Conv2dInputs& inputs, RowIndex image, int64_t i) {
   return number<R>(inputs.numbers, image.t, image.b, i);
 }
 
+// The factor of dropout.
+template <class R>
+double factor_of(const R* scale) {
+  return scale ? static_cast<double>(*scale) : 1.0;
+}
+
 u32 most_of(bool wide) {
   return wide ? largest_on_grid_32 : largest_on_grid_24;
 }
@@ -58,7 +64,10 @@ const void* conv2d_product_kernel(Conv2dInput input) {
             const double total = operations::sum_of_numbers<R>(
                 shape, [&](int64_t i) { return number_of<R>(launch.inputs, image, i); },
                 static_cast<const R*>(launch.table) + o, launch.table_pitch, place, o);
-            to = static_cast<R>(launch.bias ? total + static_cast<double>(launch.bias[o]) : total);
+            const double scale = launch.scale ? static_cast<double>(*launch.scale) : 1.0;
+            to = static_cast<R>(!launch.bias   ? total * scale
+                                : launch.scale ? model::fma(total, scale, static_cast<double>(launch.bias[o]))
+                                               : total + static_cast<double>(launch.bias[o]));
             continue;
           }
           const int32_t* const column = static_cast<const int32_t*>(launch.table) + o;
@@ -68,7 +77,11 @@ const void* conv2d_product_kernel(Conv2dInput input) {
                                               o)
                   : operations::sum_of_counts(shape, launch.inputs.counts.row(image), launch.inputs.bound, column,
                                               launch.table_pitch, place, o);
-          to = static_cast<R>(from_grid(sum + launch.bias_on_grid[o], power_of_two(launch.grid[o])));
+          const float power = power_of_two(launch.grid[o]);
+          to = static_cast<R>(launch.scale
+                                  ? from_grid_of_kept(static_cast<float>(sum), power, static_cast<float>(*launch.scale),
+                                                      launch.bias ? static_cast<float>(launch.bias[o]) : 0.0f)
+                                  : from_grid(sum + launch.bias_on_grid[o], power));
         }
     });
   });
@@ -173,11 +186,13 @@ const void* conv2d_finish_kernel() {
         const int32_t grid = grid_of_sum(launch.largest[o], most_of(launch.wide)) +
                              (is_bias || !in_parts ? 0 : grid_of_sum(largest_input, largest_on_grid_24));
         const int64_t at = o * (n_terms + 1) + k;
-        const double factor = is_bias ? 1 : launch.factor;
+        const double factor = is_bias ? 1 : launch.factor, of_kept = is_bias ? 1 : factor_of(launch.scale);
         float gradient = nan;
-        if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(largest_input))
-          gradient = in_parts ? from_parts(launch.total[at], launch.low[at], grid, factor)
-                              : from_wide_grid(launch.total[at], grid, factor);
+        if (!is_bias && !operations::is_connected(shape, launch.mask, o, k))
+          gradient = 0;
+        else if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(largest_input))
+          gradient = in_parts ? from_parts(launch.total[at], launch.low[at], grid, of_kept)
+                              : from_wide_grid(launch.total[at], grid, of_kept, factor);
         write_gradient(is_bias ? launch.bias_gradient[o] : launch.weight_gradient[o * n_terms + k], gradient,
                        launch.add);
       }
@@ -200,7 +215,11 @@ const void* conv2d_ordered_gradient_kernel() {
           }
         });
         if (k < n_terms)
-          write_gradient(launch.weight_gradient[o * n_terms + k], sum.total() * launch.factor, launch.add);
+          write_gradient(launch.weight_gradient[o * n_terms + k],
+                         operations::is_connected(shape, launch.mask, o, k)
+                             ? sum.total() * factor_of(launch.scale) * launch.factor
+                             : 0.0,
+                         launch.add);
         else
           write_gradient(launch.bias_gradient[o], sum.total(), launch.add);
       }
@@ -237,8 +256,12 @@ void write_input_gradients(const Launch& launch, F gradient) {
   for_each_image(launch.rows, [&](RowIndex image, int64_t m, bool is_active) {
     for (int64_t i = 0; i < shape.n_inputs(); ++i) {
       auto& to = launch.grad_input.row(image)[i];
-      if (is_active)
+      const bool is_kept =
+          !launch.kept.mask || operations::has_bit(launch.kept.mask + image.b * launch.kept.n_words, i);
+      if (is_active && is_kept)
         write_gradient(to, gradient(image, m, i / shape.channels, i % shape.channels), launch.add);
+      else if (is_active)
+        write_gradient(to, decltype(gradient(image, m, 0, 0))(0), launch.add);
       else if (!launch.add)
         to = 0;
     }
@@ -254,10 +277,11 @@ const void* conv2d_input_gradient_kernel(bool wide) {
       const int32_t grid = launch.row_grid[image];
       if (grid == operations::conv2d_not_finite) return nan;
       const int32_t* const of_image = launch.on_grid + image * shape.n_outputs();
+      const double factor = factor_of(launch.kept.scale);
       return wide ? operations::input_gradient_of<true>(shape, of_image, launch.weights, launch.weights_pitch, place, c,
-                                                        grid)
+                                                        grid, factor)
                   : operations::input_gradient_of<false>(shape, of_image, launch.weights, launch.weights_pitch, place,
-                                                         c, grid);
+                                                         c, grid, factor);
     });
   });
 }
@@ -266,7 +290,8 @@ const void* conv2d_ordered_input_gradient_kernel() {
   return twin<Conv2dOrderedInputGradientLaunch>({}, [](const Conv2dOrderedInputGradientLaunch& launch) {
     write_input_gradients(launch, [&](RowIndex image, int64_t, int64_t place, int64_t c) {
       return operations::ordered_input_gradient(launch.shape, launch.gradients.row(image), launch.weights,
-                                                launch.weights_pitch, place, c);
+                                                launch.weights_pitch, place, c) *
+             factor_of(launch.kept.scale);
     });
   });
 }

@@ -20,7 +20,7 @@ void step_synapse(const DenseStepLaunch& launch, const DenseMembers& s) {
   step_array<rule, R>(*launch.state, launch.rates, s.bias, s.n_outputs);
   run_twin(prepare_rows_kernel<R>(),
            PrepareRowsLaunch<R>{s.n_inputs, s.n_outputs, static_cast<R*>(s.weights.values), s.any_bias, s.mask, s.rows,
-                                s.rows_pitch, s.grid, s.bias_on_grid, R(1)});
+                                s.rows_pitch, s.grid, s.bias_on_grid, R(1), s.dropped_bits});
 }
 
 }  // namespace

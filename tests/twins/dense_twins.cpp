@@ -58,10 +58,11 @@ void put_row_on_grid(const PrepareRowsLaunch<float>& launch, int64_t n) {
   for (int64_t k = 0; k < launch.n_inputs; ++k)
     largest = std::max(largest, model::absolute(weights[k] * launch.factor));
   const float bias = launch.bias ? launch.bias[n] : 0.0f;
-  const int32_t grid = launch.grid[n] = model::grid_of_row(largest, bias);
+  const int32_t grid = launch.grid[n] = model::grid_of_row(largest, bias, launch.dropped_bits);
   launch.bias_on_grid[n] = model::on_grid(bias, grid);
   for (int64_t k = 0; k < launch.n_inputs; ++k)
-    static_cast<int32_t*>(launch.rows)[n * launch.rows_pitch + k] = model::on_grid(weights[k] * launch.factor, grid);
+    static_cast<int32_t*>(launch.rows)[n * launch.rows_pitch + k] =
+        model::on_grid(weights[k] * launch.factor, grid, launch.dropped_bits);
 }
 void put_row_on_grid(const PrepareRowsLaunch<double>& launch, int64_t n) {
   for (int64_t k = 0; k < launch.n_inputs; ++k)
@@ -153,6 +154,9 @@ const void* prepare_table_kernel(TableKind kind) {
         const int64_t from = n * launch.rows_pitch + k, to = k * launch.table_pitch + n;
         if (kind == TableKind::f64)
           static_cast<double*>(launch.table)[to] = static_cast<const double*>(launch.rows)[from];
+        else if (kind == TableKind::rounded)
+          static_cast<float*>(launch.table)[to] =
+              model::from_integer(static_cast<const int32_t*>(launch.rows)[from], launch.grid[n]);
         else if (kind == TableKind::f32)
           static_cast<float*>(launch.table)[to] = static_cast<const float*>(launch.rows)[from];
         else

@@ -162,14 +162,18 @@ namespace Synfire.Tests
         private static void Convolution(Context context)
         {
             Conv2dOptions options =
-                new Conv2dOptions { Channels = 1, OutputChannels = 2, Width = 4, KernelWidth = 2 };
+                new Conv2dOptions { Channels = 1, OutputChannels = 2, Width = 4, KernelWidth = 2, WeightBits = 8,
+                                    Mask = { 1, 1, 1, 1 } };
             using (Synapse synapse = Synapse.Conv2d(context, options))
             using (Buffer<float> output = context.CreateBuffer<float>(MemoryKind.Device, 12))
             using (Buffer<byte> input = context.CreateBuffer<byte>(MemoryKind.Device, 8))
             {
                 Check.That(synapse.Info.Kind == "conv2d" && synapse.Info.OutputWidth == 3, "what it is");
-                Check.That(Synapse.QueryMemory(context, options).WeightBytes == 16, "bytes of weights");
+                Check.That(Synapse.QueryMemory(context, options).WeightBytes == 24, "bytes of weights and mask");
                 synapse.Write<float>("weight", new float[] { 1, 2, 10, 20 });
+                int[] integers = new int[4];
+                synapse.ReadIntegers("weight", integers);
+                Same(integers, new int[] { 32, 64, 40, 80 }, "integers");
                 input.Upload(new byte[] { 1, 1, 1, 1, 0, 1, 0, 0 });
                 synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 2, Input = input, Output = output });
                 Same(Elements(output), new float[] { 3, 30, 3, 30, 3, 30, 2, 20, 1, 10, 0, 0 }, "y");

@@ -82,6 +82,8 @@ synfire::Network make_network(const synfire::Context& context, const Plan& plan,
   network.add_neurons("digits", SYNFIRE_MODEL_LI);  // the name of the words (word_lists.h)
   network.set_value("digits", "tau", 20);
   network.set_value("digits", "undecayed_input", 1);
+  for (const char* const synapse : {"to-sounds", "to-parts", "to-words"})
+    network.set_value(synapse, "weight_bits", plan.weight_bits == 24 ? 0 : plan.weight_bits);
   network.add_readout("answer", SYNFIRE_READOUT_MEAN, false);
   network.add_loss("entropy", SYNFIRE_LOSS_CROSS_ENTROPY);
   network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, plan.learning_rate);

@@ -26,6 +26,7 @@ struct Plan {
   std::size_t manners = SIZE_MAX;  // learn only what is spoken in this many of them
   double learning_rate = 5e-3;     // in the first epoch
   std::uint64_t seed = 1;
+  int weight_bits = 24;
 };
 
 struct Epoch {

@@ -30,6 +30,7 @@ constexpr const char* help =
     "  --epochs N        how often the network hears everything, 1 to 10000 (default 50)\n"
     "  --manners N       only the first N of the manners in which each voice speaks, 1 to 1000 (default: all)\n"
     "  --seed N          of the weights and of all that is drawn, 0 to 1000000000 (default 1)\n"
+    "  --weight-bits N   of the weights on their grid, 8, 16 or 24 (default 24)\n"
     "  --backend NAME    auto, host or cuda (default auto: CUDA if a GPU is available, else the host)\n"
     "  --device N        which CUDA device (default 0)\n"
     "  --threads N       threads of the host backend; 0 is automatic (default), 1 is this thread only; up to 1024\n"
@@ -80,6 +81,10 @@ bool read_option(const char* name, const char* text, Options& options) {
   } else if (option == "--seed") {
     if (!read_whole(name, text, 0, 1000000000, whole)) return false;
     options.plan.seed = static_cast<std::uint64_t>(whole);
+  } else if (option == "--weight-bits") {
+    if (!read_whole(name, text, 8, 24, whole)) return false;
+    if (whole % 8 != 0) return complain("--weight-bits: allowed: 8, 16, 24");
+    options.plan.weight_bits = static_cast<int>(whole);
   } else if (option == "--device") {
     if (!read_whole(name, text, 0, 1023, whole)) return false;
     options.device = static_cast<std::int32_t>(whole);
@@ -91,8 +96,8 @@ bool read_option(const char* name, const char* text, Options& options) {
 }
 
 bool is_option(std::string_view name) {
-  for (const char* const known :
-       {"--output", "--data", "--make-data", "--backend", "--epochs", "--manners", "--seed", "--device", "--threads"})
+  for (const char* const known : {"--output", "--data", "--make-data", "--backend", "--epochs", "--manners", "--seed",
+                                  "--weight-bits", "--device", "--threads"})
     if (name == known) return true;
   return false;
 }

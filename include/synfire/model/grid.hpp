@@ -30,18 +30,26 @@ SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid) {
   return (bits >> 31) != 0 ? -magnitude : magnitude;
 }
 
-// The finest grid on which the magnitude, which must be finite, is at most `largest`.
-SYNFIRE_MODEL_FN s32 grid_of(float magnitude, u32 largest) {
-  const u32 stored = bits_of(magnitude) >> 23 & 0xFFu;
-  const s32 below = largest == largest_on_grid_24 ? 22 : 30;  // the highest bit that an integer has
-  const s32 candidate = stored == 0 ? finest_grid : static_cast<s32>(stored) - 127 - below;
-  const s32 grid = candidate < finest_grid ? finest_grid : candidate;
-  return grid + (static_cast<u32>(on_grid(magnitude, grid)) > largest ? 1 : 0);
+// The same without the lower ones of 24 bits, 0, 8 or 16 of them: a multiple of 2^dropped, whose lower byte planes are
+// zero.
+SYNFIRE_MODEL_FN s32 on_grid(float x, s32 grid, s32 dropped) {
+  return on_grid(x, grid + dropped) * (1 << dropped);
 }
 
-// The grid of a row of weights and its bias.
-SYNFIRE_MODEL_FN s32 grid_of_row(float largest_weight, float bias) {
-  const s32 weights = grid_of(largest_weight, largest_on_grid_24), own = grid_of(absolute(bias), largest_on_grid_32);
+// The finest grid on which the magnitude, which must be finite, is at most `largest`. Without the lower bits, that is 24
+// bits without them.
+SYNFIRE_MODEL_FN s32 grid_of(float magnitude, u32 largest, s32 dropped = 0) {
+  const u32 stored = bits_of(magnitude) >> 23 & 0xFFu;
+  const s32 below = largest <= largest_on_grid_24 ? 22 : 30;  // the highest bit that an integer has
+  const s32 candidate = stored == 0 ? finest_grid : static_cast<s32>(stored) - 127 - below;
+  const s32 grid = candidate < finest_grid ? finest_grid : candidate;
+  return grid + (static_cast<u32>(on_grid(magnitude, grid, dropped)) > largest ? 1 : 0);
+}
+
+// The grid of a row of weights of 24 - dropped bits and its bias.
+SYNFIRE_MODEL_FN s32 grid_of_row(float largest_weight, float bias, s32 dropped) {
+  const s32 weights = grid_of(largest_weight, (largest_on_grid_24 >> dropped) << dropped, dropped),
+            own = grid_of(absolute(bias), largest_on_grid_32);
   return weights > own ? weights : own;
 }
 
@@ -58,6 +66,11 @@ SYNFIRE_MODEL_FN double wide_power_of_two(s32 grid) {
 // bits. +0 for a sum of 0.
 SYNFIRE_MODEL_FN float from_grid(s64 sum, float scale) {
   return static_cast<float>(sum) * scale;
+}
+
+// A weight on the grid as a number: exact, but 2^128 is infinite.
+SYNFIRE_MODEL_FN float from_integer(s32 integer, s32 grid) {
+  return static_cast<float>(integer) * power_of_two(grid);
 }
 
 // A sum of inputs that dropout kept, times its factor, and a bias that is not on the grid. +0 and the bias where the sum is
@@ -100,9 +113,9 @@ SYNFIRE_MODEL_FN s32 grid_of_magnitude(s64 magnitude, s32 bits) {
 SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid) {
   return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid));
 }
-// The same, times a factor.
-SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid, double factor) {
-  return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid) * factor);
+// The same, times a factor, and possibly a second one.
+SYNFIRE_MODEL_FN float from_wide_grid(s64 sum, s32 grid, double factor, double second = 1) {
+  return static_cast<float>(static_cast<double>(sum) * wide_power_of_two(grid) * factor * second);
 }
 
 // ---- sums over rows -------------------------------------------------------------------------------------------------

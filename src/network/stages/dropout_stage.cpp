@@ -17,22 +17,28 @@ namespace {
 constexpr ValueSpec dropout_values[] = {
     {"probability", 0, 0, value::below_one, value::any, value::changes},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
+    {"by_channel", 0, 0, 1, value::whole, value::fixed, value::on_training, value::if_changed},
 };
+
+// Bits of a row of the mask.
+int64_t n_kept(const StageView& view) {
+  return view->flag("by_channel") ? view->output.channels : view->width();
+}
 
 //! [parts]
 class DropoutParts final : public StageParts {
  public:
   explicit DropoutParts(StageMaker& maker)
       : StageParts(maker.stage()),
-        mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, maker.stage()->width(),
+        mask_(maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, 1, maker.parts().rules().batch, n_kept(maker.stage()),
                                           maker.parts().passed_on())),
         scale_(maker.one(maker.number(), maker.parts().passed_on())) {}
 
-  DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get()}; }
+  DropoutArrays kept() const noexcept override { return {mask_.get(), scale_.get(), n_kept(stage())}; }
 
   void forward(StageRecorder& recorder) override {
     const Stage& dropout = stage().stage();
-    operations::record_dropout(recorder.graph(), {dropout.width(), recorder.rules().batch,
+    operations::record_dropout(recorder.graph(), {n_kept(stage()), recorder.rules().batch,
                                                   recorder.trains() ? dropout.value("probability") : 0, mask_.get(),
                                                   scale_.get(), recorder.seed(), recorder.offset()});
     recorder.note_draws(1);
@@ -40,7 +46,7 @@ class DropoutParts final : public StageParts {
   }
 
  private:
-  Ref<Buffer> mask_;   // bits [1, B, K]
+  Ref<Buffer> mask_;   // bits [1, B, K], or of channels [1, B, C]
   Ref<Buffer> scale_;  // [1]
 };
 //! [parts]
@@ -63,7 +69,8 @@ class DropoutKind final : public StageKind {
 
   std::string describe(const StageView& view) const override {
     char text[48];
-    std::snprintf(text, sizeof text, "p = %g", view->value("probability"));
+    std::snprintf(text, sizeof text, "p = %g%s", view->value("probability"),
+                  view->flag("by_channel") ? " of channels" : "");
     return text;
   }
 

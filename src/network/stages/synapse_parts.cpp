@@ -68,9 +68,10 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make, 
 void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
   const StageRecorder::Read input = recorder.read();
-  operations::record_synapse_forward(recorder.graph(), *used_,
-                                     {stage()->output.n_steps, recorder.rules().batch, input_of(input),
-                                      recorder.written(), recorder.n_active(), input.kept.mask, input.kept.scale});
+  operations::record_synapse_forward(
+      recorder.graph(), *used_,
+      {stage()->output.n_steps, recorder.rules().batch, input_of(input), recorder.written(), recorder.n_active(),
+       input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
@@ -78,10 +79,10 @@ void SynapseParts::backward(StageRecorder& recorder) {
   const StageRecorder::Read input = recorder.read();
   const StageRecorder::Gradient before = recorder.gradient();
   const bool adds = learns_ && recorder.adds_to_weights(stage().index());
-  operations::record_synapse_backward(
-      recorder.graph(), *used_,
-      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(), learns_ ? input_of(input) : nullptr,
-       before.array, recorder.n_active(), adds, before.add, input.kept.mask, input.kept.scale});
+  operations::record_synapse_backward(recorder.graph(), *used_,
+                                      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(),
+                                       learns_ ? input_of(input) : nullptr, before.array, recorder.n_active(), adds,
+                                       before.add, input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
@@ -160,13 +161,6 @@ void check_shared_input(const StageView& view, const StageView& owner) {
     fail_argument("SYN-NETWORK-SHAPE",
                   "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads %s; both must be the same",
                   stage.name.c_str(), text_of(mine.elements), owner->name.c_str(), text_of(others.elements));
-  if (mine.count_scale != others.count_scale)
-    fail_argument(
-        "SYN-NETWORK-SHAPE",
-        "stage \"%s\" reads counts times %g and uses the weights of stage \"%s\", which reads numbers times %g; "
-        "both must be the same",
-        stage.name.c_str(), static_cast<double>(mine.count_scale), owner->name.c_str(),
-        static_cast<double>(others.count_scale));
   for (const ValueSpec& spec : stage.kind->traits.values)
     if (stage.at(spec) != spec.initial)
       fail_argument("SYN-NETWORK-VALUE",

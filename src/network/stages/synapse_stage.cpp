@@ -29,6 +29,7 @@ constexpr ValueSpec synapse_values[] = {
     {"weight_decay_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
     {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
     {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"weight_bits", 0, 0, 24, value::whole, value::fixed, value::on_results, value::if_changed},
 };
 
 struct SynapseSettings final : SettingsOf<SynapseSettings> {
@@ -46,13 +47,12 @@ std::string mask_name(const Stage& stage) {
   return stage.name + ".mask";
 }
 
-// Synapses of counts take neither dropout nor a mask: counts are numbers to those that have one.
-bool is_exact_with_counts(const StageView& view) {
-  return view.flow().elements == Elements::counts && (view.input()->makes & signal::masked) == 0;
+bool reads_counts(const StageView& view) {
+  return view.flow().elements == Elements::counts;
 }
+// Counts are numbers to a stage that uses the weights of one that reads numbers.
 bool adds_counts(const StageView& view) {
-  const StageView owner = owner_of(view);
-  return is_exact_with_counts(owner) && owner->as<SynapseSettings>().mask.empty();
+  return reads_counts(owner_of(view));
 }
 
 int32_t input_kind_of(const StageView& view) {
@@ -75,9 +75,10 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   desc.initialization = stage.whole("initialization");
   desc.gain = stage.value("gain");
   desc.seed = stage.seed;
-  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) desc.count_scale = input.count_scale;
   desc.mask = settings.mask.empty() ? nullptr : settings.mask.data();
   desc.mask_length = settings.mask.size();
+  desc.weight_bits = stage.whole("weight_bits");
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) desc.count_scale = input.count_scale;
   return desc;
 }
 
@@ -118,11 +119,18 @@ class SynapseStage final : public StageKind {
       const StageView owner = view.design().view(view.design().find(settings.weights_of.c_str()));
       check_shared_weights(view, owner, view->output);
       if (!settings.mask.empty()) fail_mask(view.stage());
-      if (adds_counts(owner) && !is_exact_with_counts(view))
+      if (adds_counts(owner) && !reads_counts(view))
         fail_argument(
             "SYN-NETWORK-SHAPE",
-            "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads counts; both must be the same",
-            view->name.c_str(), view.flow().elements == Elements::counts ? "a dropout" : "values", owner->name.c_str());
+            "stage \"%s\" reads values and uses the weights of stage \"%s\", which reads counts; both must be the same",
+            view->name.c_str(), owner->name.c_str());
+      if (adds_counts(owner) && owner.flow().count_scale != view.flow().count_scale)
+        fail_argument(
+            "SYN-NETWORK-SHAPE",
+            "stage \"%s\" reads counts of %g each and uses the weights of stage \"%s\", which reads counts of "
+            "%g each; both must be the same",
+            view->name.c_str(), static_cast<double>(view.flow().count_scale), owner->name.c_str(),
+            static_cast<double>(owner.flow().count_scale));
     } else {
       in_stage(view.stage(), [&] { operations::dense_matrix_of(synapse_desc(view)); });
     }
@@ -136,8 +144,12 @@ class SynapseStage final : public StageKind {
   std::string describe(const StageView& view) const override {
     const Stage& stage = view.stage();
     if (const std::string& owner = stage.as<SynapseSettings>().weights_of; !owner.empty()) return "weights of " + owner;
+    const int bits = stage.whole("weight_bits");
     return std::string(stage.flag("frozen") ? "frozen" : "")
-        .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked");
+        .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked")
+        .append(bits == 0 || bits == 24 ? ""
+                : bits == 16            ? " 16 bits"
+                                        : " 8 bits");
   }
   int64_t n_learnt(const StageView& view) const override {
     if (weights_of(view)) return 0;
@@ -178,6 +190,9 @@ class SynapseStage final : public StageKind {
   }
   // A default stands for a number. Version 0.2 wrote 24 for every synapse, and of values it had no effect there.
   void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
+    if (spec.name == std::string_view("weight_bits"))
+      return compare_whole(here.stage(), "\"weight_bits\"", operations::dense_matrix_of(synapse_desc(here)).weight_bits,
+                           operations::dense_matrix_of(synapse_desc(there)).weight_bits);
     if (spec.name != std::string_view("gradient_bits")) return StageKind::compare_value(here, there, spec);
     const bool reads_values = here.flow().elements != Elements::spikes;
     if (here->at(spec) == 0 && reads_values && there->at(spec) == 24) return;

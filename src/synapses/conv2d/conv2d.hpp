@@ -25,8 +25,8 @@ extern const core::SynapseKind conv2d_kind, dense_of_counts_kind;
 
 class Conv2dSynapse final : public MatrixSynapse {
  public:
-  // All weights are 0; the caller takes the reference.
-  static Conv2dSynapse* make(core::Context& context, const Conv2dSpec& spec);
+  // All weights are 0. `mask` has a byte for each weight, or is null. The caller takes the reference.
+  static Conv2dSynapse* make(core::Context& context, const Conv2dSpec& spec, const uint8_t* mask);
 
   const Conv2dSpec& conv() const noexcept { return conv_; }
   const Conv2dShape& map() const noexcept { return conv_.shape; }
@@ -39,7 +39,7 @@ class Conv2dSynapse final : public MatrixSynapse {
 
  private:
   Conv2dSynapse(core::Context& context, const core::SynapseKind& kind, const Conv2dSpec& spec,
-                std::initializer_list<int64_t> weight_lengths);
+                std::initializer_list<int64_t> weight_lengths, const uint8_t* mask);
   Conv2dSynapse(Conv2dSynapse& lender, const Conv2dSpec& spec);
   ~Conv2dSynapse() override = default;
 
@@ -48,8 +48,9 @@ class Conv2dSynapse final : public MatrixSynapse {
   std::vector<core::Ref<Conv2dSynapse>> on_maps_;
 };
 
-// Creates a synapse with its initial weights; the caller takes the reference.
-Conv2dSynapse* make_conv2d(core::Context& context, const Conv2dSpec& spec);
+// Creates a synapse with its initial weights; `mask` has a byte for each weight, or is null. The caller takes the
+// reference.
+Conv2dSynapse* make_conv2d(core::Context& context, const Conv2dSpec& spec, const uint8_t* mask);
 
 // Dense synapses of any input, those of counts among them: the matrix of a checked descriptor; an object with its
 // initial weights, or with weights of 0 and no mask. The caller takes the reference.
@@ -58,6 +59,9 @@ core::Synapse* make_any_dense(core::Context& context, const synfire_synapse_desc
 core::Synapse* make_empty_dense(core::Context& context, const synfire_synapse_desc& desc);
 
 // ---- its operations -------------------------------------------------------------------------------------------------
+
+// With dropout, an entry before them has made those inputs +0 that are dropped (operations/keep_inputs), and the
+// operations multiply by the factor.
 
 // Rows that are not active give +0.
 struct Conv2dProduct {
@@ -74,6 +78,7 @@ struct Conv2dProduct {
   View patches = {};  // scratch, likewise: the spikes that the places of steps_at_once steps meet
   int64_t steps_at_once = 1;
   View active_places = {};  // scratch, likewise, if not all rows count: u32 [1]
+  View scale = {};          // of dropout: [1], or absent
 
   static constexpr const char* name = "convolution";
   static void operands(Conv2dProduct& op, OperandVisitor visit) {
@@ -91,6 +96,7 @@ struct Conv2dProduct {
     visit({"scratch memory", op.patches, Access::scratch});
     visit({"scratch memory", op.active_places, Access::scratch});
     visit({"scratch memory", op.host_places, Access::scratch});
+    visit({"desc.input_scale", op.scale, Access::read});
   }
 };
 
@@ -100,7 +106,7 @@ struct Conv2dWeightGradient {
   View grad_output;  // [T, B, n_outputs]
   View input;        // [T, B, n_inputs]
   View n_active, layer_active;
-  View weight_gradient, bias_gradient;
+  View weight_gradient, bias_gradient, mask;
   bool add;  // to what the gradients hold
   // In f32, the arrays between the entries: scratch memory if one operation does everything. `largest`: u32 [N], then
   // of values [C], the largest magnitudes of dL/dy and of the inputs as bits. `total`: i64. On the host of spikes and
@@ -118,6 +124,7 @@ struct Conv2dWeightGradient {
   View patches;        // scratch, on CUDA, where places are rows: spikes in words of 32 places, of steps_at_once steps
   int64_t steps_at_once = 1;
   View active_places = {};  // scratch, likewise, if not all rows count: u32 [1]
+  View scale = {};          // of dropout: [1], or absent
   SumEntry entry = SumEntry::all;
 
   static constexpr const char* name = "convolution gradient";
@@ -131,8 +138,10 @@ struct Conv2dWeightGradient {
       visit({names.taped_input, op.input, Access::read});
     }
     if (does(op.entry, SumEntry::finish)) {
+      visit({"the synapse's mask", op.mask, Access::read});
       visit({"the synapse's weight gradient", op.weight_gradient, access});
       visit({"the synapse's bias gradient", op.bias_gradient, access});
+      visit({"desc.input_scale", op.scale, Access::read});
     }
     visit({"the largest gradients of a synapse", op.largest, access_of_maxima(op.entry)});
     visit({"the sums of a synapse's gradients", op.total, access_of_sums(op.entry)});
@@ -158,6 +167,7 @@ struct Conv2dInputGradient {
   View grad_on_grid;  // scratch, but in f64: i32 [T, B, n_outputs]
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
   View host_places;   // scratch, on the host
+  core::Kept kept = {};
 
   static constexpr const char* name = "convolution input gradient";
   static void operands(Conv2dInputGradient& op, OperandVisitor visit) {
@@ -171,8 +181,18 @@ struct Conv2dInputGradient {
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
     visit({"scratch memory", op.row_grid, Access::scratch});
     visit({"scratch memory", op.host_places, Access::scratch});
+    visit({"desc.input_mask", op.kept.mask, Access::read});
+    visit({"desc.input_scale", op.kept.scale, Access::read});
   }
 };
+
+// True if places are rows on a GPU. Kernels of rows take the factor of dropout only with a mask of the rows.
+inline bool has_rows(const Conv2dProduct& op) {
+  return op.synapse->conv().has_rows() && !op.scale;
+}
+inline bool has_rows(const Conv2dWeightGradient& op) {
+  return op.synapse->conv().has_rows();
+}
 
 // The elements of `largest` and `total` for an entry of a weight gradient in f32.
 struct Conv2dSumLengths {

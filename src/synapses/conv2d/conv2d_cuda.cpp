@@ -109,7 +109,8 @@ void multiply(const Conv2dProduct& op, Launcher& launcher) {
                   launcher.over_elements(op.extents.n_steps * op.extents.batch * map.n_outputs()),
                   Conv2dProductLaunch<R>{map, rows_of(op), inputs, rows_of<R>(op.output, map.n_outputs()),
                                          op.table.data, op.synapse->spec().table_pitch(), data_of<const R>(op.bias),
-                                         data_of<const int32_t>(op.grid), data_of<const int32_t>(op.bias_on_grid)});
+                                         data_of<const int32_t>(op.grid), data_of<const int32_t>(op.bias_on_grid),
+                                         data_of<const R>(op.scale)});
 }
 
 void multiply_rows(const Conv2dProduct& op, Launcher& launcher) {
@@ -210,6 +211,7 @@ void sum_integers(const Conv2dWeightGradient& op, Launcher& launcher) {
                     launcher.over_elements(spec.shape.output_channels * (spec.shape.n_terms() + 1)),
                     Conv2dFinishLaunch{spec.shape, sums.total, sums.low, sums.largest, sums.largest_inputs,
                                        spec.matrix.gradient_bits == 32, op.synapse->weight_factor(),
+                                       data_of<const float>(op.scale), data_of<const uint32_t>(op.mask),
                                        data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient), op.add});
 }
 
@@ -249,20 +251,26 @@ void sum_rows(const Conv2dWeightGradient& op, Launcher& launcher) {
     });
   }
   if (does(op.entry, SumEntry::finish))
-    launch_finish({matrix.n_outputs, matrix.n_inputs, total, bias_total, pitch, largest, nullptr,
-                   data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient), matrix.gradient_bits == 32,
-                   op.add, nullptr},
-                  launcher);
+    launch_finish(
+        {matrix.n_outputs, matrix.n_inputs, total, bias_total, pitch, largest, data_of<const uint32_t>(op.mask),
+         data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient), matrix.gradient_bits == 32, op.add,
+         data_of<const float>(op.scale)},
+        launcher);
 }
 
 void sum_in_order(const Conv2dWeightGradient& op, Launcher& launcher) {
   const Conv2dShape& map = op.synapse->map();
   const Conv2dInputs inputs = inputs_of(op, launcher);
-  launcher.launch(
-      conv2d_ordered_gradient_kernel(), launcher.over_elements(map.output_channels * (map.n_terms() + 1)),
-      Conv2dOrderedGradientLaunch{map, rows_of(op), inputs, rows_of<const double>(op.grad_output, map.n_outputs()),
-                                  op.synapse->weight_factor(), data_of<double>(op.weight_gradient),
-                                  data_of<double>(op.bias_gradient), op.add});
+  launcher.launch(conv2d_ordered_gradient_kernel(), launcher.over_elements(map.output_channels * (map.n_terms() + 1)),
+                  Conv2dOrderedGradientLaunch{
+                      map, rows_of(op), inputs, rows_of<const double>(op.grad_output, map.n_outputs()),
+                      op.synapse->weight_factor(), data_of<const double>(op.scale), data_of<const uint32_t>(op.mask),
+                      data_of<double>(op.weight_gradient), data_of<double>(op.bias_gradient), op.add});
+}
+
+template <class R>
+Conv2dKept<R> kept_of(const Conv2dInputGradient& op) {
+  return {data_of<const uint32_t>(op.kept.mask), op.extents.words_per_row(), data_of<const R>(op.kept.scale)};
 }
 
 }  // namespace
@@ -278,13 +286,13 @@ Hints hints(const Conv2dInputGradient&, const GpuShape&) {
 }
 
 void enqueue(const Conv2dProduct& op, Launcher& launcher) {
-  if (op.synapse->conv().has_rows()) return multiply_rows(op, launcher);
+  if (has_rows(op)) return multiply_rows(op, launcher);
   if (op.synapse->dtype() == SYNFIRE_DTYPE_F64) return multiply<double>(op, launcher);
   multiply<float>(op, launcher);
 }
 
 void enqueue(const Conv2dWeightGradient& op, Launcher& launcher) {
-  if (op.synapse->conv().has_rows()) return sum_rows(op, launcher);
+  if (has_rows(op)) return sum_rows(op, launcher);
   if (op.synapse->spec().has_grid()) return sum_integers(op, launcher);
   sum_in_order(op, launcher);
 }
@@ -295,10 +303,11 @@ void enqueue(const Conv2dInputGradient& op, Launcher& launcher) {
   const SequenceRows rows = rows_of(op);
   const Grid grid = launcher.over_elements(rows.count() * map.n_inputs());
   if (!spec.matrix.has_grid()) {
-    launcher.launch(conv2d_ordered_input_gradient_kernel(), grid,
-                    Conv2dOrderedInputGradientLaunch{map, rows, rows_of<const double>(op.grad_output, map.n_outputs()),
-                                                     data_of<const double>(op.rows), spec.matrix.rows_pitch(),
-                                                     rows_of<double>(op.grad_input, map.n_inputs()), op.add});
+    launcher.launch(
+        conv2d_ordered_input_gradient_kernel(), grid,
+        Conv2dOrderedInputGradientLaunch{map, rows, rows_of<const double>(op.grad_output, map.n_outputs()),
+                                         data_of<const double>(op.rows), spec.matrix.rows_pitch(),
+                                         rows_of<double>(op.grad_input, map.n_inputs()), op.add, kept_of<double>(op)});
     return;
   }
   auto* const on_grid = data_of<int32_t>(op.grad_on_grid);
@@ -310,7 +319,7 @@ void enqueue(const Conv2dInputGradient& op, Launcher& launcher) {
   launcher.launch(
       conv2d_input_gradient_kernel(spec.input_gradient_bits == 32), grid,
       Conv2dInputGradientLaunch{map, rows, on_grid, row_grid, data_of<const int32_t>(op.rows), spec.matrix.rows_pitch(),
-                                rows_of<float>(op.grad_input, map.n_inputs()), op.add});
+                                rows_of<float>(op.grad_input, map.n_inputs()), op.add, kept_of<float>(op)});
 }
 
 }  // namespace synfire::operations

@@ -12,9 +12,14 @@ namespace {
 
 // Sums of a tile of outputs become elements of the output.
 void finish(const Conv2dProduct& op, float* output, const double* sums, int64_t first, int count) {
-  SYNFIRE_SELECT_LEVEL(synapse_kernels)
-      .finish(output + first, sums, static_cast<const int32_t*>(op.bias_on_grid.data) + first,
-              static_cast<const int32_t*>(op.grid.data) + first, count);
+  const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
+  const int32_t* const grid = static_cast<const int32_t*>(op.grid.data) + first;
+  const auto* const own_bias = static_cast<const float*>(op.bias.data);
+  if (op.scale)
+    kernels.finish_kept(output + first, sums, own_bias ? own_bias + first : nullptr, grid, factor_of<float>(op.scale),
+                        count);
+  else
+    kernels.finish(output + first, sums, static_cast<const int32_t*>(op.bias_on_grid.data) + first, grid, count);
 }
 
 // The terms of an output place that are not 0, and how often each counts.
@@ -160,6 +165,7 @@ void run_chains(const Conv2dProduct& op, host::Launcher& launcher) {
   clear_inactive<R>(op.output, e, active, shape.n_outputs());
   const ImageNumbers<R> input(op);
   const Extents places = {e.n_steps * active * n_places, 1, shape.n_terms()};
+  const auto scale = static_cast<double>(factor_of<R>(op.scale));
   for (int64_t group = 0; group < shape.groups; ++group) {
     const int64_t first = group * shape.group_outputs();
     const R* const bias = op.bias ? static_cast<const R*>(op.bias.data) + first : nullptr;
@@ -175,16 +181,21 @@ void run_chains(const Conv2dProduct& op, host::Launcher& launcher) {
           R* const to = row_of<R>(op.output, image / active, image % active, shape.n_outputs()) +
                         m % n_places * shape.output_channels + first + n;
           for (int i = 0; i < count; ++i)
-            to[i] = static_cast<R>(bias ? totals[i] + static_cast<double>(bias[n + i]) : totals[i]);
+            to[i] = static_cast<R>(!bias      ? totals[i] * scale
+                                   : op.scale ? model::fma(totals[i], scale, static_cast<double>(bias[n + i]))
+                                              : totals[i] + static_cast<double>(bias[n + i]));
         });
   }
 }
 
 // ---- gradients of inputs --------------------------------------------------------------------------------------------
 
+// Writes the gradient of input i of an image; of a dropped one it is +0.
 template <class R>
-void write_gradient(const Conv2dInputGradient& op, R& to, R gradient) {
-  to = op.add ? to + gradient : gradient;
+void write_gradient(const Conv2dInputGradient& op, const KeptInputs<R>& kept, int64_t b, int64_t i, R* image,
+                    R gradient) {
+  if (!kept.has(b, i)) gradient = R(0);
+  image[i] = op.add ? image[i] + gradient : gradient;
 }
 
 // An item is a row of places of an active image: its index, and the index of the row.
@@ -203,6 +214,7 @@ void run_chains(const Conv2dInputGradient& op, host::Launcher& launcher) {
   const DenseSpec& matrix = op.synapse->spec();
   const int64_t active = active_rows(op), channels = shape.group_inputs(), outputs = shape.group_outputs(),
                 n_terms = shape.n_taps() * outputs;
+  const KeptInputs<double> kept(op.kept, op.extents);
   if (!op.add) clear_inactive<double>(op.grad_input, op.extents, active, shape.n_inputs());
   for_each_row_of_inputs(op, launcher, active, [&](int64_t image, int32_t iy, int64_t) {
     const auto* const gradients =
@@ -234,7 +246,8 @@ void run_chains(const Conv2dInputGradient& op, host::Launcher& launcher) {
             const double* const totals = sums.total(r);
             const int64_t at =
                 (int64_t{iy} * shape.x.n_inputs + ix + r) * shape.channels + group * channels + first_channel;
-            for (int i = 0; i < count; ++i) write_gradient(op, to[at + i], totals[i]);
+            for (int i = 0; i < count; ++i)
+              write_gradient(op, kept, image % active, at + i, to, totals[i] * kept.scale());
           }
         }
   });
@@ -296,9 +309,9 @@ class PlaceSums {
     flush();
     if (wide_) carry();
   }
-  float gradient(int r, int i, int32_t grid) const {
-    if (!wide_) return model::from_wide_grid(sums_[r][i], grid);
-    return model::from_parts(sums_[r][i] >> 16, ((sums_[r][i] & 0xFFFF) << 16) + low_sums_[r][i], grid, 1);
+  float gradient(int r, int i, int32_t grid, double factor) const {
+    if (!wide_) return model::from_wide_grid(sums_[r][i], grid, factor);
+    return model::from_parts(sums_[r][i] >> 16, ((sums_[r][i] & 0xFFFF) << 16) + low_sums_[r][i], grid, factor);
   }
 
  private:
@@ -359,15 +372,17 @@ void for_each_four(const WindowAxis& axis, F f) {
     }
 }
 
-void add_row_of_inputs(const Conv2dInputGradient& op, int64_t image, int64_t active, int32_t iy, void* memory) {
+void add_row_of_inputs(const Conv2dInputGradient& op, const KeptInputs<float>& kept, int64_t image, int64_t active,
+                       int32_t iy, void* memory) {
   const Conv2dShape& shape = op.synapse->map();
   const int64_t channels = shape.group_inputs(), outputs = shape.group_outputs(),
                 pitch = op.synapse->spec().rows_pitch();
   const int32_t* const on_grid = static_cast<const int32_t*>(op.grad_on_grid.data) + image * shape.n_outputs();
   const int32_t* const weights = static_cast<const int32_t*>(op.rows.data);
   const int32_t grid = static_cast<const int32_t*>(op.row_grid.data)[image];
-  float* const to = row_of<float>(op.grad_input, image / active, image % active, shape.n_inputs()) +
-                    int64_t{iy} * shape.x.n_inputs * shape.channels;
+  float* const to = row_of<float>(op.grad_input, image / active, image % active, shape.n_inputs());
+  const int64_t first_of_row = int64_t{iy} * shape.x.n_inputs * shape.channels;
+  const auto factor = static_cast<double>(kept.scale());
   for (int64_t group = 0; group < shape.groups; ++group)
     for (int64_t first = 0; first < channels; first += product_tile)
       for_each_four(shape.x, [&](const FourPlaces& four) {
@@ -392,8 +407,9 @@ void add_row_of_inputs(const Conv2dInputGradient& op, int64_t image, int64_t act
         sums.finish();
         for (int r = 0; r < four.count; ++r)
           for (int i = 0; i < count; ++i)
-            write_gradient(op, to[four.ix[r] * shape.channels + group * channels + first + i],
-                           sums.gradient(r, i, grid));
+            write_gradient(op, kept, image % active,
+                           first_of_row + four.ix[r] * shape.channels + group * channels + first + i, to,
+                           sums.gradient(r, i, grid, factor));
       });
 }
 
@@ -411,7 +427,8 @@ uint64_t bytes_of_place(const Conv2dSpec& spec) {
 }
 
 // Each channel by itself. `kernels` holds the weights of a tile of channels, by taps.
-void add_row_of_channels(const Conv2dInputGradient& op, int64_t image, int64_t active, int32_t iy, int32_t* kernels) {
+void add_row_of_channels(const Conv2dInputGradient& op, const KeptInputs<float>& kept, int64_t image, int64_t active,
+                         int32_t iy, int32_t* kernels) {
   const Conv2dShape& shape = op.synapse->map();
   const int64_t pitch = op.synapse->spec().rows_pitch();
   const int32_t* const on_grid = static_cast<const int32_t*>(op.grad_on_grid.data) + image * shape.n_outputs();
@@ -430,7 +447,8 @@ void add_row_of_channels(const Conv2dInputGradient& op, int64_t image, int64_t a
             .add_products(sums, on_grid + from * shape.channels + first, kernels + tap * product_tile, count);
       });
       for (int i = 0; i < count; ++i)
-        write_gradient(op, to[place * shape.channels + first + i], model::from_wide_grid(sums[i], grid));
+        write_gradient(op, kept, image % active, place * shape.channels + first + i, to,
+                       model::from_wide_grid(sums[i], grid, static_cast<double>(kept.scale())));
     }
   }
 }
@@ -439,17 +457,19 @@ void run_exact(const Conv2dInputGradient& op, host::Launcher& launcher) {
   const Conv2dSpec& spec = op.synapse->conv();
   const Conv2dShape& shape = spec.shape;
   const int64_t active = active_rows(op), row = int64_t{shape.x.n_inputs} * shape.channels;
+  const KeptInputs<float> kept(op.kept, op.extents);
   if (!op.add) clear_inactive<float>(op.grad_input, op.extents, active, shape.n_inputs());
   put_gradients_on_grid(op, active, launcher);
   for_each_row_of_inputs(op, launcher, active, [&](int64_t image, int32_t iy, int64_t place) {
     void* const memory = place_of<char>(op.host_places, place, bytes_of_place(spec));
     if (static_cast<const int32_t*>(op.row_grid.data)[image] == conv2d_not_finite) {
-      float* const to = row_of<float>(op.grad_input, image / active, image % active, shape.n_inputs()) + iy * row;
-      std::fill_n(to, row, std::numeric_limits<float>::quiet_NaN());
+      float* const to = row_of<float>(op.grad_input, image / active, image % active, shape.n_inputs());
+      for (int64_t i = iy * row; i < (iy + 1) * row; ++i)
+        write_gradient(op, kept, image % active, i, to, std::numeric_limits<float>::quiet_NaN());
     } else if (adds_channels(spec)) {
-      add_row_of_channels(op, image, active, iy, static_cast<int32_t*>(memory));
+      add_row_of_channels(op, kept, image, active, iy, static_cast<int32_t*>(memory));
     } else {
-      add_row_of_inputs(op, image, active, iy, memory);
+      add_row_of_inputs(op, kept, image, active, iy, memory);
     }
   });
 }

@@ -11,6 +11,12 @@
 
 namespace synfire::operations {
 
+// The factor of dropout; 1 without.
+template <class R>
+R factor_of(const View& scale) {
+  return scale ? *static_cast<const R*>(scale.data) : R(1);
+}
+
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
 // Spikes as words [T, B, ceil(n_inputs / 32)], converted if they are stored otherwise.

@@ -95,9 +95,13 @@ void sum_tile(const Conv2dWeightGradient& op, const Places& places, const ImageN
     }
     for (int r = 0; r < now; ++r) {
       const double* const totals = sums.total(r);
-      const int64_t first = (tile.output + at + r) * shape.n_terms() + tile.term;
+      const int64_t n = tile.output + at + r;
       for (int i = 0; i < tile.n_terms; ++i)
-        write_gradient(op.weight_gradient, first + i, totals[i] * op.synapse->weight_factor(), op.add);
+        write_gradient(op.weight_gradient, n * shape.n_terms() + tile.term + i,
+                       is_connected(op.mask, op.synapse->spec(), n, tile.term + i)
+                           ? totals[i] * factor_of<double>(op.scale) * op.synapse->weight_factor()
+                           : 0.0,
+                       op.add);
     }
   }
 }
@@ -170,6 +174,8 @@ class IntegerGradient {
 
   int32_t* on_grid(int64_t m) const { return static_cast<int32_t*>(op_.grad_on_grid.data) + m * pitch_; }
   uint32_t* largest() const { return static_cast<uint32_t*>(op_.largest.data); }
+  bool is_connected(int64_t n, int64_t k) const { return operations::is_connected(op_.mask, spec_.matrix, n, k); }
+  double factor_of_kept() const { return static_cast<double>(factor_of<float>(op_.scale)); }
   bool is_finite(int64_t n) const { return model::is_finite_magnitude(largest()[n]); }
   int32_t grid_of_output(int64_t n) const { return model::grid_of_sum(largest()[n], most_); }
 
@@ -294,15 +300,16 @@ class CountGradient : IntegerGradient {
 
   void write() {
     const int64_t n_terms = shape_.n_terms();
-    const double factor = op_.synapse->weight_factor();
+    const double factor = op_.synapse->weight_factor(), of_kept = factor_of_kept();
     share(shape_.output_channels, [&](int64_t n) {
-      const auto gradient = [&](int64_t k, double times) {
-        return is_finite(n) ? model::from_wide_grid(total(k)[n], grid_of_output(n), times)
+      const auto gradient = [&](int64_t k, double first, double second) {
+        return is_finite(n) ? model::from_wide_grid(total(k)[n], grid_of_output(n), first, second)
                             : std::numeric_limits<float>::quiet_NaN();
       };
       for (int64_t k = 0; k < n_terms; ++k)
-        write_gradient(op_.weight_gradient, n * n_terms + k, gradient(k, factor), op_.add);
-      if (op_.bias_gradient) write_gradient(op_.bias_gradient, n, gradient(n_terms, 1), op_.add);
+        write_gradient(op_.weight_gradient, n * n_terms + k, is_connected(n, k) ? gradient(k, of_kept, factor) : 0.0f,
+                       op_.add);
+      if (op_.bias_gradient) write_gradient(op_.bias_gradient, n, gradient(n_terms, 1, 1), op_.add);
     });
   }
 
@@ -447,9 +454,11 @@ class ValueGradient : IntegerGradient {
       const int64_t first_channel = n / shape_.group_outputs() * channels;
       for (int64_t k = 0; k < n_terms; ++k) {
         const int64_t channel = first_channel + k % channels;
-        const float gradient = is_finite(n) && model::is_finite_magnitude(largest_inputs()[channel])
-                                   ? model::from_parts(high(n)[k], low(n)[k], grid + grid_of_channel(channel), 1)
-                                   : nan;
+        const float gradient =
+            !is_connected(n, k) ? 0.0f
+            : is_finite(n) && model::is_finite_magnitude(largest_inputs()[channel])
+                ? model::from_parts(high(n)[k], low(n)[k], grid + grid_of_channel(channel), factor_of_kept())
+                : nan;
         write_gradient(op_.weight_gradient, n * n_terms + k, gradient, op_.add);
       }
       if (op_.bias_gradient)

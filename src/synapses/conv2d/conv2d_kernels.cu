@@ -51,7 +51,10 @@ __global__ void __launch_bounds__(threads_per_block)
         const double total = operations::sum_of_numbers<R>(
             shape, [&](int64_t k) { return number_of<R>(launch.inputs, image, k); },
             static_cast<const R*>(launch.table) + o, launch.table_pitch, place, o);
-        result = static_cast<R>(launch.bias ? total + static_cast<double>(launch.bias[o]) : total);
+        const double scale = launch.scale ? static_cast<double>(*launch.scale) : 1.0;
+        result = static_cast<R>(!launch.bias   ? total * scale
+                                : launch.scale ? fma(total, scale, static_cast<double>(launch.bias[o]))
+                                               : total + static_cast<double>(launch.bias[o]));
       } else {
         const int32_t* const column = static_cast<const int32_t*>(launch.table) + o;
         int64_t sum;
@@ -60,7 +63,10 @@ __global__ void __launch_bounds__(threads_per_block)
         else
           sum = operations::sum_of_counts(shape, launch.inputs.counts.row(image), launch.inputs.bound, column,
                                           launch.table_pitch, place, o);
-        result = from_grid(sum + launch.bias_on_grid[o], power_of_two(launch.grid[o]));
+        const float power = power_of_two(launch.grid[o]);
+        result = launch.scale ? from_grid_of_kept(static_cast<float>(sum), power, static_cast<float>(*launch.scale),
+                                                  launch.bias ? static_cast<float>(launch.bias[o]) : 0.0f)
+                              : from_grid(sum + launch.bias_on_grid[o], power);
       }
     }
     launch.output.row(image)[at.b] = result;
@@ -208,11 +214,14 @@ __global__ void __launch_bounds__(threads_per_block) conv2d_finish(const __grid_
       finite = finite && is_finite_magnitude(of_input);
       grid += grid_of_sum(of_input, largest_on_grid_24);
     }
-    const double factor = k < n_terms ? launch.factor : 1.0;
+    const double factor = k < n_terms ? launch.factor : 1.0,
+                 of_kept = k < n_terms && launch.scale ? static_cast<double>(*launch.scale) : 1.0;
     float gradient = from_bits(0x7FC00000u);
-    if (finite)
-      gradient = launch.low ? from_parts(launch.total[i], launch.low[i], grid, factor)
-                            : from_wide_grid(launch.total[i], grid, factor);
+    if (k < n_terms && !operations::is_connected(shape, launch.mask, o, k))
+      gradient = 0;
+    else if (finite)
+      gradient = launch.low ? from_parts(launch.total[i], launch.low[i], grid, of_kept)
+                            : from_wide_grid(launch.total[i], grid, of_kept, factor);
     write_gradient(k < n_terms ? launch.weight_gradient[o * n_terms + k] : launch.bias_gradient[o], gradient,
                    launch.add);
   }
@@ -241,7 +250,11 @@ __global__ void __launch_bounds__(threads_per_block)
       }
     }
     if (k < n_terms)
-      write_gradient(launch.weight_gradient[o * n_terms + k], sum.total() * launch.factor, launch.add);
+      write_gradient(launch.weight_gradient[o * n_terms + k],
+                     operations::is_connected(shape, launch.mask, o, k)
+                         ? sum.total() * (launch.scale ? *launch.scale : 1.0) * launch.factor
+                         : 0.0,
+                     launch.add);
     else
       write_gradient(launch.bias_gradient[o], sum.total(), launch.add);
   }
@@ -284,7 +297,7 @@ __global__ void __launch_bounds__(conv2d_threads)
   }
 }
 
-// Writes one element of the gradient: that of an image that is not active is +0.
+// Writes one element of the gradient: that of an image that is not active, or of a dropped input, is +0.
 template <class R, class Launch, class Gradient>
 __device__ __forceinline__ void for_each_input(const Launch& launch, Gradient gradient) {
   const Conv2dShape& shape = launch.shape;
@@ -294,7 +307,11 @@ __device__ __forceinline__ void for_each_input(const Launch& launch, Gradient gr
     const RowIndex image = row_index(at.t, launch.rows.batch), element = row_index(at.b, shape.channels);
     R& to = launch.grad_input.row(image)[at.b];
     if (image.b < active)
-      write_gradient(to, gradient(image, at.t, element.t, element.b), launch.add);
+      write_gradient(to,
+                     launch.kept.mask && !operations::has_bit(launch.kept.mask + image.b * launch.kept.n_words, at.b)
+                         ? R(0)
+                         : gradient(image, at.t, element.t, element.b),
+                     launch.add);
     else if (!launch.add)
       to = R(0);
   }
@@ -304,12 +321,13 @@ template <bool wide>
 __global__ void __launch_bounds__(threads_per_block)
     conv2d_input_gradient(const __grid_constant__ Conv2dInputGradientLaunch launch) {
   wait_for_previous();
+  const double factor = launch.kept.mask ? static_cast<double>(*launch.kept.scale) : 1.0;
   for_each_input<float>(launch, [&](RowIndex, int64_t image, int64_t place, int64_t c) {
     const s32 grid = launch.row_grid[image];
     return grid == operations::conv2d_not_finite
                ? from_bits(0x7FC00000u)
                : operations::input_gradient_of<wide>(launch.shape, launch.on_grid + image * launch.shape.n_outputs(),
-                                                     launch.weights, launch.weights_pitch, place, c, grid);
+                                                     launch.weights, launch.weights_pitch, place, c, grid, factor);
   });
 }
 
@@ -318,7 +336,8 @@ __global__ void __launch_bounds__(threads_per_block)
   wait_for_previous();
   for_each_input<double>(launch, [&](RowIndex image, int64_t, int64_t place, int64_t c) {
     return operations::ordered_input_gradient(launch.shape, launch.gradients.row(image), launch.weights,
-                                              launch.weights_pitch, place, c);
+                                              launch.weights_pitch, place, c) *
+           (launch.kept.mask ? *launch.kept.scale : 1.0);
   });
 }
 

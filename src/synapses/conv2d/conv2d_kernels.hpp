@@ -36,6 +36,7 @@ struct Conv2dProductLaunch {
   int64_t table_pitch;
   const R* bias;                       // of numbers; null: none
   const int32_t *grid, *bias_on_grid;  // of integers
+  const R* scale;                      // of dropout; null: none
 };
 template <class R>
 const void* conv2d_product_kernel(Conv2dInput input);
@@ -101,7 +102,9 @@ struct Conv2dFinishLaunch {
   const int64_t *total, *low;  // low: null for one part
   const uint32_t *largest, *largest_inputs;
   bool wide;
-  double factor;  // on the gradients of the weights
+  double factor;         // on the gradients of the weights
+  const float* scale;    // of dropout, likewise; null: none
+  const uint32_t* mask;  // words [N, ceil(K / 32)] of the weights; null: all are connected
   float *weight_gradient, *bias_gradient;
   bool add;
 };
@@ -114,12 +117,22 @@ struct Conv2dOrderedGradientLaunch {
   Conv2dInputs inputs;
   RowArray<const double> gradients;
   double factor;
+  const double* scale;   // of dropout; null: none
+  const uint32_t* mask;  // null: all are connected
   double *weight_gradient, *bias_gradient;
   bool add;
 };
 const void* conv2d_ordered_gradient_kernel();
 
 // ---- gradients of inputs --------------------------------------------------------------------------------------------
+
+// Dropout: words [B, ceil(n_inputs / 32)] of the inputs that count, and the factor of their gradients.
+template <class R>
+struct Conv2dKept {
+  const uint32_t* mask;  // null: all count, and there is no factor
+  int64_t n_words;
+  const R* scale;
+};
 
 // The grid of each active image, and dL/dy times the outputs' grids on it. A block has an image.
 struct Conv2dImageGridLaunch {
@@ -143,6 +156,7 @@ struct Conv2dInputGradientLaunch {
   int64_t weights_pitch;
   RowArray<float> grad_input;
   bool add;
+  Conv2dKept<float> kept;
 };
 const void* conv2d_input_gradient_kernel(bool wide);
 
@@ -154,6 +168,7 @@ struct Conv2dOrderedInputGradientLaunch {
   int64_t weights_pitch;
   RowArray<double> grad_input;
   bool add;
+  Conv2dKept<double> kept;
 };
 const void* conv2d_ordered_input_gradient_kernel();
 

@@ -3,6 +3,7 @@
 
 #include <base/error.hpp>
 #include <base/make_room.hpp>
+#include <operations/keep_inputs/keep_inputs.hpp>
 #include <synapses/dense/dense.hpp>
 
 #include <algorithm>
@@ -21,14 +22,20 @@ namespace {
 constexpr uint64_t slack_bytes = 32 * sizeof(double);
 
 SynapseShape shape_of(const Conv2dSpec& spec) {
-  return {spec.input(), spec.output(), spec.matrix.dtype, spec.matrix.frozen, spec.matrix.gradient_bits};
+  return {spec.input(),
+          spec.output(),
+          spec.matrix.dtype,
+          spec.matrix.frozen,
+          spec.matrix.gradient_bits,
+          spec.matrix.weight_bits,
+          spec.matrix.masked};
 }
 
 }  // namespace
 
 Conv2dSynapse::Conv2dSynapse(Context& context, const SynapseKind& kind, const Conv2dSpec& spec,
-                             std::initializer_list<int64_t> weight_lengths)
-    : MatrixSynapse(context, kind, shape_of(spec), spec.matrix, weight_lengths, nullptr,
+                             std::initializer_list<int64_t> weight_lengths, const uint8_t* mask)
+    : MatrixSynapse(context, kind, shape_of(spec), spec.matrix, weight_lengths, mask,
                     static_cast<double>(spec.count_scale), slack_bytes),
       conv_(spec) {}
 
@@ -42,15 +49,16 @@ Conv2dSynapse& Conv2dSynapse::on_map(const Conv2dSpec& spec) {
   return *on_maps_.emplace_back(Ref<Conv2dSynapse>::adopt(new Conv2dSynapse(*this, spec)));
 }
 
-Conv2dSynapse* Conv2dSynapse::make(Context& context, const Conv2dSpec& spec) {
+Conv2dSynapse* Conv2dSynapse::make(Context& context, const Conv2dSpec& spec, const uint8_t* mask) {
   const Conv2dShape& map = spec.shape;
-  if (spec.is_dense) return new Conv2dSynapse(context, dense_of_counts_kind, spec, {map.output_channels, map.channels});
+  if (spec.is_dense)
+    return new Conv2dSynapse(context, dense_of_counts_kind, spec, {map.output_channels, map.channels}, mask);
   return new Conv2dSynapse(context, conv2d_kind, spec,
-                           {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()});
+                           {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()}, mask);
 }
 
-Conv2dSynapse* make_conv2d(Context& context, const Conv2dSpec& spec) {
-  Ref<Conv2dSynapse> synapse = Ref<Conv2dSynapse>::adopt(Conv2dSynapse::make(context, spec));
+Conv2dSynapse* make_conv2d(Context& context, const Conv2dSpec& spec, const uint8_t* mask) {
+  Ref<Conv2dSynapse> synapse = Ref<Conv2dSynapse>::adopt(Conv2dSynapse::make(context, spec, mask));
   synapse->initialize();
   synapse->retain();
   return synapse.get();
@@ -60,11 +68,11 @@ DenseSpec dense_matrix_of(const synfire_synapse_desc& desc) {
   return desc.input_kind == SYNFIRE_INPUT_COUNTS ? Conv2dSpec(desc).matrix : DenseSpec(desc);
 }
 Synapse* make_any_dense(Context& context, const synfire_synapse_desc& desc) {
-  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return make_conv2d(context, Conv2dSpec(desc));
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return make_conv2d(context, Conv2dSpec(desc), desc.mask);
   return make_dense(context, DenseSpec(desc), desc.mask);
 }
 Synapse* make_empty_dense(Context& context, const synfire_synapse_desc& desc) {
-  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return Conv2dSynapse::make(context, Conv2dSpec(desc));
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return Conv2dSynapse::make(context, Conv2dSpec(desc), nullptr);
   return new DenseSynapse(context, DenseSpec(desc), nullptr);
 }
 
@@ -102,11 +110,23 @@ int64_t steps_for(int64_t n_steps, int64_t bytes_of_step) {
   return std::clamp<int64_t>(most_patch_bytes / std::max<int64_t>(bytes_of_step, 1), 1, n_steps);
 }
 
+// The number of the inputs that dropout keeps among the transient arrays of a list.
+constexpr int32_t transient_inputs = 1;
+
+// Returns what an operation reads: the input, or, with dropout, what an entry before it makes of it.
+View kept_input(const SynapsePass& pass, const Extents& e, OperationList& operations) {
+  if (!pass.kept.mask) return pass.input;
+  const KeepInputs keep =
+      keep_inputs(transient_inputs, e, pass.kept.mask, pass.input, pass.use.synapse->reads_spikes());
+  operations.push_back(keep);
+  return keep.kept;
+}
+
 // Returns true if places are rows in this pass, and then asks for the memory of how many of them count.
 template <class Op>
-bool has_rows(Op& op) {
+bool plan_rows(Op& op) {
   const Conv2dSpec& spec = op.synapse->conv();
-  if (op.synapse->on_host() || !spec.has_rows()) return false;
+  if (op.synapse->on_host() || !has_rows(op)) return false;
   const int64_t batch = op.extents.batch, places = spec.shape.places();
   if (batch > std::numeric_limits<uint32_t>::max() / places)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-ROWS",
@@ -170,9 +190,11 @@ void check_gradients(const Synapse& synapse, int64_t n_steps, int64_t batch, boo
 OperationList product(const SynapsePass& pass, const View& output) {
   Conv2dSynapse &synapse = synapse_of(pass), &kernel = synapse.kernel();
   const Extents e = input_extents(pass);
+  OperationList operations;
+  const View input = kept_input(pass, e, operations);
   Conv2dProduct op = {&synapse,
                       e,
-                      pass.input,
+                      input,
                       output,
                       pass.n_active,
                       pass.layer_active,
@@ -180,17 +202,19 @@ OperationList product(const SynapsePass& pass, const View& output) {
                       kernel.bias(),
                       kernel.grid(),
                       kernel.bias_on_grid(),
-                      converted_input(synapse.conv(), pass.input, e),
+                      converted_input(synapse.conv(), input, e),
                       {}};
   const Conv2dSpec& spec = synapse.conv();
-  if (has_rows(op)) {
+  op.scale = pass.kept.scale;
+  if (plan_rows(op)) {
     const int64_t words = e.batch * spec.shape.places() * ((spec.matrix.n_inputs + 31) / 32);
     op.planes = kernel.table_planes();
     op.steps_at_once = steps_for(e.n_steps, words * 4);
     op.patches = scratch(SYNFIRE_DTYPE_U32, op.steps_at_once, words);
   }
   op.host_places = host_places_of(synapse.context()->device(), op);
-  return {op};
+  operations.push_back(op);
+  return operations;
 }
 
 OperationList gradients(const SynapsePass& pass, const View& grad_output, bool add) {
@@ -201,23 +225,26 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
   op.synapse = &synapse;
   op.extents = e;
   op.grad_output = grad_output;
-  op.input = pass.input;
+  OperationList operations;
+  op.input = kept_input(pass, e, operations);
   op.n_active = pass.n_active;
   op.layer_active = pass.layer_active;
   op.weight_gradient = synapse.kernel().weight_gradient();
   op.bias_gradient = synapse.kernel().bias_gradient();
+  op.mask = synapse.kernel().mask();
+  op.scale = pass.kept.scale;
   op.add = add;
   if (spec.matrix.has_grid()) {
     const Conv2dSumLengths lengths = sum_lengths(spec, synapse.on_host());
     op.largest = scratch(SYNFIRE_DTYPE_U32, lengths.largest);
     op.total = scratch(SYNFIRE_DTYPE_U64, lengths.total);
-    op.converted = converted_input(spec, pass.input, e);
+    op.converted = converted_input(spec, op.input, e);
     const int64_t n_rows = e.n_steps * e.batch;
     if (synapse.on_host()) {
       op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, n_rows * spec.shape.places(), spec.matrix.table_pitch());
       op.gradient_grid = scratch(SYNFIRE_DTYPE_U32, spec.matrix.table_pitch());
     }
-    if (has_rows(op)) {
+    if (plan_rows(op)) {
       const int64_t places = e.batch * spec.shape.places(), pitch = spec.matrix.packed_pitch(),
                     of_place = DenseSpec::padded_columns(spec.matrix.n_outputs) * (spec.matrix.gradient_bits / 8);
       op.steps_at_once = steps_for(e.n_steps, places * (of_place + pitch / 8));
@@ -229,7 +256,8 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
       op.input_on_grid = scratch(SYNFIRE_DTYPE_U32, n_rows, e.n_neurons);
   }
   op.host_places = host_places_of(synapse.context()->device(), op);
-  return {op};
+  operations.push_back(op);
+  return operations;
 }
 
 OperationList input_gradient(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add) {
@@ -246,7 +274,8 @@ OperationList input_gradient(const SynapsePass& pass, const View& grad_output, c
                             add,
                             {},
                             {},
-                            {}};
+                            {},
+                            pass.kept};
   if (synapse.spec().has_grid()) {
     op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch, synapse.n_outputs());
     op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
@@ -271,10 +300,11 @@ std::optional<Rounding> rounding(Synapse& synapse, int64_t first, int64_t count)
 
 }  // namespace
 
-const SynapseKind conv2d_kind = {"conv2d", array_names, false,          false,  row_operations, check_gradients,
-                                 product,  gradients,   input_gradient, derive, rounding};
-const SynapseKind dense_of_counts_kind = {"dense", array_names, false,          false,  row_operations, check_gradients,
-                                          product, gradients,   input_gradient, derive, rounding};
+const SynapseKind conv2d_kind = {"conv2d", array_names, true,           true,   row_operations, check_gradients,
+                                 product,  gradients,   input_gradient, derive, rounding,       read_integers_of};
+const SynapseKind dense_of_counts_kind = {"dense",        array_names,     true,     true,
+                                          row_operations, check_gradients, product,  gradients,
+                                          input_gradient, derive,          rounding, read_integers_of};
 
 Conv2dSumLengths sum_lengths(const Conv2dSpec& spec, bool on_host) {
   const Conv2dShape& map = spec.shape;

@@ -70,6 +70,14 @@ SYNFIRE_MODEL_FN uint32_t word_of_patch(const Conv2dShape& shape, const uint32_t
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
+SYNFIRE_MODEL_FN bool has_bit(const uint32_t* row, int64_t i) {
+  return (row[i / 32] >> (i % 32) & 1u) != 0;
+}
+// Returns true if output o has a weight for term k; with null, all have.
+SYNFIRE_MODEL_FN bool is_connected(const Conv2dShape& shape, const uint32_t* mask, int64_t o, int64_t k) {
+  return !mask || has_bit(mask + o * ((shape.n_terms() + 31) / 32), k);
+}
+
 // The input that term k of output o meets at an output place, or -1.
 SYNFIRE_MODEL_FN int64_t input_of_term(const Conv2dShape& shape, int64_t place, int64_t o, int64_t k) {
   const int64_t channels = shape.group_inputs(), tap = k / channels;
@@ -90,10 +98,10 @@ SYNFIRE_MODEL_FN void for_each_output(const Conv2dShape& shape, int64_t pitch, i
   });
 }
 
-// The sum of products of numbers on the grid of their image with weights; wide ones are of 32 bits.
+// The sum of products of numbers on the grid of their image with weights, times a factor; wide ones are of 32 bits.
 template <bool wide>
 SYNFIRE_MODEL_FN float input_gradient_of(const Conv2dShape& shape, const int32_t* on_grid, const int32_t* weights,
-                                         int64_t pitch, int64_t place, int64_t c, int32_t grid) {
+                                         int64_t pitch, int64_t place, int64_t c, int32_t grid, double factor) {
   int64_t sum = 0, low = 0;
   for_each_output(shape, pitch, place, c, [&](int64_t output, int64_t weight) {
     const int64_t q = weights[weight];
@@ -104,7 +112,8 @@ SYNFIRE_MODEL_FN float input_gradient_of(const Conv2dShape& shape, const int32_t
       sum += on_grid[output] * q;
     }
   });
-  return wide ? model::from_parts(sum >> 16, ((sum & 0xFFFF) << 16) + low, grid, 1) : model::from_wide_grid(sum, grid);
+  return wide ? model::from_parts(sum >> 16, ((sum & 0xFFFF) << 16) + low, grid, factor)
+              : model::from_wide_grid(sum, grid, factor);
 }
 
 SYNFIRE_MODEL_FN double ordered_input_gradient(const Conv2dShape& shape, const double* gradients, const double* weights,

@@ -150,16 +150,15 @@ int32_t bound_of(const synfire_conv2d_desc& desc) {
   return desc.count_bound == 0 ? 255 : desc.count_bound;
 }
 
-float scale_of(const synfire_conv2d_desc& desc) {
-  if (desc.count_scale == 0) return 1;
-  const bool counts = desc.input_kind == SYNFIRE_INPUT_COUNTS;
-  if (!counts && desc.count_scale != 1)
-    fail_argument("SYN-CONV-COUNTS", "desc.count_scale is %g; it must be 0 or 1 unless the input is counts",
-                  static_cast<double>(desc.count_scale));
-  if (!(desc.count_scale > 0) || desc.count_scale > 1)
-    fail_argument("SYN-CONV-COUNTS", "desc.count_scale is %g; it must be above 0 and at most 1 (0 means 1)",
-                  static_cast<double>(desc.count_scale));
-  return desc.count_scale;
+float scale_of(const char* rule, int32_t input_kind, float count_scale) {
+  if (count_scale == 0) return 1;
+  if (input_kind != SYNFIRE_INPUT_COUNTS && count_scale != 1)
+    fail_argument(rule, "desc.count_scale is %g; it must be 0 or 1 unless the input is counts",
+                  static_cast<double>(count_scale));
+  if (!(count_scale > 0) || count_scale > 1)
+    fail_argument(rule, "desc.count_scale is %g; it must be above 0 and at most 1 (0 means 1)",
+                  static_cast<double>(count_scale));
+  return count_scale;
 }
 
 int input_bits_of(const synfire_conv2d_desc& desc) {
@@ -191,6 +190,9 @@ DenseSpec matrix_of(const synfire_conv2d_desc& desc, const Conv2dShape& shape, i
   matrix.initialization = desc.initialization;
   matrix.gain = desc.gain;
   matrix.seed = desc.seed;
+  matrix.mask = desc.mask;
+  matrix.mask_length = desc.mask_length;
+  matrix.weight_bits = desc.weight_bits;
   return DenseSpec(matrix);
 }
 
@@ -198,9 +200,9 @@ constexpr int32_t largest_count = 255;
 
 // The matrix of a dense synapse of counts, of whose fields the checks of dense synapses see all but one.
 DenseSpec counts_matrix_of(const synfire_synapse_desc& desc) {
-  if (desc.mask) fail_argument("SYN-SYNAPSE-MASK", "desc.mask is given; a dense synapse of counts has all connections");
   synfire_synapse_desc matrix = desc;
   matrix.input_kind = SYNFIRE_INPUT_SPIKES;
+  matrix.count_scale = 1;
   const DenseSpec spec(matrix);
   if (spec.n_inputs > most_counts / largest_count)
     fail_argument("SYN-SYNAPSE-INPUTS", "desc.n_inputs is %lld; 1 to %lld are allowed with counts",
@@ -224,7 +226,7 @@ Conv2dSpec::Conv2dSpec(const synfire_synapse_desc& desc)
     : is_dense(true),
       elements(Elements::counts),
       count_bound(largest_count),
-      count_scale(desc.count_scale == 0 ? 1 : desc.count_scale),
+      count_scale(scale_of("SYN-SYNAPSE-COUNTS", desc.input_kind, desc.count_scale)),
       input_gradient_bits(24),
       matrix(counts_matrix_of(desc)) {
   shape = one_place_of(matrix);
@@ -234,7 +236,7 @@ Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
     : shape(shape_of(desc)),
       elements(elements_of(desc.input_kind)),
       count_bound(bound_of(desc)),
-      count_scale(scale_of(desc)),
+      count_scale(scale_of("SYN-CONV-COUNTS", desc.input_kind, desc.count_scale)),
       input_gradient_bits(input_bits_of(desc)),
       matrix(matrix_of(desc, shape, count_bound)) {}
 

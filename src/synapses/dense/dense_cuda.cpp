@@ -343,12 +343,12 @@ void enqueue_exact(const DenseInputGradient& op, Launcher& launcher) {
 template <class R>
 void enqueue_rows(const PrepareDense& op, Launcher& launcher) {
   const DenseSpec& spec = op.synapse->spec();
-  launcher.launch(
-      prepare_rows_kernel<R>(), one_each(spec.n_outputs, prepare_threads),
-      PrepareRowsLaunch<R>{spec.n_inputs, spec.n_outputs, data_of<R>(op.weights),
-                           spec.is_exact() ? data_of<const float>(op.bias) : nullptr, data_of<const uint32_t>(op.mask),
-                           op.rows.data, spec.rows_pitch(), data_of<int32_t>(op.grid),
-                           data_of<int32_t>(op.bias_on_grid), static_cast<R>(op.synapse->weight_factor())});
+  launcher.launch(prepare_rows_kernel<R>(), one_each(spec.n_outputs, prepare_threads),
+                  PrepareRowsLaunch<R>{spec.n_inputs, spec.n_outputs, data_of<R>(op.weights),
+                                       spec.is_exact() ? data_of<const float>(op.bias) : nullptr,
+                                       data_of<const uint32_t>(op.mask), op.rows.data, spec.rows_pitch(),
+                                       data_of<int32_t>(op.grid), data_of<int32_t>(op.bias_on_grid),
+                                       static_cast<R>(op.synapse->weight_factor()), spec.dropped_bits()});
 }
 
 void enqueue_planes(const PrepareDense& op, Launcher& launcher) {
@@ -407,13 +407,16 @@ void enqueue(const PrepareDense& op, Launcher& launcher) {
     enqueue_rows<float>(op, launcher);
   else
     enqueue_rows<double>(op, launcher);
-  const TableKind kind = spec.is_exact() ? TableKind::integers : spec.has_grid() ? TableKind::f32 : TableKind::f64;
+  const TableKind kind = spec.is_exact()             ? TableKind::integers
+                         : spec.has_rounded_values() ? TableKind::rounded
+                         : spec.has_grid()           ? TableKind::f32
+                                                     : TableKind::f64;
   const bool as_they_are = kind == TableKind::f32;
-  launcher.launch(
-      prepare_table_kernel(kind),
-      launcher.over_pieces(pieces(spec.n_inputs, 32) * pieces(spec.n_outputs, 32), prepare_threads),
-      PrepareTableLaunch{spec.n_inputs, spec.n_outputs, as_they_are ? op.weights.data : op.rows.data,
-                         as_they_are ? spec.n_inputs : spec.rows_pitch(), op.table.data, spec.table_pitch()});
+  launcher.launch(prepare_table_kernel(kind),
+                  launcher.over_pieces(pieces(spec.n_inputs, 32) * pieces(spec.n_outputs, 32), prepare_threads),
+                  PrepareTableLaunch{spec.n_inputs, spec.n_outputs, as_they_are ? op.weights.data : op.rows.data,
+                                     as_they_are ? spec.n_inputs : spec.rows_pitch(), op.table.data, spec.table_pitch(),
+                                     data_of<const int32_t>(op.grid)});
   if (spec.has_grid()) enqueue_planes(op, launcher);
 }
 

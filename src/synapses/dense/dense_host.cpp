@@ -23,17 +23,18 @@ void put_row_on_grid(const PrepareDense& op, int64_t n) {
   float largest = 0;
   for (int64_t k = 0; k < spec.n_inputs; ++k) largest = std::max(largest, model::absolute(weights[k] * factor));
   const float bias = spec.is_exact() && op.bias ? static_cast<const float*>(op.bias.data)[n] : 0.0f;
-  const int32_t grid = model::grid_of_row(largest, bias);
+  const int32_t grid = model::grid_of_row(largest, bias, spec.dropped_bits());
   static_cast<int32_t*>(op.grid.data)[n] = grid;
   static_cast<int32_t*>(op.bias_on_grid.data)[n] = model::on_grid(bias, grid);
   int32_t* const row = static_cast<int32_t*>(op.rows.data) + n * spec.rows_pitch();
-  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k] * factor, grid);
+  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k] * factor, grid, spec.dropped_bits());
   if (spec.is_exact()) {
     int32_t* const column = static_cast<int32_t*>(op.table.data) + n;
     for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k];
   } else {
     float* const column = static_cast<float*>(op.table.data) + n;
-    for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = weights[k];
+    for (int64_t k = 0; k < spec.n_inputs; ++k)
+      column[k * spec.table_pitch()] = spec.has_rounded_values() ? model::from_integer(row[k], grid) : weights[k];
   }
 }
 

@@ -36,18 +36,21 @@ struct PrepareRowsLaunch {
   int64_t rows_pitch;
   int32_t *grid, *bias_on_grid;  // null in f64
   R factor;                      // on the weights
+  int32_t dropped_bits;          // of integers
 };
 template <class R>
 const void* prepare_rows_kernel();
 
-// Transposes the rows, or in f32 the weights, to the table in tiles of 32 x 32, by blocks of prepare_threads.
-enum class TableKind : int32_t { integers, f32, f64 };
+// Transposes the rows, or in f32 the weights, to the table in tiles of 32 x 32, by blocks of prepare_threads. Rounded:
+// integers become numbers of f32.
+enum class TableKind : int32_t { integers, f32, rounded, f64 };
 struct PrepareTableLaunch {
   int64_t n_inputs, n_outputs;
   const void* rows;
   int64_t rows_pitch;
   void* table;
   int64_t table_pitch;
+  const int32_t* grid;  // of rounded ones
 };
 const void* prepare_table_kernel(TableKind kind);
 

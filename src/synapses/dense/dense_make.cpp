@@ -226,8 +226,8 @@ OperationList derive(Synapse& synapse) {
 
 }  // namespace
 
-const SynapseKind dense_kind = {"dense",           array_names,     true,       true,
-                                row_operations,    check_gradients, product_of, gradients_of,
-                                input_gradient_of, derive,          rounding_of};
+const SynapseKind dense_kind = {"dense",           array_names,     true,        true,
+                                row_operations,    check_gradients, product_of,  gradients_of,
+                                input_gradient_of, derive,          rounding_of, read_integers_of};
 
 }  // namespace synfire::operations

@@ -87,6 +87,9 @@ void enqueue(const PrepareDense& op, cuda::Launcher& launcher);
 // How the rows `first` and up are rounded; nothing in f64.
 std::optional<core::Rounding> rounding_of_rows(MatrixSynapse& synapse, int64_t first, int64_t count);
 
+// SynapseKind::read_integers.
+bool read_integers_of(core::Synapse& synapse, const char* name, std::span<int32_t> values);
+
 }  // namespace synfire::operations
 
 SYNFIRE_DECLARE_KIND(PrepareDense);

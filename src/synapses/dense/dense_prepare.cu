@@ -13,14 +13,14 @@ __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<float>& laun
     largest = magnitude > largest ? magnitude : largest;
   }
   const float bias = launch.bias ? launch.bias[n] : 0.0f;
-  const s32 grid = grid_of_row(from_bits(block_max(largest)), bias);
+  const s32 grid = grid_of_row(from_bits(block_max(largest)), bias, launch.dropped_bits);
   if (threadIdx.x == 0) {
     launch.grid[n] = grid;
     launch.bias_on_grid[n] = on_grid(bias, grid);
   }
   int32_t* const row = static_cast<int32_t*>(launch.rows) + n * launch.rows_pitch;
   for (int64_t k = threadIdx.x; k < launch.n_inputs; k += prepare_threads)
-    row[k] = on_grid(weights[k] * launch.factor, grid);
+    row[k] = on_grid(weights[k] * launch.factor, grid, launch.dropped_bits);
 }
 __device__ __forceinline__ void prepare_row(const PrepareRowsLaunch<double>& launch, int64_t n, const uint32_t* mask) {
   double* const weights = launch.weights + n * launch.n_inputs;
@@ -71,6 +71,8 @@ const void* prepare_table_kernel(TableKind kind) {
       return address(prepare_table<TableKind::integers>);
     case TableKind::f32:
       return address(prepare_table<TableKind::f32>);
+    case TableKind::rounded:
+      return address(prepare_table<TableKind::rounded>);
     default:
       return address(prepare_table<TableKind::f64>);
   }

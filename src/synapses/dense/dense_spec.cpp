@@ -43,6 +43,12 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
   if (desc.gradient_bits != 0 && desc.gradient_bits != 24 && desc.gradient_bits != 32)
     fail_argument("SYN-SYNAPSE-GRADIENT-BITS", "desc.gradient_bits is %d; allowed are 24, 32 and 0 for the default",
                   desc.gradient_bits);
+  if (desc.weight_bits != 0 && desc.weight_bits != 8 && desc.weight_bits != 16 && desc.weight_bits != 24)
+    fail_argument("SYN-SYNAPSE-WEIGHT-BITS", "desc.weight_bits is %d; allowed are 8, 16, 24 and 0 for the default",
+                  desc.weight_bits);
+  if (desc.weight_bits != 0 && desc.dtype == SYNFIRE_DTYPE_F64)
+    fail_argument("SYN-SYNAPSE-WEIGHT-BITS", "desc.weight_bits is %d; weights in f64 have no grid, so it must be 0",
+                  desc.weight_bits);
   if (desc.initialization < SYNFIRE_INITIALIZATION_UNIFORM || desc.initialization > SYNFIRE_INITIALIZATION_ZERO)
     fail_argument(
         "SYN-SYNAPSE-INITIALIZATION",
@@ -57,13 +63,17 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
     fail_argument("SYN-SYNAPSE-MASK", "desc.mask_length is %llu; it must be %llu, %s",
                   static_cast<unsigned long long>(desc.mask_length),
                   static_cast<unsigned long long>(desc.mask ? connections : 0),
-                  desc.mask ? "one byte for each weight [n_outputs, n_inputs]" : "because desc.mask is null");
+                  desc.mask ? "one byte for each weight" : "because desc.mask is null");
+  if (desc.count_scale != 0 && desc.count_scale != 1)
+    fail_argument("SYN-SYNAPSE-COUNTS", "desc.count_scale is %g; it must be 0 or 1 unless the input is counts",
+                  static_cast<double>(desc.count_scale));
   input = static_cast<InputKind>(desc.input_kind);
   dtype = desc.dtype;
   has_bias = desc.bias == 1;
   frozen = desc.frozen == 1;
   masked = desc.mask != nullptr;
   gradient_bits = desc.gradient_bits == 0 ? default_gradient_bits(input) : desc.gradient_bits;
+  weight_bits = !has_grid() ? 0 : desc.weight_bits == 0 ? 24 : desc.weight_bits;
   initialization = static_cast<Initialization>(desc.initialization);
   gain = desc.gain == 0 ? 1.0 : desc.gain;
 }

@@ -27,6 +27,7 @@ struct DenseSpec {
   int32_t dtype;  // of weights, bias and their gradients: f32 or f64
   bool has_bias, frozen, masked;
   int gradient_bits;  // of the grid of dL/dy in the weight gradient: 24 or 32
+  int weight_bits;    // of weights on their grid: 8, 16 or 24; 0 in f64
   Initialization initialization;
   double gain;
   uint64_t seed;
@@ -38,6 +39,10 @@ struct DenseSpec {
   bool has_values() const { return input == InputKind::values && dtype == SYNFIRE_DTYPE_F32; }
   // Weights have a grid for each output, except in f64.
   bool has_grid() const { return dtype == SYNFIRE_DTYPE_F32; }
+  // The lower bits that integers of weights lack (model/grid.hpp).
+  int dropped_bits() const { return has_grid() ? 24 - weight_bits : 0; }
+  // Products with values read the integers, as numbers.
+  bool has_rounded_values() const { return has_values() && weight_bits < 24; }
   uint64_t element_bytes() const { return core::bytes_of_dtype(dtype); }
   int64_t n_weights() const { return n_inputs * n_outputs; }
   uint64_t weight_bytes() const { return static_cast<uint64_t>(n_weights()) * element_bytes(); }

@@ -8,7 +8,7 @@ using namespace synfire::core;
 namespace {
 
 SynapseShape shape_of(const DenseSpec& spec) {
-  SynapseShape shape = {{}, {}, spec.dtype, spec.frozen, spec.gradient_bits};
+  SynapseShape shape = {{}, {}, spec.dtype, spec.frozen, spec.gradient_bits, spec.weight_bits, spec.masked};
   shape.input.channels = spec.n_inputs;
   shape.input.elements = spec.input == InputKind::spikes ? Elements::spikes : Elements::values;
   shape.output.channels = spec.n_outputs;

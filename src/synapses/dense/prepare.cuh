@@ -46,6 +46,10 @@ struct TableTypes<TableKind::f32> {
   using Element = float;
 };
 template <>
+struct TableTypes<TableKind::rounded> {
+  using Element = float;
+};
+template <>
 struct TableTypes<TableKind::f64> {
   using Element = double;
 };
@@ -62,7 +66,11 @@ __device__ __forceinline__ void prepare_tile(const PrepareTableLaunch& launch, i
   for (int i = warp; i < 32; i += step) {
     const int64_t n = first_n + i, k = first_k + lane;
     if (n >= launch.n_outputs || k >= launch.n_inputs) continue;
-    tile[i][lane] = static_cast<const Element*>(launch.rows)[n * launch.rows_pitch + k];
+    const int64_t from = n * launch.rows_pitch + k;
+    if constexpr (kind == TableKind::rounded)
+      tile[i][lane] = from_integer(static_cast<const int32_t*>(launch.rows)[from], launch.grid[n]);
+    else
+      tile[i][lane] = static_cast<const Element*>(launch.rows)[from];
   }
   __syncthreads();
   for (int i = warp; i < 32; i += step) {

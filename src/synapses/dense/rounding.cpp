@@ -30,7 +30,7 @@ bool is_above(double a, double b) {
 
 }  // namespace
 
-void add_output(Rounding& rounding, int64_t output, std::span<const float> weights, float bias) {
+void add_output(Rounding& rounding, int64_t output, std::span<const float> weights, float bias, int dropped_bits) {
   float most = 0;
   bool is_finite = std::isfinite(bias);
   for (const float weight : weights) {
@@ -42,10 +42,10 @@ void add_output(Rounding& rounding, int64_t output, std::span<const float> weigh
   rounding.n_weights += n_weights;
   double error = 0, bias_error = 0;
   if (is_finite) {
-    const model::s32 grid = model::grid_of_row(most, bias);
+    const model::s32 grid = model::grid_of_row(most, bias, dropped_bits);
     for (const float weight : weights) {
       if (weight == 0) continue;
-      const model::s32 integer = model::on_grid(weight, grid);
+      const model::s32 integer = model::on_grid(weight, grid, dropped_bits);
       rounding.n_lost += integer == 0 ? 1 : 0;
       error = std::max(error, relative_error(weight, integer, grid));
     }
@@ -84,7 +84,7 @@ std::optional<Rounding> rounding_of_rows(MatrixSynapse& synapse, int64_t first, 
     for (int64_t i = 0; i < now; ++i)
       add_output(rounding, n + i,
                  std::span(weights).subspan(static_cast<size_t>(i * spec.n_inputs), static_cast<size_t>(spec.n_inputs)),
-                 biases[static_cast<size_t>(i)]);
+                 biases[static_cast<size_t>(i)], spec.dropped_bits());
   }
   return rounding;
 }

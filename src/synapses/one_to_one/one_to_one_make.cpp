@@ -198,7 +198,7 @@ std::string label_text(const Extents& e) {
 }  // namespace
 
 const SynapseKind one_to_one_kind = {"one_to_one", array_names, false,          false,  row_operations, check_gradients,
-                                     product,      gradients,   input_gradient, derive, nullptr};
+                                     product,      gradients,   input_gradient, derive, nullptr,        nullptr};
 
 RowSums row_sums_of(const OneToOneGradient& op, int which) {
   const OneToOneSpec& spec = op.synapse->spec();

@@ -4,6 +4,7 @@
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
 #include <graph/operands.hpp>
+#include <operations/keep_inputs/keep_inputs.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <operations/spikes/spike_views.hpp>
 
@@ -34,18 +35,43 @@ View input_view(const Synapse& synapse, const Buffer& buffer, const char* name, 
   return stepped(buffer, name, {e.n_steps, e.batch, e.n_neurons}, text_of(buffer.dtype(), e));
 }
 
-Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale, const Extents& e) {
+// The number of the expanded mask among the transient arrays of a list; kinds take others from 1 on.
+constexpr int32_t transient_mask = most_of_a_list;
+
+// Bits of a row of the mask.
+int64_t channels_of(const Buffer* mask, int64_t mask_channels, int64_t n_inputs) {
+  if (!mask && mask_channels != 0)
+    fail_argument("SYN-SYNAPSE-MASK-CHANNELS", "desc.mask_channels is %lld; it must be 0 without desc.input_mask",
+                  static_cast<long long>(mask_channels));
+  if (mask_channels == 0) return n_inputs;
+  if (mask_channels < 0 || n_inputs % mask_channels != 0)
+    fail_argument("SYN-SYNAPSE-MASK-CHANNELS",
+                  "desc.mask_channels is %lld; it must divide the number of inputs, %lld (0 means all of them)",
+                  static_cast<long long>(mask_channels), static_cast<long long>(n_inputs));
+  return mask_channels;
+}
+
+// A mask of channels is expanded by an entry of the list, before those that read it.
+Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale, int64_t mask_channels,
+                const Extents& e, OperationList& operations) {
   if (!mask != !scale)
     fail_argument("SYN-SYNAPSE-DROPOUT", "desc.%s is null, but desc.%s is not; dropout needs both",
                   mask ? "input_scale" : "input_mask", mask ? "input_mask" : "input_scale");
+  const int64_t n_channels = channels_of(mask, mask_channels, e.n_neurons);
   if (!mask) return {};
   if (!synapse.kind().takes_dropout)
     fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-SYNAPSE-DROPOUT-KIND",
          "desc.input_mask is given; a synapse of the kind \"%s\" takes no dropout", synapse.kind().name);
   check_type(*mask, "desc.input_mask", SYNFIRE_DTYPE_BITS);
   check_type(*scale, "desc.input_scale", synapse.dtype());
-  return {spike_view(*mask, "desc.input_mask", {1, e.batch, e.n_neurons}),
-          stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(synapse.dtype())).append(" [1]"))};
+  Kept kept = {spike_view(*mask, "desc.input_mask", {1, e.batch, n_channels}),
+               stepped(*scale, "desc.input_scale", {1, 1}, std::string(name_of_dtype(synapse.dtype())).append(" [1]"))};
+  if (n_channels != e.n_neurons) {
+    const KeepInputs expand = expand_mask(transient_mask, e, kept.mask, n_channels);
+    operations.push_back(expand);
+    kept.mask = expand.kept;
+  }
+  return kept;
 }
 
 Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
@@ -69,9 +95,10 @@ OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& req
   SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
   pass.input = input_view(synapse, *request.input, "desc.input", e);
   const View output = numbers(synapse, *request.output, "desc.output", outputs);
-  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
+  OperationList operations;
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, request.mask_channels, e, operations);
   pass.n_active = n_active_view(request.n_active);
-  OperationList operations = synapse.kind().product(pass, output);
+  append(operations, synapse.kind().product(pass, output));
   check_overlap(operations);
   return operations;
 }
@@ -91,8 +118,8 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
   const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs);
   pass.n_active = n_active_view(request.n_active);
-  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, e);
   OperationList operations;
+  pass.kept = kept_views(synapse, request.input_mask, request.input_scale, request.mask_channels, e, operations);
   if (request.input) {
     pass.input = input_view(synapse, *request.input, "desc.input", e);
     synapse.prepare_gradients();

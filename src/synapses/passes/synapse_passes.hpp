@@ -14,6 +14,7 @@ struct SynapseForwardRequest {
   int64_t n_steps, batch;
   core::Buffer *input, *output, *n_active;  // n_active may be null
   core::Buffer *input_mask, *input_scale;   // may be null
+  int64_t mask_channels = 0;                // 0 means K
 };
 core::OperationList synapse_forward(core::Synapse& synapse, const SynapseForwardRequest& request);
 void record_synapse_forward(core::Graph& graph, core::Synapse& synapse, const SynapseForwardRequest& request);
@@ -23,6 +24,7 @@ struct SynapseBackwardRequest {
   core::Buffer *grad_output, *input, *grad_input, *n_active;  // all but the first may be null
   bool add_gradients, add_input_gradient;
   core::Buffer *input_mask, *input_scale;  // may be null
+  int64_t mask_channels = 0;               // 0 means K
 };
 core::OperationList synapse_backward(core::Synapse& synapse, const SynapseBackwardRequest& request);
 void record_synapse_backward(core::Graph& graph, core::Synapse& synapse, const SynapseBackwardRequest& request);

@@ -159,10 +159,12 @@ end
     scaled = zeros(Float32, 4, 2, 1)
     forward!(one; input=UInt8[1 0; 1 1; 1 0; 1 0], output=scaled, steps=1, batch=2)
     @test vec(scaled) == Float32[3, 3, 3, 3, 0, 3, 0, 0]
-    convolution = conv2d(context; channels=1, output_channels=2, width=4, kernel_width=2)
+    convolution = conv2d(context; mask=ones(UInt8, 4), channels=1, output_channels=2, width=4, kernel_width=2,
+                         weight_bits=8)
     @test info(convolution).kind == "conv2d" && info(convolution).output_width == 3
     @test query_memory(conv2d, context; channels=1, output_channels=2, width=4, kernel_width=2).weight_bytes == 16
     write(convolution, :weight, Float32[1, 2, 10, 20])
+    @test read_integers(convolution, :weight, 4) == [32, 64, 40, 80] && info(convolution).has_mask
     maps = zeros(Float32, 6, 2, 1)
     forward!(convolution; input=UInt8[1 0; 1 1; 1 0; 1 0], output=maps, steps=1, batch=2)
     @test vec(maps) == Float32[3, 30, 3, 30, 3, 30, 2, 20, 1, 10, 0, 0]

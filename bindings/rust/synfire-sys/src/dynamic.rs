@@ -50,6 +50,9 @@ pub(crate) struct Table {
     pub synfire_layer_write_state: unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_layer_forward: unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_backward: unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_get_run_memory: unsafe extern "C" fn(synfire_layer, i32, i64, i64, u64, *mut u64, *mut u64) -> synfire_status,
+    pub synfire_layer_run_forward: unsafe extern "C" fn(synfire_layer, *const synfire_pointers_desc, synfire_stream) -> synfire_status,
+    pub synfire_layer_run_backward: unsafe extern "C" fn(synfire_layer, *const synfire_pointers_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_reset_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_read_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
     pub synfire_layer_write_rows: unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status,
@@ -59,11 +62,18 @@ pub(crate) struct Table {
     pub synfire_convert_spikes: unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_count_spikes: unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status,
     pub synfire_encode_bernoulli: unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status,
+    pub synfire_bin_events: unsafe extern "C" fn(synfire_context, *const synfire_bin_events_desc, synfire_stream) -> synfire_status,
     pub synfire_gather_rows: unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status,
     pub synfire_shuffle: unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status,
     pub synfire_replace_nonfinite: unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status,
     pub synfire_pool: unsafe extern "C" fn(synfire_context, *const synfire_pool_desc, synfire_stream) -> synfire_status,
     pub synfire_pool_backward: unsafe extern "C" fn(synfire_context, *const synfire_pool_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_upsample: unsafe extern "C" fn(synfire_context, *const synfire_upsample_desc, synfire_stream) -> synfire_status,
+    pub synfire_upsample_backward: unsafe extern "C" fn(synfire_context, *const synfire_upsample_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_pad: unsafe extern "C" fn(synfire_context, *const synfire_pad_desc, synfire_stream) -> synfire_status,
+    pub synfire_pad_backward: unsafe extern "C" fn(synfire_context, *const synfire_pad_backward_desc, synfire_stream) -> synfire_status,
+    pub synfire_normalize: unsafe extern "C" fn(synfire_context, *const synfire_normalize_desc, synfire_stream) -> synfire_status,
+    pub synfire_normalize_backward: unsafe extern "C" fn(synfire_context, *const synfire_normalize_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce: unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status,
     pub synfire_reduce_backward: unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status,
     pub synfire_rate_loss: unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status,
@@ -81,6 +91,7 @@ pub(crate) struct Table {
     pub synfire_graph_record_convert_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status,
     pub synfire_graph_record_count_spikes: unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status,
     pub synfire_graph_record_encode_bernoulli: unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status,
+    pub synfire_graph_record_bin_events: unsafe extern "C" fn(synfire_graph, *const synfire_bin_events_desc) -> synfire_status,
     pub synfire_graph_record_gather_rows: unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status,
     pub synfire_graph_record_shuffle: unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status,
     pub synfire_graph_record_replace_nonfinite: unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status,
@@ -88,6 +99,12 @@ pub(crate) struct Table {
     pub synfire_graph_record_reduce_backward: unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status,
     pub synfire_graph_record_pool: unsafe extern "C" fn(synfire_graph, *const synfire_pool_desc) -> synfire_status,
     pub synfire_graph_record_pool_backward: unsafe extern "C" fn(synfire_graph, *const synfire_pool_backward_desc) -> synfire_status,
+    pub synfire_graph_record_upsample: unsafe extern "C" fn(synfire_graph, *const synfire_upsample_desc) -> synfire_status,
+    pub synfire_graph_record_upsample_backward: unsafe extern "C" fn(synfire_graph, *const synfire_upsample_backward_desc) -> synfire_status,
+    pub synfire_graph_record_pad: unsafe extern "C" fn(synfire_graph, *const synfire_pad_desc) -> synfire_status,
+    pub synfire_graph_record_pad_backward: unsafe extern "C" fn(synfire_graph, *const synfire_pad_backward_desc) -> synfire_status,
+    pub synfire_graph_record_normalize: unsafe extern "C" fn(synfire_graph, *const synfire_normalize_desc) -> synfire_status,
+    pub synfire_graph_record_normalize_backward: unsafe extern "C" fn(synfire_graph, *const synfire_normalize_backward_desc) -> synfire_status,
     pub synfire_graph_record_rate_loss: unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status,
     pub synfire_graph_record_loss: unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status,
     pub synfire_graph_record_native: unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status,
@@ -126,6 +143,7 @@ pub(crate) struct Table {
     pub synfire_synapse_get_info: unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status,
     pub synfire_synapse_get_array_info: unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status,
     pub synfire_synapse_get_rounding: unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status,
+    pub synfire_synapse_read_integers: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut i32, u64) -> synfire_status,
     pub synfire_synapse_read: unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_synapse_write: unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_synapse_forward: unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status,
@@ -232,6 +250,9 @@ impl Table {
             synfire_layer_write_state: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_layer_write_state\0")?),
             synfire_layer_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_forward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_forward\0")?),
             synfire_layer_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_backward_desc, synfire_stream) -> synfire_status>(find("synfire_layer_backward\0")?),
+            synfire_layer_get_run_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, i32, i64, i64, u64, *mut u64, *mut u64) -> synfire_status>(find("synfire_layer_get_run_memory\0")?),
+            synfire_layer_run_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_pointers_desc, synfire_stream) -> synfire_status>(find("synfire_layer_run_forward\0")?),
+            synfire_layer_run_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_pointers_desc, synfire_stream) -> synfire_status>(find("synfire_layer_run_backward\0")?),
             synfire_layer_reset_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_reset_rows\0")?),
             synfire_layer_read_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_read_rows\0")?),
             synfire_layer_write_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_state_desc, synfire_stream) -> synfire_status>(find("synfire_layer_write_rows\0")?),
@@ -241,11 +262,18 @@ impl Table {
             synfire_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_convert_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_convert_spikes\0")?),
             synfire_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_count_spikes_desc, synfire_stream) -> synfire_status>(find("synfire_count_spikes\0")?),
             synfire_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_encode_bernoulli_desc, synfire_stream) -> synfire_status>(find("synfire_encode_bernoulli\0")?),
+            synfire_bin_events: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_bin_events_desc, synfire_stream) -> synfire_status>(find("synfire_bin_events\0")?),
             synfire_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_gather_rows_desc, synfire_stream) -> synfire_status>(find("synfire_gather_rows\0")?),
             synfire_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_shuffle_desc, synfire_stream) -> synfire_status>(find("synfire_shuffle\0")?),
             synfire_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_replace_nonfinite_desc, synfire_stream) -> synfire_status>(find("synfire_replace_nonfinite\0")?),
             synfire_pool: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pool_desc, synfire_stream) -> synfire_status>(find("synfire_pool\0")?),
             synfire_pool_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pool_backward_desc, synfire_stream) -> synfire_status>(find("synfire_pool_backward\0")?),
+            synfire_upsample: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_upsample_desc, synfire_stream) -> synfire_status>(find("synfire_upsample\0")?),
+            synfire_upsample_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_upsample_backward_desc, synfire_stream) -> synfire_status>(find("synfire_upsample_backward\0")?),
+            synfire_pad: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pad_desc, synfire_stream) -> synfire_status>(find("synfire_pad\0")?),
+            synfire_pad_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_pad_backward_desc, synfire_stream) -> synfire_status>(find("synfire_pad_backward\0")?),
+            synfire_normalize: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_normalize_desc, synfire_stream) -> synfire_status>(find("synfire_normalize\0")?),
+            synfire_normalize_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_normalize_backward_desc, synfire_stream) -> synfire_status>(find("synfire_normalize_backward\0")?),
             synfire_reduce: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_desc, synfire_stream) -> synfire_status>(find("synfire_reduce\0")?),
             synfire_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_reduce_backward_desc, synfire_stream) -> synfire_status>(find("synfire_reduce_backward\0")?),
             synfire_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_rate_loss_desc, synfire_stream) -> synfire_status>(find("synfire_rate_loss\0")?),
@@ -263,6 +291,7 @@ impl Table {
             synfire_graph_record_convert_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_convert_spikes_desc) -> synfire_status>(find("synfire_graph_record_convert_spikes\0")?),
             synfire_graph_record_count_spikes: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_count_spikes_desc) -> synfire_status>(find("synfire_graph_record_count_spikes\0")?),
             synfire_graph_record_encode_bernoulli: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_encode_bernoulli_desc) -> synfire_status>(find("synfire_graph_record_encode_bernoulli\0")?),
+            synfire_graph_record_bin_events: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_bin_events_desc) -> synfire_status>(find("synfire_graph_record_bin_events\0")?),
             synfire_graph_record_gather_rows: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_gather_rows_desc) -> synfire_status>(find("synfire_graph_record_gather_rows\0")?),
             synfire_graph_record_shuffle: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_shuffle_desc) -> synfire_status>(find("synfire_graph_record_shuffle\0")?),
             synfire_graph_record_replace_nonfinite: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_replace_nonfinite_desc) -> synfire_status>(find("synfire_graph_record_replace_nonfinite\0")?),
@@ -270,6 +299,12 @@ impl Table {
             synfire_graph_record_reduce_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_reduce_backward_desc) -> synfire_status>(find("synfire_graph_record_reduce_backward\0")?),
             synfire_graph_record_pool: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pool_desc) -> synfire_status>(find("synfire_graph_record_pool\0")?),
             synfire_graph_record_pool_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pool_backward_desc) -> synfire_status>(find("synfire_graph_record_pool_backward\0")?),
+            synfire_graph_record_upsample: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_upsample_desc) -> synfire_status>(find("synfire_graph_record_upsample\0")?),
+            synfire_graph_record_upsample_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_upsample_backward_desc) -> synfire_status>(find("synfire_graph_record_upsample_backward\0")?),
+            synfire_graph_record_pad: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pad_desc) -> synfire_status>(find("synfire_graph_record_pad\0")?),
+            synfire_graph_record_pad_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_pad_backward_desc) -> synfire_status>(find("synfire_graph_record_pad_backward\0")?),
+            synfire_graph_record_normalize: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_normalize_desc) -> synfire_status>(find("synfire_graph_record_normalize\0")?),
+            synfire_graph_record_normalize_backward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_normalize_backward_desc) -> synfire_status>(find("synfire_graph_record_normalize_backward\0")?),
             synfire_graph_record_rate_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_rate_loss_desc) -> synfire_status>(find("synfire_graph_record_rate_loss\0")?),
             synfire_graph_record_loss: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_loss_desc) -> synfire_status>(find("synfire_graph_record_loss\0")?),
             synfire_graph_record_native: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *const synfire_native_desc) -> synfire_status>(find("synfire_graph_record_native\0")?),
@@ -308,6 +343,7 @@ impl Table {
             synfire_synapse_get_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *mut synfire_synapse_info) -> synfire_status>(find("synfire_synapse_get_info\0")?),
             synfire_synapse_get_array_info: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, u32, *mut synfire_synapse_array_info) -> synfire_status>(find("synfire_synapse_get_array_info\0")?),
             synfire_synapse_get_rounding: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, i64, *mut synfire_synapse_rounding) -> synfire_status>(find("synfire_synapse_get_rounding\0")?),
+            synfire_synapse_read_integers: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut i32, u64) -> synfire_status>(find("synfire_synapse_read_integers\0")?),
             synfire_synapse_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_synapse_read\0")?),
             synfire_synapse_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_synapse_write\0")?),
             synfire_synapse_forward: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse, *const synfire_synapse_forward_desc, synfire_stream) -> synfire_status>(find("synfire_synapse_forward\0")?),
@@ -709,6 +745,30 @@ pub unsafe fn synfire_layer_backward(layer: synfire_layer, desc: *const synfire_
 
 /// # Safety
 ///
+/// As `synfire_layer_get_run_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_get_run_memory(layer: synfire_layer, tape: i32, n_steps: i64, batch: i64, n_gradients: u64, tape_bytes: *mut u64, scratch_bytes: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_layer_get_run_memory)(layer, tape, n_steps, batch, n_gradients, tape_bytes, scratch_bytes)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_run_forward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_run_forward(layer: synfire_layer, desc: *const synfire_pointers_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_run_forward)(layer, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_run_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_run_backward(layer: synfire_layer, desc: *const synfire_pointers_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_layer_run_backward)(layer, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_layer_reset_rows` in synfire.h.
 #[inline]
 pub unsafe fn synfire_layer_reset_rows(layer: synfire_layer, desc: *const synfire_state_desc, stream: synfire_stream) -> synfire_status {
@@ -781,6 +841,14 @@ pub unsafe fn synfire_encode_bernoulli(context: synfire_context, desc: *const sy
 
 /// # Safety
 ///
+/// As `synfire_bin_events` in synfire.h.
+#[inline]
+pub unsafe fn synfire_bin_events(context: synfire_context, desc: *const synfire_bin_events_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_bin_events)(context, desc, stream)
+}
+
+/// # Safety
+///
 /// As `synfire_gather_rows` in synfire.h.
 #[inline]
 pub unsafe fn synfire_gather_rows(context: synfire_context, desc: *const synfire_gather_rows_desc, stream: synfire_stream) -> synfire_status {
@@ -817,6 +885,54 @@ pub unsafe fn synfire_pool(context: synfire_context, desc: *const synfire_pool_d
 #[inline]
 pub unsafe fn synfire_pool_backward(context: synfire_context, desc: *const synfire_pool_backward_desc, stream: synfire_stream) -> synfire_status {
     (crate::load::table().synfire_pool_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_upsample` in synfire.h.
+#[inline]
+pub unsafe fn synfire_upsample(context: synfire_context, desc: *const synfire_upsample_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_upsample)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_upsample_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_upsample_backward(context: synfire_context, desc: *const synfire_upsample_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_upsample_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_pad` in synfire.h.
+#[inline]
+pub unsafe fn synfire_pad(context: synfire_context, desc: *const synfire_pad_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_pad)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_pad_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_pad_backward(context: synfire_context, desc: *const synfire_pad_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_pad_backward)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_normalize` in synfire.h.
+#[inline]
+pub unsafe fn synfire_normalize(context: synfire_context, desc: *const synfire_normalize_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_normalize)(context, desc, stream)
+}
+
+/// # Safety
+///
+/// As `synfire_normalize_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_normalize_backward(context: synfire_context, desc: *const synfire_normalize_backward_desc, stream: synfire_stream) -> synfire_status {
+    (crate::load::table().synfire_normalize_backward)(context, desc, stream)
 }
 
 /// # Safety
@@ -957,6 +1073,14 @@ pub unsafe fn synfire_graph_record_encode_bernoulli(graph: synfire_graph, desc: 
 
 /// # Safety
 ///
+/// As `synfire_graph_record_bin_events` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_bin_events(graph: synfire_graph, desc: *const synfire_bin_events_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_bin_events)(graph, desc)
+}
+
+/// # Safety
+///
 /// As `synfire_graph_record_gather_rows` in synfire.h.
 #[inline]
 pub unsafe fn synfire_graph_record_gather_rows(graph: synfire_graph, desc: *const synfire_gather_rows_desc) -> synfire_status {
@@ -1009,6 +1133,54 @@ pub unsafe fn synfire_graph_record_pool(graph: synfire_graph, desc: *const synfi
 #[inline]
 pub unsafe fn synfire_graph_record_pool_backward(graph: synfire_graph, desc: *const synfire_pool_backward_desc) -> synfire_status {
     (crate::load::table().synfire_graph_record_pool_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_upsample` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_upsample(graph: synfire_graph, desc: *const synfire_upsample_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_upsample)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_upsample_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_upsample_backward(graph: synfire_graph, desc: *const synfire_upsample_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_upsample_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_pad` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_pad(graph: synfire_graph, desc: *const synfire_pad_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_pad)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_pad_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_pad_backward(graph: synfire_graph, desc: *const synfire_pad_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_pad_backward)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_normalize` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_normalize(graph: synfire_graph, desc: *const synfire_normalize_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_normalize)(graph, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_graph_record_normalize_backward` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_record_normalize_backward(graph: synfire_graph, desc: *const synfire_normalize_backward_desc) -> synfire_status {
+    (crate::load::table().synfire_graph_record_normalize_backward)(graph, desc)
 }
 
 /// # Safety
@@ -1313,6 +1485,14 @@ pub unsafe fn synfire_synapse_get_array_info(synapse: synfire_synapse, index: u3
 #[inline]
 pub unsafe fn synfire_synapse_get_rounding(synapse: synfire_synapse, output: i64, rounding: *mut synfire_synapse_rounding) -> synfire_status {
     (crate::load::table().synfire_synapse_get_rounding)(synapse, output, rounding)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_read_integers` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_read_integers(synapse: synfire_synapse, name: *const c_char, values: *mut i32, count: u64) -> synfire_status {
+    (crate::load::table().synfire_synapse_read_integers)(synapse, name, values, count)
 }
 
 /// # Safety

@@ -10,7 +10,7 @@ use crate::held::{hold_all, Held, Object, PartOf};
 use crate::layer::Layer;
 use crate::operations::{LossKind, OptimizerStep, SynapseBackward, SynapseForward};
 use crate::shape::Steps;
-use crate::{DType, Model};
+use crate::{DType, Model, Tape};
 use std::ffi::CStr;
 use std::fmt;
 use std::mem::{size_of, zeroed};
@@ -166,6 +166,8 @@ pub struct SynapseBuilder<'a> {
     gain: f64,
     seed: u64,
     mask: &'a [u8],
+    weight_bits: i32,
+    count_scale: f32,
 }
 impl<'a> SynapseBuilder<'a> {
     /// One of [`Input`]. Default: spikes.
@@ -211,9 +213,22 @@ impl<'a> SynapseBuilder<'a> {
         self
     }
     /// Connections `[N, K]`: 1 where there is one; weights elsewhere stay 0, and so do their gradients. Read during the
-    /// call. Must be null for counts. Default: all.
+    /// call. Default: all.
     pub fn mask(mut self, mask: &'a [u8]) -> Self {
         self.mask = mask;
+        self
+    }
+    /// Bits of the weights on their grid in f32 ([`SynapseForward`]): 8, 16, 24 or 0. Default 0: 24. Training keeps the
+    /// weights in f32, and products, dL/dx too, read those on the grid: weights of 8 bits are integers of one byte,
+    /// [`Synapse::read_integers`]. Must be 0 in f64. Since ABI 0.3.
+    pub fn weight_bits(mut self, weight_bits: i32) -> Self {
+        self.weight_bits = weight_bits;
+        self
+    }
+    /// As [`Conv2dBuilder::count_scale`]: the value of a count of 1. 0 or 1 unless the input is counts. Default: 1.
+    /// Since ABI 0.3.
+    pub fn count_scale(mut self, count_scale: f32) -> Self {
+        self.count_scale = count_scale;
         self
     }
     /// Creates it.
@@ -243,6 +258,8 @@ impl<'a> SynapseBuilder<'a> {
             seed: self.seed,
             mask: if self.mask.is_empty() { null() } else { self.mask.as_ptr() },
             mask_length: self.mask.len() as u64,
+            weight_bits: self.weight_bits,
+            count_scale: self.count_scale,
         }
     }
 }
@@ -264,6 +281,8 @@ impl Synapse {
             gain: 0.0,
             seed: 0,
             mask: &[],
+            weight_bits: 0,
+            count_scale: 0.0,
         }
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
@@ -315,6 +334,26 @@ impl Synapse {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_synapse_get_rounding(self.core.raw, output, &mut rounding) })?;
             Ok(SynapseRounding::from_c(&rounding))
+        })
+    }
+    /// Reads the integers that products of a synapse add, for a device that computes them itself, after every replay
+    /// that uses the synapse and was launched before. With B = synfire_synapse_info::weight_bits, the outputs of spikes
+    /// and counts x are y`[n]` = f32(b`[n]` + 2^(24 - B) * sum(w`[n, k]` * x`[k]`)) * 2^s`[n]`: the sum and the bias as
+    /// integers, rounded once to f32, and multiplied in f32. An output with a weight or a bias that is not finite has
+    /// none of these.
+    pub fn read_integers(&self, name: &str, values: &mut [i32]) -> Result<()> {
+        let name = Name::new(name)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_synapse_read_integers(
+                    self.core.raw,
+                    name.as_ptr(),
+                    values.as_mut_ptr(),
+                    values.len() as u64,
+                )
+            })
+            .map(drop)
         })
     }
 }
@@ -492,7 +531,7 @@ impl Synapse {
 /// Options for [`Synapse::conv2d`]; each has the library's default. How to create a convolution.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct Conv2dBuilder {
+pub struct Conv2dBuilder<'a> {
     input_kind: Input,
     channels: i64,
     output_channels: i64,
@@ -518,10 +557,12 @@ pub struct Conv2dBuilder {
     initialization: Initialization,
     count_bound: i32,
     count_scale: f32,
+    weight_bits: i32,
     gain: f64,
     seed: u64,
+    mask: &'a [u8],
 }
-impl Conv2dBuilder {
+impl<'a> Conv2dBuilder<'a> {
     /// One of [`Input`]. Default: spikes.
     pub fn input_kind(mut self, input_kind: Input) -> Self {
         self.input_kind = input_kind;
@@ -643,6 +684,11 @@ impl Conv2dBuilder {
         self.count_scale = count_scale;
         self
     }
+    /// As [`SynapseBuilder::weight_bits`]: 8, 16, 24 or 0. Default 0: 24. Must be 0 in f64.
+    pub fn weight_bits(mut self, weight_bits: i32) -> Self {
+        self.weight_bits = weight_bits;
+        self
+    }
     /// A factor on the initial weights, at most 1e30. Default: 1.
     pub fn gain(mut self, gain: f64) -> Self {
         self.gain = gain;
@@ -651,6 +697,12 @@ impl Conv2dBuilder {
     /// Any number. Different seeds give independent weights.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+    /// Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
+    /// gradients. Read during the call. Default: all.
+    pub fn mask(mut self, mask: &'a [u8]) -> Self {
+        self.mask = mask;
         self
     }
     /// Creates it.
@@ -706,9 +758,11 @@ impl Conv2dBuilder {
             initialization: self.initialization.to_raw(),
             count_bound: self.count_bound,
             count_scale: self.count_scale,
-            reserved: 0,
+            weight_bits: self.weight_bits,
             gain: self.gain,
             seed: self.seed,
+            mask: if self.mask.is_empty() { null() } else { self.mask.as_ptr() },
+            mask_length: self.mask.len() as u64,
         }
     }
 }
@@ -717,7 +771,7 @@ impl Synapse {
     ///
     /// - `channels`: Channels C of the input, at least 1.
     /// - `output_channels`: Channels of the output, at least 1.
-    pub fn conv2d(channels: i64, output_channels: i64) -> Conv2dBuilder {
+    pub fn conv2d<'a>(channels: i64, output_channels: i64) -> Conv2dBuilder<'a> {
         Conv2dBuilder {
             input_kind: Input::Spikes,
             channels,
@@ -744,8 +798,10 @@ impl Synapse {
             initialization: Initialization::Uniform,
             count_bound: 0,
             count_scale: 0.0,
+            weight_bits: 0,
             gain: 0.0,
             seed: 0,
+            mask: &[],
         }
     }
 }
@@ -1143,7 +1199,8 @@ impl Network {
     }
     /// Adds dropout of what the next synapse reads, as by [`Dropout::run`](crate::operations::Dropout::run): in the
     /// training each replay draws a new mask, in evaluation and inference all inputs are kept. Its values:
-    /// `"probability"`, which can change between replays, and `"seed"`.
+    /// `"probability"`, which can change between replays, `"seed"`, and `"by_channel"`: 1 if the places of a channel of
+    /// a map are kept or dropped together, as [`SynapseForward::mask_channels`]. Default: 0. Since ABI 0.3.
     pub fn add_dropout(&self, name: &str, probability: f64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -1497,6 +1554,29 @@ impl Drop for NetworkCore {
     }
 }
 
+impl Layer {
+    /// How much memory `synfire_layer_run_forward()` and `synfire_layer_run_backward()` need from the caller.
+    pub fn run_memory(&self, tape: Tape, n_steps: i64, batch: i64, n_gradients: u64) -> Result<(u64, u64)> {
+        let mut tape_bytes = 0;
+        let mut scratch_bytes = 0;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe {
+                sys::synfire_layer_get_run_memory(
+                    self.core.raw,
+                    tape.to_raw(),
+                    n_steps,
+                    batch,
+                    n_gradients,
+                    &mut tape_bytes,
+                    &mut scratch_bytes,
+                )
+            })?;
+            Ok((tape_bytes, scratch_bytes))
+        })
+    }
+}
+
 /// The shapes and types of a synapse, as [`Synapse::info`] returns them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -1529,8 +1609,13 @@ pub struct SynapseInfo {
     pub takes_dropout: bool,
     /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
     pub gradient_bits: i32,
-    /// The kind: `"dense"`, `"one_to_one"` or `"conv2d"`. A constant string that lives as long as the library.
+    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
+    /// library.
     pub kind: String,
+    /// The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
+    pub weight_bits: i32,
+    /// `true`: it was created with a mask of connections.
+    pub has_mask: bool,
 }
 impl SynapseInfo {
     // The texts of `c` are null-terminated.
@@ -1551,6 +1636,8 @@ impl SynapseInfo {
             takes_dropout: c.takes_dropout != 0,
             gradient_bits: c.gradient_bits,
             kind: text(c.kind),
+            weight_bits: c.weight_bits,
+            has_mask: c.has_mask != 0,
         }
     }
 }
@@ -1588,8 +1675,9 @@ impl SynapseArrayInfo {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SynapseRounding {
-    /// `true`: each output has a grid to which its weights are rounded: those of dense synapses in f32, for all their
-    /// products with spikes, and for dL/dx of values. `false`: there is none, and everything below is 0.
+    /// `true`: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32,
+    /// for all their products with spikes and counts, with [`SynapseBuilder::weight_bits`] below 24 also for those with
+    /// values, and for dL/dx of values. `false`: there is none, and everything below is 0.
     pub has_grid: bool,
     /// How many weights are not 0.
     pub n_weights: u64,

@@ -50,6 +50,24 @@ use std::sync::Arc;
 use synfire_sys as sys;
 
 crate::values::values! {
+    /// Values of `SYNFIRE_EVENTS_BY_*`.
+    EventsBy {
+        /// Its time.
+        Time = SYNFIRE_EVENTS_BY_TIME,
+        /// How many events come before it.
+        Count = SYNFIRE_EVENTS_BY_COUNT,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_EVENTS_KEEP_*`.
+    EventsKeep {
+        /// The oldest: event i is at index i, and those beyond the capacity were not written.
+        Oldest = SYNFIRE_EVENTS_KEEP_OLDEST,
+        /// The newest: event i is at index i mod capacity, as in a ring.
+        Newest = SYNFIRE_EVENTS_KEEP_NEWEST,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_REDUCE_*`.
     ReduceKind {
         /// Their sum.
@@ -80,6 +98,15 @@ crate::values::values! {
         Sum = SYNFIRE_POOL_SUM,
         /// The sum, divided by the number of places of the window.
         Mean = SYNFIRE_POOL_MEAN,
+    }
+}
+crate::values::values! {
+    /// Values of `SYNFIRE_NORMALIZE_*`.
+    NormalizeKind {
+        /// Those of the elements that count; the running ones move towards them.
+        Training = SYNFIRE_NORMALIZE_TRAINING,
+        /// The running ones, which stay: for an evaluation, or to train with frozen statistics.
+        Evaluation = SYNFIRE_NORMALIZE_EVALUATION,
     }
 }
 crate::values::values! {
@@ -905,6 +932,271 @@ impl<'a> EncodeBernoulli<'a> {
             batch: self.batch,
             rates: self.rates.raw,
             spikes: self.spikes.raw,
+            seed: self.seed,
+            offset: self.offset,
+        }
+    }
+}
+
+/// Events of a camera to bin into spikes or counts `[T, B, H, W, 2]`, N = H * W * 2. Element (y, x, p) of a step has the
+/// events of polarity p in cell (y, x): 0 where it became darker, 1 where it became brighter.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct BinEvents<'a> {
+    split: EventsBy,
+    n_steps: i64,
+    capacity: i64,
+    sensor_height: i64,
+    sensor_width: i64,
+    batch: i64,
+    ticks_per_step: i64,
+    events_per_step: i64,
+    crop_top: i64,
+    crop_left: i64,
+    crop_height: i64,
+    crop_width: i64,
+    crop_range_y: i64,
+    crop_range_x: i64,
+    downsample_y: i64,
+    downsample_x: i64,
+    flip_y: f64,
+    flip_x: f64,
+    keep: EventsKeep,
+    sort: bool,
+    bilinear: bool,
+    count_bound: i32,
+    events: &'a Arc<BufferCore>,
+    event_counts: &'a Arc<BufferCore>,
+    window: Option<&'a Arc<BufferCore>>,
+    destination: &'a Arc<BufferCore>,
+    faults: &'a Arc<BufferCore>,
+    seed: u64,
+    offset: u64,
+}
+impl<'a> BinEvents<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `events`: Read: [`DType::U64`](crate::DType::U64). Its shape: `[B, capacity]`.
+    /// - `event_counts`: Read: [`DType::U32`](crate::DType::U32), how many events of each row there were, also of those
+    ///   that the buffer does not hold. It may differ in every replay. Its shape: `[B]`.
+    /// - `destination`: Written: spikes in [`DType::Bits`](crate::DType::Bits), spikes or counts in
+    ///   [`DType::U8`](crate::DType::U8), or counts in f32. A `row_pitch` is the distance from one step to the next.
+    ///   Must not overlap the others. Its shape: `[T, B, N]`.
+    /// - `faults`: Written: [`DType::U32`](crate::DType::U32), for each row how often each of `SYNFIRE_EVENTS_FAULT_*`
+    ///   happened. Must not overlap the others. Its shape: `[B, 5]`.
+    /// - `n_steps`: Steps T, 1 to 2^31 - 1.
+    /// - `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
+    /// - `sensor_height`: Rows of the sensor, 1 to 16384.
+    /// - `sensor_width`: Columns of the sensor, 1 to 16384.
+    pub fn new<A: Element, B: Element, C: Element, D: Element>(
+        events: &'a Buffer<A>,
+        event_counts: &'a Buffer<B>,
+        destination: &'a Buffer<C>,
+        faults: &'a Buffer<D>,
+        n_steps: Steps,
+        capacity: i64,
+        sensor_height: i64,
+        sensor_width: i64,
+    ) -> Self {
+        BinEvents {
+            split: EventsBy::Time,
+            n_steps: n_steps.0,
+            capacity,
+            sensor_height,
+            sensor_width,
+            batch: 0,
+            ticks_per_step: 0,
+            events_per_step: 0,
+            crop_top: 0,
+            crop_left: 0,
+            crop_height: 0,
+            crop_width: 0,
+            crop_range_y: 0,
+            crop_range_x: 0,
+            downsample_y: 0,
+            downsample_x: 0,
+            flip_y: 0.0,
+            flip_x: 0.0,
+            keep: EventsKeep::Oldest,
+            sort: false,
+            bilinear: false,
+            count_bound: 0,
+            events: &events.core,
+            event_counts: &event_counts.core,
+            window: None,
+            destination: &destination.core,
+            faults: &faults.core,
+            seed: 0,
+            offset: 0,
+        }
+    }
+    /// One of [`EventsBy`]. Default: by time.
+    pub fn split(mut self, split: EventsBy) -> Self {
+        self.split = split;
+        self
+    }
+    /// Batch rows B, at most 2^32 - 1. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// By time: ticks of a step, 1 to 2^32 - 1. Default: 1000, a millisecond of microseconds. Must be 0 if `window` is
+    /// given, and by count.
+    pub fn ticks_per_step(mut self, ticks_per_step: i64) -> Self {
+        self.ticks_per_step = ticks_per_step;
+        self
+    }
+    /// By count: events of a step. Default: the events of a row are divided evenly among the steps. Must be 0 by time.
+    pub fn events_per_step(mut self, events_per_step: i64) -> Self {
+        self.events_per_step = events_per_step;
+        self
+    }
+    /// First row of the cropped rectangle.
+    pub fn crop_top(mut self, crop_top: i64) -> Self {
+        self.crop_top = crop_top;
+        self
+    }
+    /// First column of the cropped rectangle.
+    pub fn crop_left(mut self, crop_left: i64) -> Self {
+        self.crop_left = crop_left;
+        self
+    }
+    /// Rows of the cropped rectangle. Default: all that are left.
+    pub fn crop_height(mut self, crop_height: i64) -> Self {
+        self.crop_height = crop_height;
+        self
+    }
+    /// Columns of the cropped rectangle. Default: all that are left.
+    pub fn crop_width(mut self, crop_width: i64) -> Self {
+        self.crop_width = crop_width;
+        self
+    }
+    /// The first row is drawn from this many more rows. Default 0: it is `crop_top`.
+    pub fn crop_range_y(mut self, crop_range_y: i64) -> Self {
+        self.crop_range_y = crop_range_y;
+        self
+    }
+    /// The first column is drawn from this many more columns. Default 0: it is `crop_left`.
+    pub fn crop_range_x(mut self, crop_range_x: i64) -> Self {
+        self.crop_range_x = crop_range_x;
+        self
+    }
+    /// Rows of the sensor in one cell. Default: 1.
+    pub fn downsample_y(mut self, downsample_y: i64) -> Self {
+        self.downsample_y = downsample_y;
+        self
+    }
+    /// Columns of the sensor in one cell. Default: 1.
+    pub fn downsample_x(mut self, downsample_x: i64) -> Self {
+        self.downsample_x = downsample_x;
+        self
+    }
+    /// The probability with which a batch row is mirrored top to bottom, from 0 (default) to 1, which is always.
+    pub fn flip_y(mut self, flip_y: f64) -> Self {
+        self.flip_y = flip_y;
+        self
+    }
+    /// The probability with which a batch row is mirrored left to right, from 0 (default) to 1, which is always.
+    pub fn flip_x(mut self, flip_x: f64) -> Self {
+        self.flip_x = flip_x;
+        self
+    }
+    /// One of [`EventsKeep`]. Default: the oldest.
+    pub fn keep(mut self, keep: EventsKeep) -> Self {
+        self.keep = keep;
+        self
+    }
+    /// `true`: by count, events are taken in the order of their times. `false` (default): in the order of the array. By
+    /// time, the order does not matter.
+    pub fn sort(mut self, sort: bool) -> Self {
+        self.sort = sort;
+        self
+    }
+    /// `true`: an event counts in two steps, by its time. By time only, into f32. Default: 0.
+    pub fn bilinear(mut self, bilinear: bool) -> Self {
+        self.bilinear = bilinear;
+        self
+    }
+    /// The largest count. In [`DType::U8`](crate::DType::U8), 1 to 255; default 1, the result is spikes. In f32, 1 to
+    /// 2^24; default: counts are not bounded. In [`DType::Bits`](crate::DType::Bits), 1.
+    pub fn count_bound(mut self, count_bound: i32) -> Self {
+        self.count_bound = count_bound;
+        self
+    }
+    /// Read: [`DType::U32`](crate::DType::U32), for each row the time at which its first step begins and, by time, the
+    /// ticks of a step. With 0 ticks, no event belongs to a step. It may differ in every replay. Without: all begin at
+    /// time 0, and have `ticks_per_step`. Its shape: `[B, 2]`.
+    pub fn window<T: Element>(mut self, window: &'a Buffer<T>) -> Self {
+        self.window = Some(&window.core);
+        self
+    }
+    /// Any number. Different seeds give independent augmentations. The operation's value `"seed"`.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay; each replay
+    /// draws the next one. The operation's value `"offset"`.
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+    /// Appends a binning of events of a camera; [`BinEvents`] says how. How many events there are, and where the window
+    /// begins, may differ in every replay. The first replay augments with the numbers of [`BinEvents::offset`], and each
+    /// later one with the next, without involving the host. A replay in which the operation is disabled does not
+    /// advance. Setting the operation's value `"offset"` makes the next launch begin there, even if an earlier one
+    /// already did.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_bin_events(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Bins events of a camera now: the same operation that [`BinEvents::record`] records. Calls do not advance the
+    /// offset: to continue the sequence, increase `offset` by 1 for the next call. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_bin_events(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [Some(self.events), Some(self.event_counts), self.window, Some(self.destination), Some(self.faults)]
+            .into_iter()
+            .flatten()
+    }
+    fn desc(&self) -> sys::synfire_bin_events_desc {
+        sys::synfire_bin_events_desc {
+            struct_size: size_of::<sys::synfire_bin_events_desc>() as u32,
+            split: self.split.to_raw(),
+            n_steps: self.n_steps,
+            capacity: self.capacity,
+            sensor_height: self.sensor_height,
+            sensor_width: self.sensor_width,
+            batch: self.batch,
+            ticks_per_step: self.ticks_per_step,
+            events_per_step: self.events_per_step,
+            crop_top: self.crop_top,
+            crop_left: self.crop_left,
+            crop_height: self.crop_height,
+            crop_width: self.crop_width,
+            crop_range_y: self.crop_range_y,
+            crop_range_x: self.crop_range_x,
+            downsample_y: self.downsample_y,
+            downsample_x: self.downsample_x,
+            flip_y: self.flip_y,
+            flip_x: self.flip_x,
+            keep: self.keep.to_raw(),
+            sort: self.sort.into(),
+            bilinear: self.bilinear.into(),
+            count_bound: self.count_bound,
+            events: self.events.raw,
+            event_counts: self.event_counts.raw,
+            window: self.window.map_or(null_mut(), |core| core.raw),
+            destination: self.destination.raw,
+            faults: self.faults.raw,
             seed: self.seed,
             offset: self.offset,
         }
@@ -1755,6 +2047,841 @@ impl<'a> PoolBackward<'a> {
             grad_destination: self.grad_destination.raw,
             source: self.source.map_or(null_mut(), |core| core.raw),
             grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// A nearest upsampling of maps `[H, W, C]` with the channels fastest, N = H * W * C, to maps `[H * scale_y, W *
+/// scale_x, C]` of M elements: element (y, x) of a channel is that of (y / scale_y, x / scale_x).
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Upsample<'a> {
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    scale_y: i64,
+    scale_x: i64,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> Upsample<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: values in f32 or f64, counts or spikes in [`DType::U8`](crate::DType::U8), or spikes in
+    ///   [`DType::Bits`](crate::DType::Bits). Its shape: `[T, B, N]`.
+    /// - `destination`: Written, of the source's type. Must not overlap `source`. Its shape: `[T, B, M]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        Upsample {
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            scale_y: 0,
+            scale_x: 0,
+            source: &source.core,
+            destination: &destination.core,
+        }
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// How many rows of the result a row of the map becomes. Default: 2, also with H = 1: maps of sequences need 1.
+    pub fn scale_y(mut self, scale_y: i64) -> Self {
+        self.scale_y = scale_y;
+        self
+    }
+    /// Columns likewise. Default: 2.
+    pub fn scale_x(mut self, scale_x: i64) -> Self {
+        self.scale_x = scale_x;
+        self
+    }
+    /// Appends an upsampling; [`Upsample`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_upsample(graph.as_raw(), &desc) })?;
+        graph.keep(self.source);
+        graph.keep(self.destination);
+        graph.appended()
+    }
+    /// Computes an upsampling now: the same operation that [`Upsample::record`] records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.source.held, &self.destination.held], || unsafe {
+            sys::synfire_upsample(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_upsample_desc {
+        sys::synfire_upsample_desc {
+            struct_size: size_of::<sys::synfire_upsample_desc>() as u32,
+            reserved: 0,
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            scale_y: self.scale_y,
+            scale_x: self.scale_x,
+            source: self.source.raw,
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The gradient of an upsampling with respect to its source. Fields that [`Upsample`] has too are those of the
+/// upsampling. An element adds the gradients of its scale_y * scale_x results row by row, from +0, in the gradients'
+/// type.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct UpsampleBackward<'a> {
+    accumulate: bool,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    scale_y: i64,
+    scale_x: i64,
+    grad_destination: &'a Arc<BufferCore>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> UpsampleBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: dL/d(destination), f32 or f64. Its shape: `[T, B, M]`.
+    /// - `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not
+    ///   overlap. Its shape: `[T, B, N]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        UpsampleBackward {
+            accumulate: false,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            scale_y: 0,
+            scale_x: 0,
+            grad_destination: &grad_destination.core,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// `true`: gradients are added to what `grad_source` holds. `false` (default): they replace it.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// How many rows of the result a row of the map becomes. Default: 2.
+    pub fn scale_y(mut self, scale_y: i64) -> Self {
+        self.scale_y = scale_y;
+        self
+    }
+    /// Columns likewise. Default: 2.
+    pub fn scale_x(mut self, scale_x: i64) -> Self {
+        self.scale_x = scale_x;
+        self
+    }
+    /// Appends the gradient of an upsampling; [`UpsampleBackward`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_upsample_backward(graph.as_raw(), &desc) })?;
+        graph.keep(self.grad_destination);
+        graph.keep(self.grad_source);
+        graph.appended()
+    }
+    /// Computes the gradient of an upsampling now: the same operation that [`UpsampleBackward::record`] records. Returns
+    /// when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.grad_destination.held, &self.grad_source.held], || unsafe {
+            sys::synfire_upsample_backward(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_upsample_backward_desc {
+        sys::synfire_upsample_backward_desc {
+            struct_size: size_of::<sys::synfire_upsample_backward_desc>() as u32,
+            accumulate: self.accumulate.into(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            scale_y: self.scale_y,
+            scale_x: self.scale_x,
+            grad_destination: self.grad_destination.raw,
+            grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// A border of zeros around maps `[H, W, C]` with the channels fastest, N = H * W * C: the result is a map `[top + H +
+/// bottom, left + W + right, C]` of M elements. A negative number leaves out as many rows or columns on its side; at
+/// least one row and one column of the map must stay. The order of the four numbers is that of PyTorch's `ZeroPad2d`.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Pad<'a> {
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    left: i64,
+    right: i64,
+    top: i64,
+    bottom: i64,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+}
+impl<'a> Pad<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: values in f32 or f64, counts or spikes in [`DType::U8`](crate::DType::U8), or spikes in
+    ///   [`DType::Bits`](crate::DType::Bits). Its shape: `[T, B, N]`.
+    /// - `destination`: Written, of the source's type. Must not overlap `source`. Its shape: `[T, B, M]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        Pad {
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            left: 0,
+            right: 0,
+            top: 0,
+            bottom: 0,
+            source: &source.core,
+            destination: &destination.core,
+        }
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Columns of zeros before the first column. Default: 0.
+    pub fn left(mut self, left: i64) -> Self {
+        self.left = left;
+        self
+    }
+    /// Columns of zeros after the last column. Default: 0.
+    pub fn right(mut self, right: i64) -> Self {
+        self.right = right;
+        self
+    }
+    /// Rows of zeros above the first row. Default: 0.
+    pub fn top(mut self, top: i64) -> Self {
+        self.top = top;
+        self
+    }
+    /// Rows of zeros below the last row. Default: 0.
+    pub fn bottom(mut self, bottom: i64) -> Self {
+        self.bottom = bottom;
+        self
+    }
+    /// Appends a border of zeros; [`Pad`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_pad(graph.as_raw(), &desc) })?;
+        graph.keep(self.source);
+        graph.keep(self.destination);
+        graph.appended()
+    }
+    /// Computes maps with a border of zeros now: the same operation that [`Pad::record`] records. Returns when it is
+    /// done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.source.held, &self.destination.held], || unsafe {
+            sys::synfire_pad(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_pad_desc {
+        sys::synfire_pad_desc {
+            struct_size: size_of::<sys::synfire_pad_desc>() as u32,
+            reserved: 0,
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            left: self.left,
+            right: self.right,
+            top: self.top,
+            bottom: self.bottom,
+            source: self.source.raw,
+            destination: self.destination.raw,
+        }
+    }
+}
+
+/// The gradient of a border with respect to its source. Fields that [`Pad`] has too are those of the border. Elements
+/// that were left out have the gradient +0. @since ABI 0.3
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct PadBackward<'a> {
+    accumulate: bool,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    left: i64,
+    right: i64,
+    top: i64,
+    bottom: i64,
+    grad_destination: &'a Arc<BufferCore>,
+    grad_source: &'a Arc<BufferCore>,
+}
+impl<'a> PadBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: dL/d(destination), f32 or f64. Its shape: `[T, B, M]`.
+    /// - `grad_source`: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not
+    ///   overlap. Its shape: `[T, B, N]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<A: Element, B: Element>(
+        grad_destination: &'a Buffer<A>,
+        grad_source: &'a Buffer<B>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        PadBackward {
+            accumulate: false,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            left: 0,
+            right: 0,
+            top: 0,
+            bottom: 0,
+            grad_destination: &grad_destination.core,
+            grad_source: &grad_source.core,
+        }
+    }
+    /// `true`: gradients are added to what `grad_source` holds. `false` (default): they replace it.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// Columns of zeros before the first column. Default: 0.
+    pub fn left(mut self, left: i64) -> Self {
+        self.left = left;
+        self
+    }
+    /// Columns of zeros after the last column. Default: 0.
+    pub fn right(mut self, right: i64) -> Self {
+        self.right = right;
+        self
+    }
+    /// Rows of zeros above the first row. Default: 0.
+    pub fn top(mut self, top: i64) -> Self {
+        self.top = top;
+        self
+    }
+    /// Rows of zeros below the last row. Default: 0.
+    pub fn bottom(mut self, bottom: i64) -> Self {
+        self.bottom = bottom;
+        self
+    }
+    /// Appends the gradient of a border of zeros; [`PadBackward`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_pad_backward(graph.as_raw(), &desc) })?;
+        graph.keep(self.grad_destination);
+        graph.keep(self.grad_source);
+        graph.appended()
+    }
+    /// Computes the gradient of a border of zeros now: the same operation that [`PadBackward::record`] records. Returns
+    /// when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now([&self.grad_destination.held, &self.grad_source.held], || unsafe {
+            sys::synfire_pad_backward(context.raw, &desc, null_mut())
+        })
+    }
+    fn desc(&self) -> sys::synfire_pad_backward_desc {
+        sys::synfire_pad_backward_desc {
+            struct_size: size_of::<sys::synfire_pad_backward_desc>() as u32,
+            accumulate: self.accumulate.into(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            left: self.left,
+            right: self.right,
+            top: self.top,
+            bottom: self.bottom,
+            grad_destination: self.grad_destination.raw,
+            grad_source: self.grad_source.raw,
+        }
+    }
+}
+
+/// A batch normalisation of y `[T, B, N]`, N = H * W * C: element i belongs to channel c = i mod C of a map `[H, W, C]`.
+/// With H = W = 1, the default, every element of a row is a channel, as after a dense synapse.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Normalize<'a> {
+    mode: NormalizeKind,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    epsilon: f64,
+    momentum: f64,
+    source: &'a Arc<BufferCore>,
+    destination: &'a Arc<BufferCore>,
+    gamma: Option<&'a Arc<BufferCore>>,
+    beta: Option<&'a Arc<BufferCore>>,
+    running_mean: Option<&'a Arc<BufferCore>>,
+    running_variance: Option<&'a Arc<BufferCore>>,
+    saved: Option<&'a Arc<BufferCore>>,
+    factor: Option<&'a Arc<BufferCore>>,
+    addend: Option<&'a Arc<BufferCore>>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+}
+impl<'a> Normalize<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `source`: Read: y, f32 or f64. All others are of this type, except for `saved`, `lengths` and `n_active`. Its
+    ///   shape: `[T, B, N]`.
+    /// - `destination`: Written: X. Must not overlap another buffer of the operation; nor must any buffer that is
+    ///   written. Its shape: `[T, B, N]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<S: Element, D: Element>(
+        source: &'a Buffer<S>,
+        destination: &'a Buffer<D>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        Normalize {
+            mode: NormalizeKind::Training,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            epsilon: 0.0,
+            momentum: 0.0,
+            source: &source.core,
+            destination: &destination.core,
+            gamma: None,
+            beta: None,
+            running_mean: None,
+            running_variance: None,
+            saved: None,
+            factor: None,
+            addend: None,
+            lengths: None,
+            n_active: None,
+        }
+    }
+    /// One of [`NormalizeKind`]. Default: training.
+    pub fn mode(mut self, mode: NormalizeKind) -> Self {
+        self.mode = mode;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// The number above 0 that is added to the variance. 0 (default): 1e-5.
+    pub fn epsilon(mut self, epsilon: f64) -> Self {
+        self.epsilon = epsilon;
+        self
+    }
+    /// How far the running statistics move, above 0 and at most 1. 0 (default): 0.1. Training only.
+    pub fn momentum(mut self, momentum: f64) -> Self {
+        self.momentum = momentum;
+        self
+    }
+    /// Read. Without (default): 1. Its shape: `[C]`.
+    pub fn gamma<T: Element>(mut self, gamma: &'a Buffer<T>) -> Self {
+        self.gamma = Some(&gamma.core);
+        self
+    }
+    /// Read. Without (default): 0. Its shape: `[C]`.
+    pub fn beta<T: Element>(mut self, beta: &'a Buffer<T>) -> Self {
+        self.beta = Some(&beta.core);
+        self
+    }
+    /// The running mean m, 0 at the start of a training. Read, and in training written too. An evaluation needs it; null
+    /// (default) in training: no running statistics. Its shape: `[C]`.
+    ///
+    /// - `running_variance`: The running variance v, 1 at the start of a training. Given exactly if `running_mean` is.
+    ///   Its shape: `[C]`.
+    pub fn running_mean<A: Element, B: Element>(
+        mut self,
+        running_mean: &'a Buffer<A>,
+        running_variance: &'a Buffer<B>,
+    ) -> Self {
+        self.running_mean = Some(&running_mean.core);
+        self.running_variance = Some(&running_variance.core);
+        self
+    }
+    /// Written for the backward: [`DType::U64`](crate::DType::U64), for each channel the bits of mean and r as f64, M1,
+    /// and n * 2^32 + p (as 32 bits in two's complement). M1 and p are 0 in an evaluation and in f64. Without (default):
+    /// there is no backward. Its shape: `[4, C]`.
+    pub fn saved<T: Element>(mut self, saved: &'a Buffer<T>) -> Self {
+        self.saved = Some(&saved.core);
+        self
+    }
+    /// Written: a. Without (default): it is not given. Its shape: `[C]`.
+    pub fn factor<T: Element>(mut self, factor: &'a Buffer<T>) -> Self {
+        self.factor = Some(&factor.core);
+        self
+    }
+    /// Written: b. Without (default): it is not given. Its shape: `[C]`.
+    pub fn addend<T: Element>(mut self, addend: &'a Buffer<T>) -> Self {
+        self.addend = Some(&addend.core);
+        self
+    }
+    /// How many steps of each batch row count, from the first on: u32, read in every run. Above T counts as T. Without
+    /// (default): all T. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// How many batch rows count, from the first on: u32, read in every run. Above B counts as B. Without (default): all
+    /// B. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends a batch normalisation; [`Normalize`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_normalize(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes a batch normalisation now: the same operation that [`Normalize::record`] records. Returns when it is
+    /// done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_normalize(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [
+            Some(self.source),
+            Some(self.destination),
+            self.gamma,
+            self.beta,
+            self.running_mean,
+            self.running_variance,
+            self.saved,
+            self.factor,
+            self.addend,
+            self.lengths,
+            self.n_active,
+        ]
+        .into_iter()
+        .flatten()
+    }
+    fn desc(&self) -> sys::synfire_normalize_desc {
+        sys::synfire_normalize_desc {
+            struct_size: size_of::<sys::synfire_normalize_desc>() as u32,
+            mode: self.mode.to_raw(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            epsilon: self.epsilon,
+            momentum: self.momentum,
+            source: self.source.raw,
+            destination: self.destination.raw,
+            gamma: self.gamma.map_or(null_mut(), |core| core.raw),
+            beta: self.beta.map_or(null_mut(), |core| core.raw),
+            running_mean: self.running_mean.map_or(null_mut(), |core| core.raw),
+            running_variance: self.running_variance.map_or(null_mut(), |core| core.raw),
+            saved: self.saved.map_or(null_mut(), |core| core.raw),
+            factor: self.factor.map_or(null_mut(), |core| core.raw),
+            addend: self.addend.map_or(null_mut(), |core| core.raw),
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
+        }
+    }
+}
+
+/// The gradients of a normalisation. Fields that [`Normalize`] has too are those of the normalisation; gamma and
+/// `source` must hold what they held then.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct NormalizeBackward<'a> {
+    mode: NormalizeKind,
+    n_steps: i64,
+    channels: i64,
+    batch: i64,
+    height: i64,
+    width: i64,
+    add_gradients: bool,
+    accumulate: bool,
+    grad_destination: &'a Arc<BufferCore>,
+    source: Option<&'a Arc<BufferCore>>,
+    saved: &'a Arc<BufferCore>,
+    gamma: Option<&'a Arc<BufferCore>>,
+    grad_source: Option<&'a Arc<BufferCore>>,
+    grad_gamma: Option<&'a Arc<BufferCore>>,
+    grad_beta: Option<&'a Arc<BufferCore>>,
+    lengths: Option<&'a Arc<BufferCore>>,
+    n_active: Option<&'a Arc<BufferCore>>,
+}
+impl<'a> NormalizeBackward<'a> {
+    /// With what it needs; everything else has its default.
+    ///
+    /// - `grad_destination`: Read: dL/dX, f32 or f64, of the type of `source`. Its shape: `[T, B, N]`.
+    /// - `saved`: Read: [`Normalize::saved`], as the forward wrote it. Its shape: `[4, C]`.
+    /// - `n_steps`: Steps T, at least 1.
+    /// - `channels`: Channels C, at least 1.
+    pub fn new<G: Element, S: Element>(
+        grad_destination: &'a Buffer<G>,
+        saved: &'a Buffer<S>,
+        n_steps: Steps,
+        channels: i64,
+    ) -> Self {
+        NormalizeBackward {
+            mode: NormalizeKind::Training,
+            n_steps: n_steps.0,
+            channels,
+            batch: 0,
+            height: 0,
+            width: 0,
+            add_gradients: false,
+            accumulate: false,
+            grad_destination: &grad_destination.core,
+            source: None,
+            saved: &saved.core,
+            gamma: None,
+            grad_source: None,
+            grad_gamma: None,
+            grad_beta: None,
+            lengths: None,
+            n_active: None,
+        }
+    }
+    /// One of [`NormalizeKind`]. Default: training.
+    pub fn mode(mut self, mode: NormalizeKind) -> Self {
+        self.mode = mode;
+        self
+    }
+    /// Batch rows B. Default: 1.
+    pub fn batch(mut self, batch: i64) -> Self {
+        self.batch = batch;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// `true`: dL/dgamma and dL/dbeta are added to what their buffers hold. `false` (default): they replace it.
+    pub fn add_gradients(mut self, add_gradients: bool) -> Self {
+        self.add_gradients = add_gradients;
+        self
+    }
+    /// `true`: dL/dy is added to what `grad_source` holds; elements that do not count are not touched. `false`
+    /// (default): all elements are written.
+    pub fn accumulate(mut self, accumulate: bool) -> Self {
+        self.accumulate = accumulate;
+        self
+    }
+    /// Read: `source` of [`Normalize`]. In an evaluation it may be null without `grad_gamma`. Its shape: `[T, B, N]`.
+    pub fn source<T: Element>(mut self, source: &'a Buffer<T>) -> Self {
+        self.source = Some(&source.core);
+        self
+    }
+    /// Read: [`Normalize::gamma`]. Its shape: `[C]`.
+    pub fn gamma<T: Element>(mut self, gamma: &'a Buffer<T>) -> Self {
+        self.gamma = Some(&gamma.core);
+        self
+    }
+    /// Written, or added to: dL/dy. Without (default): it is not computed. Must not overlap another buffer of the
+    /// operation; nor must any buffer that is written. At least one of the three is needed. Its shape: `[T, B, N]`.
+    pub fn grad_source<T: Element>(mut self, grad_source: &'a Buffer<T>) -> Self {
+        self.grad_source = Some(&grad_source.core);
+        self
+    }
+    /// Written, or added to: dL/dgamma, also without `gamma`. Without (default): it is not computed. Its shape: `[C]`.
+    pub fn grad_gamma<T: Element>(mut self, grad_gamma: &'a Buffer<T>) -> Self {
+        self.grad_gamma = Some(&grad_gamma.core);
+        self
+    }
+    /// Written, or added to: dL/dbeta. Without (default): it is not computed. Its shape: `[C]`.
+    pub fn grad_beta<T: Element>(mut self, grad_beta: &'a Buffer<T>) -> Self {
+        self.grad_beta = Some(&grad_beta.core);
+        self
+    }
+    /// As in the normalisation. Its shape: `[B]`.
+    pub fn lengths<T: Element>(mut self, lengths: &'a Buffer<T>) -> Self {
+        self.lengths = Some(&lengths.core);
+        self
+    }
+    /// As in the normalisation. Its shape: `[1]`.
+    pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
+        self.n_active = Some(&n_active.core);
+        self
+    }
+    /// Appends the gradients of a batch normalisation; [`NormalizeBackward`] says what is computed.
+    pub fn record(self, graph: &mut Graph) -> Result<Operation> {
+        let desc = self.desc();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_graph_record_normalize_backward(graph.as_raw(), &desc) })?;
+        self.buffers().for_each(|core| graph.keep(core));
+        graph.appended()
+    }
+    /// Computes the gradients of a batch normalisation now: the same operation that [`NormalizeBackward::record`]
+    /// records. Returns when it is done.
+    pub fn run(self, context: &Context) -> Result<()> {
+        let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.buffers().map(|core| &core.held));
+        // SAFETY: live handles, held for the call; the descriptor lives for it.
+        context.now(held, || unsafe { sys::synfire_normalize_backward(context.raw, &desc, null_mut()) })
+    }
+    fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
+        [
+            Some(self.grad_destination),
+            self.source,
+            Some(self.saved),
+            self.gamma,
+            self.grad_source,
+            self.grad_gamma,
+            self.grad_beta,
+            self.lengths,
+            self.n_active,
+        ]
+        .into_iter()
+        .flatten()
+    }
+    fn desc(&self) -> sys::synfire_normalize_backward_desc {
+        sys::synfire_normalize_backward_desc {
+            struct_size: size_of::<sys::synfire_normalize_backward_desc>() as u32,
+            mode: self.mode.to_raw(),
+            n_steps: self.n_steps,
+            channels: self.channels,
+            batch: self.batch,
+            height: self.height,
+            width: self.width,
+            add_gradients: self.add_gradients.into(),
+            accumulate: self.accumulate.into(),
+            grad_destination: self.grad_destination.raw,
+            source: self.source.map_or(null_mut(), |core| core.raw),
+            saved: self.saved.raw,
+            gamma: self.gamma.map_or(null_mut(), |core| core.raw),
+            grad_source: self.grad_source.map_or(null_mut(), |core| core.raw),
+            grad_gamma: self.grad_gamma.map_or(null_mut(), |core| core.raw),
+            grad_beta: self.grad_beta.map_or(null_mut(), |core| core.raw),
+            lengths: self.lengths.map_or(null_mut(), |core| core.raw),
+            n_active: self.n_active.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -3116,6 +4243,7 @@ pub struct SynapseForward<'a> {
     n_active: Option<&'a Arc<BufferCore>>,
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
+    mask_channels: i64,
 }
 impl<'a> SynapseForward<'a> {
     /// With what it needs; everything else has its default.
@@ -3133,6 +4261,7 @@ impl<'a> SynapseForward<'a> {
             n_active: None,
             input_mask: None,
             input_scale: None,
+            mask_channels: 0,
         }
     }
     /// Batch rows B. Default: 1.
@@ -3154,6 +4283,13 @@ impl<'a> SynapseForward<'a> {
     pub fn input_mask<A: Element, B: Element>(mut self, input_mask: &'a Buffer<A>, input_scale: &'a Buffer<B>) -> Self {
         self.input_mask = Some(&input_mask.core);
         self.input_scale = Some(&input_scale.core);
+        self
+    }
+    /// Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod `mask_channels`,
+    /// which must divide K. With the channels of a map, all places of a channel are kept or dropped together. 0 without
+    /// a mask. Default: K, a bit for each input. Since ABI 0.3.
+    pub fn mask_channels(mut self, mask_channels: i64) -> Self {
+        self.mask_channels = mask_channels;
         self
     }
     /// Appends the product of a synapse with its input.
@@ -3188,6 +4324,7 @@ impl<'a> SynapseForward<'a> {
             n_active: self.n_active.map_or(null_mut(), |core| core.raw),
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
+            mask_channels: self.mask_channels,
         }
     }
 }
@@ -3206,6 +4343,7 @@ pub struct SynapseBackward<'a> {
     add_input_gradient: bool,
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
+    mask_channels: i64,
 }
 impl<'a> SynapseBackward<'a> {
     /// With what it needs; everything else has its default.
@@ -3224,6 +4362,7 @@ impl<'a> SynapseBackward<'a> {
             add_input_gradient: false,
             input_mask: None,
             input_scale: None,
+            mask_channels: 0,
         }
     }
     /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
@@ -3266,6 +4405,11 @@ impl<'a> SynapseBackward<'a> {
         self.input_scale = Some(&input_scale.core);
         self
     }
+    /// As [`SynapseForward::mask_channels`], and the same as in the forward. Since ABI 0.3.
+    pub fn mask_channels(mut self, mask_channels: i64) -> Self {
+        self.mask_channels = mask_channels;
+        self
+    }
     /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
     /// with [`SynapseBackward::add_gradients`] its gradients add up.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
@@ -3305,6 +4449,7 @@ impl<'a> SynapseBackward<'a> {
             reserved: 0,
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
+            mask_channels: self.mask_channels,
         }
     }
 }

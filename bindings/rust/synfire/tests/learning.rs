@@ -42,12 +42,15 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     scaled.forward(SynapseForward::new(&input, &scaled_output, Steps(1)).batch(2))?;
     assert_eq!(scaled_output.to_vec()?, [3.0, 3.0, 3.0, 3.0, 0.0, 3.0, 0.0, 0.0]);
 
-    let described = Synapse::conv2d(1, 2).width(4).kernel_width(2);
-    assert_eq!(described.query_memory()?.weight_bytes, 16);
+    let described = Synapse::conv2d(1, 2).width(4).kernel_width(2).weight_bits(8).mask(&[1; 4]);
+    assert_eq!(described.query_memory()?.weight_bytes, 24);
     let convolution = described.create(&context)?;
     assert_eq!(convolution.info()?.kind, "conv2d");
     assert_eq!(convolution.info()?.output_width, 3);
     convolution.write("weight", &[1.0f32, 2.0, 10.0, 20.0])?;
+    let mut integers = [0; 4];
+    convolution.read_integers("weight", &mut integers)?;
+    assert_eq!((integers, convolution.info()?.weight_bits), ([32, 64, 40, 80], 8));
     let maps = Buffer::<f32>::builder(12).create(&context)?;
     convolution.forward(SynapseForward::new(&input, &maps, Steps(1)).batch(2))?;
     assert_eq!(maps.to_vec()?, [3.0, 30.0, 3.0, 30.0, 3.0, 30.0, 2.0, 20.0, 1.0, 10.0, 0.0, 0.0]);

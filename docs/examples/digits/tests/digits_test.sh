@@ -59,6 +59,7 @@ case_options() {
   refused 2 'an integer from 1 to 10000' --epochs 0
   refused 2 'an integer from 1 to 10000' --epochs 5x
   refused 2 'auto, host, cuda' --backend tpu
+  refused 2 'allowed: 8, 16, 24' --weight-bits 12
   refused 2 'only one of them' --data a --make-data b
   refused 2 'name of a folder' --data ''
   refused 1 'cannot be opened' --data "$work/nowhere" --output "$work/result"
