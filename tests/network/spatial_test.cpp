@@ -496,7 +496,7 @@ TEST_F(SpatialStages, WhatDoesNotFitIsRefusedAndNothingChanges) {
           WORDS("SYN-NETWORK-SHAPE", "\"wrong\"", "4 channels of stage \"n\"", "\"conv\"", "3 of stage \"input\""),
           "conv2d", {text("weights_of", "conv")}, {reads("n")});
   refused(invalid, WORDS("SYN-NETWORK-VALUE", "kind neurons"), "conv2d", {text("weights_of", "n")}, of_input);
-  refused(invalid, WORDS("SYN-NETWORK-SHAPE", "counts times 1", "0.25", "\"after-mean\""), "conv2d",
+  refused(invalid, WORDS("SYN-NETWORK-SHAPE", "counts of 1 each", "0.25", "\"after-mean\""), "conv2d",
           {text("weights_of", "after-mean")}, {reads("sum")});
   refused(invalid, WORDS("SYN-NETWORK-SHAPE", "spikes", "numbers"), "conv2d", {text("weights_of", "after-mean")},
           {reads("n2")});

@@ -48,6 +48,7 @@ constexpr ValueSpec conv2d_values[] = {
     {"weight_decay_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
     {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
     {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"weight_bits", 0, 0, 24, value::whole, value::fixed},
 };
 
 // The numbers of the kernel, for files.
@@ -116,6 +117,7 @@ synfire_conv2d_desc conv2d_desc(const StageView& view, const Stage& owner) {
   desc.initialization = owner.whole("initialization");
   desc.gain = owner.value("gain");
   desc.seed = owner.seed;
+  desc.weight_bits = owner.whole("weight_bits");
   return desc;
 }
 operations::Conv2dSpec spec_of(const StageView& view) {
@@ -125,14 +127,15 @@ operations::Conv2dSpec spec_of(const StageView& view) {
 class Conv2dStage final : public StageKind {
  public:
   constexpr Conv2dStage()
-      : StageKind({.name = "conv2d",
-                   .noun = "a convolution",
-                   .choices = conv2d_choices,
-                   .values = conv2d_values,
-                   .reads = signal::input | signal::spikes | signal::v | signal::readout | signal::combined,
-                   .makes = signal::product,
-                   .draws_for = purpose::weights,
-                   .is_new = true}) {}
+      : StageKind(
+            {.name = "conv2d",
+             .noun = "a convolution",
+             .choices = conv2d_choices,
+             .values = conv2d_values,
+             .reads = signal::input | signal::spikes | signal::v | signal::masked | signal::readout | signal::combined,
+             .makes = signal::product,
+             .draws_for = purpose::weights,
+             .is_new = true}) {}
 
   std::unique_ptr<StageSettings> settings(const Design& design, Choices choices) const override {
     auto settings = std::make_unique<Conv2dSettings>();
@@ -187,6 +190,13 @@ class Conv2dStage final : public StageKind {
           view->name.c_str(), static_cast<long long>(mine.channels), view.input()->name.c_str(), owner->name.c_str(),
           static_cast<long long>(others.channels), owner.input()->name.c_str());
     check_shared_input(view, owner);
+    if (mine.count_scale != others.count_scale)
+      fail_argument(
+          "SYN-NETWORK-SHAPE",
+          "stage \"%s\" reads counts of %g each and uses the weights of stage \"%s\", which reads counts of %g "
+          "each; both must be the same",
+          view->name.c_str(), static_cast<double>(mine.count_scale), owner->name.c_str(),
+          static_cast<double>(others.count_scale));
     if (mine.elements != others.elements || mine.bound > others.bound)
       fail_argument(
           "SYN-NETWORK-SHAPE",
@@ -213,6 +223,8 @@ class Conv2dStage final : public StageKind {
     add("dilation", kernel.dilation_y, kernel.dilation_x, 1);
     add("output padding", kernel.output_padding_y, kernel.output_padding_x, 0);
     if (kernel.groups > 1) text.append(", ").append(std::to_string(kernel.groups)).append(" groups");
+    const int bits = view->whole("weight_bits");
+    if (bits == 8 || bits == 16) text.append(bits == 8 ? ", 8 bits" : ", 16 bits");
     return text.append(kernel.transposed == 1 ? ", transposed" : "").append(view->flag("frozen") ? ", frozen" : "");
   }
   int64_t n_learnt(const StageView& view) const override {
@@ -228,8 +240,8 @@ class Conv2dStage final : public StageKind {
       words.before_seed.add_whole(number.name, static_cast<uint64_t>(settings.kernel.*number.of));
     words.before_seed.add_whole("transposed", static_cast<uint64_t>(settings.kernel.transposed));
     // A file holds the numbers that defaults stand for.
-    words.values[static_cast<size_t>(view->find_spec("gradient_bits") - conv2d_values)] = bits_of(view, true);
-    words.values[static_cast<size_t>(view->find_spec("input_gradient_bits") - conv2d_values)] = bits_of(view, false);
+    for (const char* const name : {"gradient_bits", "input_gradient_bits", "weight_bits"})
+      words.values[static_cast<size_t>(view->find_spec(name) - conv2d_values)] = bits_of(view, name);
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     auto settings = std::make_unique<Conv2dSettings>();
@@ -251,10 +263,8 @@ class Conv2dStage final : public StageKind {
   }
   // A default stands for a number.
   void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
-    const std::string_view name = spec.name;
-    if (name != "gradient_bits" && name != "input_gradient_bits") return StageKind::compare_value(here, there, spec);
-    const bool of_weights = name == "gradient_bits";
-    compare_whole(here.stage(), spec.name, bits_of(here, of_weights), bits_of(there, of_weights));
+    if (!std::string_view(spec.name).ends_with("_bits")) return StageKind::compare_value(here, there, spec);
+    compare_whole(here.stage(), spec.name, bits_of(here, spec.name), bits_of(there, spec.name));
   }
   void compare_choice(const Stage& here, const Stage& there) const override {
     const auto &one = here.as<Conv2dSettings>(), &other = there.as<Conv2dSettings>();
@@ -284,9 +294,11 @@ class Conv2dStage final : public StageKind {
   }
 
  private:
-  static int bits_of(const StageView& view, bool of_weights) {
+  static int bits_of(const StageView& view, std::string_view name) {
     const operations::Conv2dSpec spec = spec_of(view);
-    return of_weights ? spec.matrix.gradient_bits : spec.input_gradient_bits;
+    return name == "gradient_bits"         ? spec.matrix.gradient_bits
+           : name == "input_gradient_bits" ? spec.input_gradient_bits
+                                           : spec.matrix.weight_bits;
   }
   static void check_no_kernel(Choices choices, const std::string& owner) {
     for (size_t i = 0; i < choices.size(); ++i)

@@ -161,13 +161,6 @@ void check_shared_input(const StageView& view, const StageView& owner) {
     fail_argument("SYN-NETWORK-SHAPE",
                   "stage \"%s\" reads %s and uses the weights of stage \"%s\", which reads %s; both must be the same",
                   stage.name.c_str(), text_of(mine.elements), owner->name.c_str(), text_of(others.elements));
-  if (mine.count_scale != others.count_scale)
-    fail_argument(
-        "SYN-NETWORK-SHAPE",
-        "stage \"%s\" reads counts times %g and uses the weights of stage \"%s\", which reads numbers times %g; "
-        "both must be the same",
-        stage.name.c_str(), static_cast<double>(mine.count_scale), owner->name.c_str(),
-        static_cast<double>(others.count_scale));
   for (const ValueSpec& spec : stage.kind->traits.values)
     if (stage.at(spec) != spec.initial)
       fail_argument("SYN-NETWORK-VALUE",
