@@ -23,6 +23,7 @@ MOST_LINES = {
     "bindings/csharp/examples/Senses.cs": 35,
     "bindings/julia/Synfire/examples/senses.jl": 35,
     "bindings/python/examples/senses.py": 35,
+    "bindings/python/examples/digits.py": 35,
 }
 
 
