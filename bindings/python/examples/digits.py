@@ -1,7 +1,7 @@
 """Learns spoken digits from the spikes of an ear: digits.py FILE [EPOCHS]
 
-FILE is the digits.spikes that docs/examples/digits makes with espeak-ng, or its tests/few.spikes.gz. Every fifth utterance
-is kept for the evaluation.
+FILE is the digits.spikes that docs/examples/digits makes with espeak-ng, or its tests/few.spikes.gz. Every fifth
+utterance is kept for the evaluation.
 
 SPDX-License-Identifier: MIT
 """
