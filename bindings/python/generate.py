@@ -288,12 +288,12 @@ class Methods:
         if recorded:
             leading = f"{operation.object}: {CLASSES[operation.object]}" if operation.object else ""
             handle = operation.object or "None"
-            call = f'self._record("{operation.record}", {handle}, "{operation.desc}", {table},'
+            call = f'self._record("{operation.record}", {handle},\n            "{operation.desc}", {table},'
             name, returns = operation.name, "int"
         else:
             leading, name, returns = "", operation.method, "None"
             arguments = arguments + [Argument("stream", "Stream", "None", None, "")]
-            call = f'self._run("{operation.run}", stream, "{operation.desc}", {table},'
+            call = f'self._run("{operation.run}", stream,\n            "{operation.desc}", {table},'
         if any(one.name == operation.object for one in arguments):
             sys.exit(f"generate.py: {operation.name} has two arguments of one name")
         body = textwrap.fill(f"dict({given}))", WIDTH, initial_indent=" " * 12, subsequent_indent=" " * 17)
@@ -395,11 +395,11 @@ class Methods:
                                                   answer_name(maker.memory))):
             head = self.signature(name, leading, arguments, returns).replace("(self, ", "(cls, ", 1)
             head = head.replace("(self,", "(cls,", 1)
-            first = f'"{function}", context, ' if leading else f'"{function}", "{maker.memory}", '
+            first = f'"{function}", context,' if leading else f'"{function}", "{maker.memory}",'
             call = "_made" if leading else "_asked"
             out.append("    @classmethod\n" + head +
                        self.documented(self.api.function[function].doc, [argument for _, argument in fields]) +
-                       f'        return cls.{call}({first}"{maker.desc}", _{maker.name.upper()},\n{body}\n')
+                       f'        return cls.{call}({first}\n            "{maker.desc}", _{maker.name.upper()},\n{body}\n')
         return out
 
     def generate(self):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Packs the Python package with the library of a build into a wheel: wheel.py BUILD_FOLDER OUTPUT_FOLDER
 
-The wheel is pure Python with the shared library inside: it needs no compiler, works with every Python from 3.9 on, and its
-name says the system and, on Linux, the oldest C library that it runs with. Of the same build, its bytes are the same.
+The wheel is pure Python with the shared library inside: it needs no compiler, works with every Python from 3.9 on, and
+its name says the system and, on Linux, the oldest C library that it runs with. Of the same build, its bytes are the
+same.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,7 +1,8 @@
 """A neuron of one's own, loaded as text: a synaptic current learns how fast to decay.
 
-32 current-based LIF neurons receive the same noise in every replay. A teacher with a slower synaptic current says at which
-steps they shall fire. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update of tau_i.
+32 current-based LIF neurons receive the same noise in every replay. A teacher with a slower synaptic current says at
+which steps they shall fire. One graph holds the whole step: forward, dL/dS = 2 S - 2 wanted, backward, and the update
+of tau_i.
 
 It prints what bindings/programs/own_neuron.c prints, bit for bit.
 

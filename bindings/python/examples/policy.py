@@ -1,5 +1,5 @@
-"""A policy gradient: sixteen carts on a line learn to come to rest in the middle. The loss is the program's own. It prints
-what docs/examples/policy.c prints.
+"""A policy gradient: sixteen carts on a line learn to come to rest in the middle. The loss is the program's own. It
+prints what docs/examples/policy.c prints.
 
 SPDX-License-Identifier: MIT
 """

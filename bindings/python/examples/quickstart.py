@@ -32,7 +32,7 @@ def main(frames):
     words, previous, seen, late_frames = spikes.numpy(), np.zeros((16, 4), np.uint32), 0, 0
     for _ in range(frames):
         read_sensor(x.numpy())
-        ticket = step.launch()                                     # one replay of the whole step; then wait 1 ms at most
+        ticket = step.launch()                                     # one replay; then wait 1 ms at most
         late = not step.wait(ticket, timeout=1e-3)
         seen += act(previous if late else words)                   # a late frame is your decision
         if late:

@@ -1,4 +1,4 @@
-"""A network of PyTorch with neurons of this library: three kinds of noise, told apart by the inputs that are more active.
+"""A network of PyTorch with neurons of this library: three kinds of noise, told apart by their more active inputs.
 
 SPDX-License-Identifier: MIT
 """
@@ -15,8 +15,8 @@ spikes = torch.rand(STEPS, ROWS, INPUTS).less(rates).float()
 
 # [network]
 net = torch.nn.Sequential(
-    torch.nn.Linear(INPUTS, 40), synfire.torch.Neuron("lif", tau=2.0, surrogate="atan", alpha=2.0),  # [T, B, 40] of spikes
-    torch.nn.Linear(40, CLASSES), synfire.torch.Neuron("li", tau=4.0))                               # V of every step
+    torch.nn.Linear(INPUTS, 40), synfire.torch.Neuron("lif", tau=2.0, surrogate="atan", alpha=2.0),  # spikes
+    torch.nn.Linear(40, CLASSES), synfire.torch.Neuron("li", tau=4.0))  # V of every step
 # [network]
 optimizer = torch.optim.Adam(net.parameters(), 0.01)
 for epoch in range(30):

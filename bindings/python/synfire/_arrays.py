@@ -198,8 +198,8 @@ def numpy_over(owner: Any, address: int, dtype: str, shape: Tuple[int, ...], str
 
 # ---- Lent memory -----------------------------------------------------------------------------------------------------
 
-# Arrays whose memory the library uses, each with the flag that the library sets when it no longer needs it. Any thread of
-# the library may set a flag; only threads of Python look at them.
+# Arrays whose memory the library uses, each with the flag that the library sets when it no longer needs it. Any thread
+# of the library may set a flag; only threads of Python look at them.
 _lent: List[Tuple[ctypes.c_uint32, Any]] = []
 _lent_lock = threading.Lock()
 

@@ -1,7 +1,7 @@
 """Finds and loads the C library.
 
-The environment variable SYNFIRE_LIBRARY names a file or a folder, and nothing else is tried then. Without it, the library
-that lies in the package is taken, else the one that the system's loader finds.
+The environment variable SYNFIRE_LIBRARY names a file or a folder, and nothing else is tried then. Without it, the
+library that lies in the package is taken, else the one that the system's loader finds.
 
 SPDX-License-Identifier: MIT
 """

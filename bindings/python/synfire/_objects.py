@@ -104,8 +104,8 @@ class Context(ContextMethods, Handle):
 
     backend: "auto" (a GPU if one is usable, else the host), "host" or "cuda".
     device: the number of the GPU. threads: of the host backend; 0: as many as the machine has. A job system of the
-    program's own (`enqueue_task`, `finish_task` and `job_system` of C) is not offered: its tasks would wait for Python's
-    lock.
+    program's own (`enqueue_task`, `finish_task` and `job_system` of C) is not offered: its tasks would wait for
+    Python's lock.
     """
 
     _destroy = "synfire_context_destroy"
@@ -363,8 +363,8 @@ class Layer(LayerMethods, Handle):
     """A neuron model with a fixed shape, its parameters, its state and its tape.
 
     steps: T of one forward. neurons: N, or the shape of one step, whose product is N. batch: rows that share the
-    parameters. model: "lif" and others, a name that was added to the library, or a LoadedModel. surrogate: "sigmoid" and
-    others, or a LoadedSurrogate. reset: "hard" or "soft". Every other keyword is a parameter: a number, or one per
+    parameters. model: "lif" and others, a name that was added to the library, or a LoadedModel. surrogate: "sigmoid"
+    and others, or a LoadedSurrogate. reset: "hard" or "soft". Every other keyword is a parameter: a number, or one per
     neuron. Parameters are read and set by name at any time: layer["tau"] = 20.0.
     """
 
@@ -511,8 +511,8 @@ class Layer(LayerMethods, Handle):
     # ---- Passes ------------------------------------------------------------------------------------------------------
 
     def run_forward(self, desc: Any, stream: Stream = None) -> None:
-        """Runs a forward over addresses: `desc` is a synfire_pointers_desc, whose memory is not checked. Its `spike_dtype`
-        says the format of the spikes.
+        """Runs a forward over addresses: `desc` is a synfire_pointers_desc, whose memory is not checked. Its
+        `spike_dtype` says the format of the spikes.
         """
         check(library().synfire_layer_run_forward(self.handle, ctypes.byref(desc), stream_number(stream)))
 
@@ -539,8 +539,8 @@ class Layer(LayerMethods, Handle):
         return Buffer(self.context, self._state_shape(), self._state_type(), memory=memory)
 
     def spike_buffer(self, memory: Union[str, int] = "device", dtype: Union[str, int] = "bits") -> Buffer:
-        """A buffer that fits the spikes of the layer: as "bits", words of 32 neurons (T, B, ceil(N/32)); as "time_bits",
-        words of 32 steps (ceil(T/32), B, N); else as long as X.
+        """A buffer that fits the spikes of the layer: as "bits", words of 32 neurons (T, B, ceil(N/32)); as
+        "time_bits", words of 32 steps (ceil(T/32), B, N); else as long as X.
         """
         name = constant_name("dtype", constant("dtype", "dtype", dtype))
         rows = (self._batch,) if self._batch > 1 else ()
@@ -575,8 +575,8 @@ class Synapse(SynapseMethods, Handle):
                  initialization: Union[str, int] = "uniform", gain: float = 0, seed: int = 0,
                  mask: Optional[Sequence[int]] = None, weight_bits: int = 0, count_scale: float = 0):
         desc = described("synfire_synapse_desc", weight_bits=whole("weight_bits", weight_bits),
-                         count_scale=real("count_scale", count_scale), n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
-                         input_kind=constant("input_kind", "input", input_kind),
+                         count_scale=real("count_scale", count_scale), n_inputs=whole("inputs", inputs),
+                         n_outputs=whole("outputs", outputs), input_kind=constant("input_kind", "input", input_kind),
                          dtype=constant("dtype", "dtype", dtype), bias=flag("bias", bias),
                          frozen=flag("frozen", frozen), gradient_bits=whole("gradient_bits", gradient_bits),
                          initialization=constant("initialization", "initialization", initialization),
@@ -633,8 +633,8 @@ class Synapse(SynapseMethods, Handle):
         check(library().synfire_synapse_write(self.handle, text("the name", name), array.ctypes.data, array.nbytes))
 
     def read_integers(self, name: str, count: int) -> Any:
-        """The integers that products add, for a device that computes them itself: "weight", "exponent" or "bias", of which
-        there are `count`.
+        """The integers that products add, for a device that computes them itself: "weight", "exponent" or "bias", of
+        which there are `count`.
         """
         array = _arrays.numpy().empty(whole("count", count), "<i4")
         check(library().synfire_synapse_read_integers(self.handle, text("the name", name), array.ctypes.data, count))
@@ -687,7 +687,8 @@ class Graph(GraphMethods, Handle):
         return ticket.value
 
     def wait(self, ticket: int, timeout: float = float("inf"), policy: Union[str, int] = "spin") -> bool:
-        """Waits for a replay, `timeout` seconds at most. Returns True when it is done, and all that it wrote is there."""
+        """Waits for a replay, `timeout` seconds at most. Returns True when it is done, and all that it wrote is there.
+        """
         how = constant("policy", "wait", policy)
         seconds = real("timeout", timeout)
         if seconds != seconds:
@@ -719,8 +720,8 @@ class Graph(GraphMethods, Handle):
 
     def native(self, callback: Callable[[Answer], None], *, reads: Sequence[Buffer] = (),
                writes: Sequence[Buffer] = (), name: Optional[str] = None) -> int:
-        """Records a call of a Python function, with the memory of buffers that it reads and writes. Exceptions come out of
-        the launch or the wait. `user` of C is not needed: functions of Python have their own variables.
+        """Records a call of a Python function, with the memory of buffers that it reads and writes. Exceptions come out
+        of the launch or the wait. `user` of C is not needed: functions of Python have their own variables.
         """
         def called(_: Any, call: Any) -> int:
             try:
@@ -852,8 +853,8 @@ class Network(NetworkMethods, Handle):
         """Adds a stage of a kind: `network.stage("synapse", name="first", outputs=53)`. Returns its name.
 
         name: by default the kind. inputs: the stage that it reads, or a sequence of those, each a name, or a tuple of a
-        name, a port and a delay; by default the stage before. Values are numbers, booleans or texts. A value that the library calls
-        n_outputs is `outputs` here.
+        name, a port and a delay; by default the stage before. Values are numbers, booleans or texts. A value that the
+        library calls n_outputs is `outputs` here.
         """
         entries: List[Any] = []
         for value in values.items():
@@ -970,8 +971,8 @@ class Network(NetworkMethods, Handle):
     # ---- Running -----------------------------------------------------------------------------------------------------
 
     def train(self, batches: int = 0) -> Result:
-        """Trains for a number of batches, by default for those that are left of the epoch. Each epoch draws the rows in an
-        order of its own.
+        """Trains for a number of batches, by default for those that are left of the epoch. Each epoch draws the rows in
+        an order of its own.
         """
         result = described("synfire_network_result")
         check(library().synfire_network_train(self.handle, whole("batches", batches), ctypes.byref(result)))
@@ -1118,7 +1119,8 @@ class LoadedModel(_Loaded):
     """A neuron model from a text. Loading compiles it and runs its author's code in this process.
 
     source: the text; or path, a file. name: which model, if the text has several. timeout: seconds of the compiler.
-    cache: a folder, of at most cache_bytes; use_cache=False: none. progress(stage, seconds) hears how it goes on; True from it ends the loading.
+    cache: a folder, of at most cache_bytes; use_cache=False: none. progress(stage, seconds) hears how it goes on; True
+    from it ends the loading.
     """
 
     _destroy, _load = "synfire_model_destroy", "synfire_model_load"

@@ -917,7 +917,8 @@ class ContextMethods(Caller):
         destination: Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must
             not overlap `source`.
         """
-        self._run("synfire_convert_spikes", stream, "synfire_convert_spikes_desc", _CONVERT_SPIKES,
+        self._run("synfire_convert_spikes", stream,
+            "synfire_convert_spikes_desc", _CONVERT_SPIKES,
             dict(steps=steps, neurons=neurons, source=source, destination=destination, batch=batch))
 
     def count_spikes(self, *, steps: int, neurons: int, spikes: Array, counts: Array,
@@ -932,7 +933,8 @@ class ContextMethods(Caller):
         counts: Written, not added to: "u32" or "u64". The type must be able to hold the largest count that the shape
             allows. Must not overlap `spikes`.
         """
-        self._run("synfire_count_spikes", stream, "synfire_count_spikes_desc", _COUNT_SPIKES,
+        self._run("synfire_count_spikes", stream,
+            "synfire_count_spikes_desc", _COUNT_SPIKES,
             dict(steps=steps, neurons=neurons, spikes=spikes, counts=counts, kind=kind, batch=batch))
 
     def encode_bernoulli(self, *, steps: int, neurons: int, rates: Array, spikes: Array, rates_per_step: bool = False,
@@ -950,7 +952,8 @@ class ContextMethods(Caller):
         offset: Number of the first step in the sequence of the seed. In a graph, this is the first step of the first
             replay; each replay begins T steps after the one before it. The operation's value `"offset"`.
         """
-        self._run("synfire_encode_bernoulli", stream, "synfire_encode_bernoulli_desc", _ENCODE_BERNOULLI,
+        self._run("synfire_encode_bernoulli", stream,
+            "synfire_encode_bernoulli_desc", _ENCODE_BERNOULLI,
             dict(steps=steps, neurons=neurons, rates=rates, spikes=spikes, rates_per_step=rates_per_step, batch=batch,
                  seed=seed, offset=offset))
 
@@ -1007,7 +1010,8 @@ class ContextMethods(Caller):
         offset: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
             each replay draws the next one. The operation's value `"offset"`.
         """
-        self._run("synfire_bin_events", stream, "synfire_bin_events_desc", _BIN_EVENTS,
+        self._run("synfire_bin_events", stream,
+            "synfire_bin_events_desc", _BIN_EVENTS,
             dict(steps=steps, capacity=capacity, sensor_height=sensor_height, sensor_width=sensor_width, events=events,
                  event_counts=event_counts, destination=destination, faults=faults, split=split, batch=batch,
                  ticks_per_step=ticks_per_step, events_per_step=events_per_step, crop_top=crop_top, crop_left=crop_left,
@@ -1035,7 +1039,8 @@ class ContextMethods(Caller):
         lengths: Read: "u32", how many steps of each row of the batch there are; more than T counts as T. None: T. Since
             ABI 0.3.
         """
-        self._run("synfire_gather_rows", stream, "synfire_gather_rows_desc", _GATHER_ROWS,
+        self._run("synfire_gather_rows", stream,
+            "synfire_gather_rows_desc", _GATHER_ROWS,
             dict(rows=rows, elements=elements, source=source, indices=indices, destination=destination, steps=steps,
                  batch=batch, active=active, lengths=lengths))
 
@@ -1057,7 +1062,8 @@ class ContextMethods(Caller):
             replay; each replay draws the batch after the one before it, epoch after epoch. The operation's
             value `"offset"`.
         """
-        self._run("synfire_shuffle", stream, "synfire_shuffle_desc", _SHUFFLE,
+        self._run("synfire_shuffle", stream,
+            "synfire_shuffle_desc", _SHUFFLE,
             dict(rows=rows, indices=indices, in_order=in_order, batch=batch, drop_last=drop_last, active=active,
                  seed=seed, offset=offset))
 
@@ -1073,7 +1079,8 @@ class ContextMethods(Caller):
         count: Written, with `accumulate` also read: "u64". Must not overlap the others.
         destination: Written, of the source's type. It may be `source` itself, and must not overlap it otherwise.
         """
-        self._run("synfire_replace_nonfinite", stream, "synfire_replace_nonfinite_desc", _REPLACE_NONFINITE,
+        self._run("synfire_replace_nonfinite", stream,
+            "synfire_replace_nonfinite_desc", _REPLACE_NONFINITE,
             dict(elements=elements, source=source, count=count, destination=destination, accumulate=accumulate,
                  steps=steps, batch=batch))
 
@@ -1098,7 +1105,8 @@ class ContextMethods(Caller):
         active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
             (default): all B.
         """
-        self._run("synfire_reduce", stream, "synfire_reduce_desc", _REDUCE,
+        self._run("synfire_reduce", stream,
+            "synfire_reduce_desc", _REDUCE,
             dict(steps=steps, neurons=neurons, source=source, destination=destination, reduction=reduction, axis=axis,
                  batch=batch, lengths=lengths, active=active))
 
@@ -1123,7 +1131,8 @@ class ContextMethods(Caller):
             `grad_v_seq` of backward_desc. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must
             not overlap another buffer of the operation.
         """
-        self._run("synfire_reduce_backward", stream, "synfire_reduce_backward_desc", _REDUCE_BACKWARD,
+        self._run("synfire_reduce_backward", stream,
+            "synfire_reduce_backward_desc", _REDUCE_BACKWARD,
             dict(steps=steps, neurons=neurons, grad_destination=grad_destination, grad_source=grad_source,
                  reduction=reduction, axis=axis, accumulate=accumulate, batch=batch, source=source, lengths=lengths,
                  active=active))
@@ -1153,7 +1162,8 @@ class ContextMethods(Caller):
         destination: Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not
             overlap `source`.
         """
-        self._run("synfire_pool", stream, "synfire_pool_desc", _POOL,
+        self._run("synfire_pool", stream,
+            "synfire_pool_desc", _POOL,
             dict(steps=steps, channels=channels, source=source, destination=destination, kind=kind, batch=batch,
                  height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y,
                  stride_x=stride_x, padding_y=padding_y, padding_x=padding_x, count_bound=count_bound))
@@ -1185,7 +1195,8 @@ class ContextMethods(Caller):
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap another
             buffer of the operation.
         """
-        self._run("synfire_pool_backward", stream, "synfire_pool_backward_desc", _POOL_BACKWARD,
+        self._run("synfire_pool_backward", stream,
+            "synfire_pool_backward_desc", _POOL_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source, kind=kind,
                  batch=batch, height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width,
                  stride_y=stride_y, stride_x=stride_x, padding_y=padding_y, padding_x=padding_x,
@@ -1206,7 +1217,8 @@ class ContextMethods(Caller):
         source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
         destination: Written, of the source's type. Must not overlap `source`.
         """
-        self._run("synfire_upsample", stream, "synfire_upsample_desc", _UPSAMPLE,
+        self._run("synfire_upsample", stream,
+            "synfire_upsample_desc", _UPSAMPLE,
             dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
                  width=width, scale_y=scale_y, scale_x=scale_x))
 
@@ -1226,7 +1238,8 @@ class ContextMethods(Caller):
         grad_destination: Read: dL/d(destination), f32 or f64.
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
         """
-        self._run("synfire_upsample_backward", stream, "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
+        self._run("synfire_upsample_backward", stream,
+            "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
                  accumulate=accumulate, batch=batch, height=height, width=width, scale_y=scale_y, scale_x=scale_x))
 
@@ -1247,7 +1260,8 @@ class ContextMethods(Caller):
         source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
         destination: Written, of the source's type. Must not overlap `source`.
         """
-        self._run("synfire_pad", stream, "synfire_pad_desc", _PAD,
+        self._run("synfire_pad", stream,
+            "synfire_pad_desc", _PAD,
             dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
                  width=width, left=left, right=right, top=top, bottom=bottom))
 
@@ -1269,7 +1283,8 @@ class ContextMethods(Caller):
         grad_destination: Read: dL/d(destination), f32 or f64.
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
         """
-        self._run("synfire_pad_backward", stream, "synfire_pad_backward_desc", _PAD_BACKWARD,
+        self._run("synfire_pad_backward", stream,
+            "synfire_pad_backward_desc", _PAD_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
                  accumulate=accumulate, batch=batch, height=height, width=width, left=left, right=right, top=top,
                  bottom=bottom))
@@ -1307,7 +1322,8 @@ class ContextMethods(Caller):
         active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
             (default): all B.
         """
-        self._run("synfire_normalize", stream, "synfire_normalize_desc", _NORMALIZE,
+        self._run("synfire_normalize", stream,
+            "synfire_normalize_desc", _NORMALIZE,
             dict(steps=steps, channels=channels, source=source, destination=destination, mode=mode, batch=batch,
                  height=height, width=width, epsilon=epsilon, momentum=momentum, gamma=gamma, beta=beta,
                  running_mean=running_mean, running_variance=running_variance, saved=saved, factor=factor,
@@ -1343,7 +1359,8 @@ class ContextMethods(Caller):
         lengths: As in the normalisation.
         active: As in the normalisation.
         """
-        self._run("synfire_normalize_backward", stream, "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
+        self._run("synfire_normalize_backward", stream,
+            "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, saved=saved, mode=mode, batch=batch,
                  height=height, width=width, add_gradients=add_gradients, accumulate=accumulate, source=source,
                  gamma=gamma, grad_source=grad_source, grad_gamma=grad_gamma, grad_beta=grad_beta, lengths=lengths,
@@ -1374,7 +1391,8 @@ class ContextMethods(Caller):
         accumulate: 1: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
             count are not touched. Default 0: it replaces that, and is +0 where nothing counts.
         """
-        self._run("synfire_rate_loss", stream, "synfire_rate_loss_desc", _RATE_LOSS,
+        self._run("synfire_rate_loss", stream,
+            "synfire_rate_loss_desc", _RATE_LOSS,
             dict(steps=steps, neurons=neurons, target=target, strength=strength, spikes=spikes, whole_layer=whole_layer,
                  batch=batch, lengths=lengths, active=active, loss=loss, grad_spike_seq=grad_spike_seq,
                  accumulate_loss=accumulate_loss, accumulate=accumulate))
@@ -1431,7 +1449,8 @@ class ContextMethods(Caller):
         divisor: The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`: f32 or f64,
             computed in f64 and rounded once. Since ABI 0.3.
         """
-        self._run("synfire_loss", stream, "synfire_loss_desc", _LOSS,
+        self._run("synfire_loss", stream,
+            "synfire_loss_desc", _LOSS,
             dict(classes=classes, source=source, kind=kind, steps=steps, batch=batch, labels=labels, targets=targets,
                  lengths=lengths, active=active, sample_weights=sample_weights, class_weights=class_weights, loss=loss,
                  losses=losses, correct=correct, counted=counted, predictions=predictions, gradient=gradient,
@@ -1452,7 +1471,8 @@ class ContextMethods(Caller):
         keep: Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does
             not persist. The operation's value `"keep"`.
         """
-        self._run("synfire_scale_add", stream, "synfire_scale_add_desc", _SCALE_ADD,
+        self._run("synfire_scale_add", stream,
+            "synfire_scale_add_desc", _SCALE_ADD,
             dict(source=source, destination=destination, scale=scale, keep=keep))
 
     def combine(self, *, steps: int, neurons: int, sources: Sequence[Array], destination: Array,
@@ -1473,7 +1493,8 @@ class ContextMethods(Caller):
             no source holds counts.
         destination: Written. Must not overlap a source.
         """
-        self._run("synfire_combine", stream, "synfire_combine_desc", _COMBINE,
+        self._run("synfire_combine", stream,
+            "synfire_combine_desc", _COMBINE,
             dict(steps=steps, neurons=neurons, sources=sources, destination=destination, kind=kind, batch=batch,
                  channels=channels, bounds=bounds))
 
@@ -1498,7 +1519,8 @@ class ContextMethods(Caller):
             f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of the
             operation.
         """
-        self._run("synfire_combine_backward", stream, "synfire_combine_backward_desc", _COMBINE_BACKWARD,
+        self._run("synfire_combine_backward", stream,
+            "synfire_combine_backward_desc", _COMBINE_BACKWARD,
             dict(steps=steps, neurons=neurons, grad_destination=grad_destination, grad_source=grad_source, kind=kind,
                  batch=batch, channels=channels, source=source, accumulate=accumulate, other=other))
 
@@ -1514,7 +1536,8 @@ class ContextMethods(Caller):
         destination: Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must
             not overlap `source`.
         """
-        self._run("synfire_group_mean", stream, "synfire_group_mean_desc", _GROUP_MEAN,
+        self._run("synfire_group_mean", stream,
+            "synfire_group_mean_desc", _GROUP_MEAN,
             dict(steps=steps, groups=groups, group_size=group_size, source=source, destination=destination,
                  batch=batch))
 
@@ -1533,7 +1556,8 @@ class ContextMethods(Caller):
         grad_source: Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
             `grad_destination`.
         """
-        self._run("synfire_group_mean_backward", stream, "synfire_group_mean_backward_desc", _GROUP_MEAN_BACKWARD,
+        self._run("synfire_group_mean_backward", stream,
+            "synfire_group_mean_backward_desc", _GROUP_MEAN_BACKWARD,
             dict(steps=steps, groups=groups, group_size=group_size, grad_destination=grad_destination,
                  grad_source=grad_source, accumulate=accumulate, batch=batch))
 
@@ -1552,7 +1576,8 @@ class ContextMethods(Caller):
         offset: Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each
             replay draws the next one. The operation's value `"offset"`.
         """
-        self._run("synfire_dropout", stream, "synfire_dropout_desc", _DROPOUT,
+        self._run("synfire_dropout", stream,
+            "synfire_dropout_desc", _DROPOUT,
             dict(neurons=neurons, mask=mask, scale=scale, batch=batch, probability=probability, seed=seed,
                  offset=offset))
 
@@ -1611,7 +1636,8 @@ class LayerMethods(Caller):
         state_final: As `w_final`, of those variables. Default: none.
         state_seq: As `w_seq`, of those variables. Default: none.
         """
-        self._run("synfire_layer_forward", stream, "synfire_forward_desc", _FORWARD,
+        self._run("synfire_layer_forward", stream,
+            "synfire_forward_desc", _FORWARD,
             dict(tape=tape, x=x, spikes=spikes, v_init=v_init, v_final=v_final, v_seq=v_seq, h_seq=h_seq, w_init=w_init,
                  w_final=w_final, w_seq=w_seq, in_place=in_place, synapse=synapse, synapse_input=synapse_input,
                  active=active, state_init=state_init, state_final=state_final, state_seq=state_seq))
@@ -1661,7 +1687,8 @@ class LayerMethods(Caller):
         grad_state_final: As `grad_w_final`, of those variables. Default: none.
         grad_state_init: As `grad_w_init`, of those variables. Default: none.
         """
-        self._run("synfire_layer_backward", stream, "synfire_backward_desc", _BACKWARD,
+        self._run("synfire_layer_backward", stream,
+            "synfire_backward_desc", _BACKWARD,
             dict(in_place=in_place, grad_spike_seq=grad_spike_seq, grad_v_seq=grad_v_seq, grad_v_final=grad_v_final,
                  grad_x_seq=grad_x_seq, grad_v_init=grad_v_init, grad_w_seq=grad_w_seq, grad_w_final=grad_w_final,
                  grad_w_init=grad_w_init, parameter_gradients=parameter_gradients, forward=forward,
@@ -1681,7 +1708,8 @@ class LayerMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        self._run("synfire_layer_reset_rows", stream, "synfire_state_desc", _RESET_ROWS,
+        self._run("synfire_layer_reset_rows", stream,
+            "synfire_state_desc", _RESET_ROWS,
             dict(first_row=first_row, rows=rows, name=name, buffer=buffer))
 
     def read_rows(self, *, buffer: Array, first_row: int = 0, rows: int = 0, name: Optional[str] = None,
@@ -1694,7 +1722,8 @@ class LayerMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        self._run("synfire_layer_read_rows", stream, "synfire_state_desc", _READ_ROWS,
+        self._run("synfire_layer_read_rows", stream,
+            "synfire_state_desc", _READ_ROWS,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def write_rows(self, *, buffer: Array, first_row: int = 0, rows: int = 0, name: Optional[str] = None,
@@ -1707,7 +1736,8 @@ class LayerMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        self._run("synfire_layer_write_rows", stream, "synfire_state_desc", _WRITE_ROWS,
+        self._run("synfire_layer_write_rows", stream,
+            "synfire_state_desc", _WRITE_ROWS,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def copy_rows(self, *, source: Layer, first_row: int = 0, rows: int = 0, destination_row: int = 0,
@@ -1720,7 +1750,8 @@ class LayerMethods(Caller):
         rows: How many batch rows. 0 (default): all of `source` from `first_row` on.
         destination_row: First batch row to write. Default: 0.
         """
-        self._run("synfire_layer_copy_rows", stream, "synfire_copy_rows_desc", _COPY_ROWS,
+        self._run("synfire_layer_copy_rows", stream,
+            "synfire_copy_rows_desc", _COPY_ROWS,
             dict(source=source, first_row=first_row, rows=rows, destination_row=destination_row))
 
     def describe(self) -> LayerDesc:
@@ -1797,7 +1828,8 @@ class SynapseMethods(Caller):
             `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
             or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
         """
-        self._run("synfire_synapse_forward", stream, "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
+        self._run("synfire_synapse_forward", stream,
+            "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
             dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
                  input_scale=input_scale, mask_channels=mask_channels))
 
@@ -1820,7 +1852,8 @@ class SynapseMethods(Caller):
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
         mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
         """
-        self._run("synfire_synapse_backward", stream, "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
+        self._run("synfire_synapse_backward", stream,
+            "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
                  input_scale=input_scale, mask_channels=mask_channels))
@@ -1843,7 +1876,8 @@ class SynapseMethods(Caller):
         gradient_bits: As `gradient_bits` of synapse_desc: 24 or 32. Default 0: 32.
         initial_weight: The weights of a new synapse, finite in its type. Default: 1.
         """
-        return cls._made("synfire_synapse_create_one_to_one", context, "synfire_one_to_one_desc", _ONE_TO_ONE,
+        return cls._made("synfire_synapse_create_one_to_one", context,
+            "synfire_one_to_one_desc", _ONE_TO_ONE,
             dict(channels=channels, input_kind=input_kind, height=height, width=width, scope=scope, dtype=dtype,
                  bias=bias, frozen=frozen, gradient_bits=gradient_bits, initial_weight=initial_weight))
 
@@ -1865,7 +1899,8 @@ class SynapseMethods(Caller):
         gradient_bits: As `gradient_bits` of synapse_desc: 24 or 32. Default 0: 32.
         initial_weight: The weights of a new synapse, finite in its type. Default: 1.
         """
-        return cls._asked("synfire_synapse_query_memory_one_to_one", "synfire_synapse_memory", "synfire_one_to_one_desc", _ONE_TO_ONE,
+        return cls._asked("synfire_synapse_query_memory_one_to_one", "synfire_synapse_memory",
+            "synfire_one_to_one_desc", _ONE_TO_ONE,
             dict(channels=channels, input_kind=input_kind, height=height, width=width, scope=scope, dtype=dtype,
                  bias=bias, frozen=frozen, gradient_bits=gradient_bits, initial_weight=initial_weight))
 
@@ -1920,7 +1955,8 @@ class SynapseMethods(Caller):
         mask: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
             gradients. Read during the call. Default: all.
         """
-        return cls._made("synfire_synapse_create_conv2d", context, "synfire_conv2d_desc", _CONV2D,
+        return cls._made("synfire_synapse_create_conv2d", context,
+            "synfire_conv2d_desc", _CONV2D,
             dict(channels=channels, output_channels=output_channels, input_kind=input_kind, height=height, width=width,
                  kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y, stride_x=stride_x,
                  padding_y=padding_y, padding_x=padding_x, dilation_y=dilation_y, dilation_x=dilation_x, groups=groups,
@@ -1981,7 +2017,8 @@ class SynapseMethods(Caller):
         mask: Connections in the shape of the weights: 1 where there is one; weights elsewhere stay 0, and so do their
             gradients. Read during the call. Default: all.
         """
-        return cls._asked("synfire_synapse_query_memory_conv2d", "synfire_synapse_memory", "synfire_conv2d_desc", _CONV2D,
+        return cls._asked("synfire_synapse_query_memory_conv2d", "synfire_synapse_memory",
+            "synfire_conv2d_desc", _CONV2D,
             dict(channels=channels, output_channels=output_channels, input_kind=input_kind, height=height, width=width,
                  kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y, stride_x=stride_x,
                  padding_y=padding_y, padding_x=padding_x, dilation_y=dilation_y, dilation_x=dilation_x, groups=groups,
@@ -2024,7 +2061,8 @@ class OptimizerMethods(Caller):
         weight_decay: Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
         clip_norm: Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
         """
-        self._run("synfire_optimizer_step", stream, "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
+        self._run("synfire_optimizer_step", stream,
+            "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
             dict(learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm))
 
     def add_array(self, synapse: Synapse, name: str, learning_rate_factor: float, weight_decay_factor: float) -> None:
@@ -2127,7 +2165,8 @@ class GraphMethods(Caller):
         state_final: As `w_final`, of those variables. Default: none.
         state_seq: As `w_seq`, of those variables. Default: none.
         """
-        return self._record("synfire_graph_record_forward", layer, "synfire_forward_desc", _FORWARD,
+        return self._record("synfire_graph_record_forward", layer,
+            "synfire_forward_desc", _FORWARD,
             dict(tape=tape, x=x, spikes=spikes, v_init=v_init, v_final=v_final, v_seq=v_seq, h_seq=h_seq, w_init=w_init,
                  w_final=w_final, w_seq=w_seq, in_place=in_place, synapse=synapse, synapse_input=synapse_input,
                  active=active, state_init=state_init, state_final=state_final, state_seq=state_seq))
@@ -2180,7 +2219,8 @@ class GraphMethods(Caller):
         grad_state_final: As `grad_w_final`, of those variables. Default: none.
         grad_state_init: As `grad_w_init`, of those variables. Default: none.
         """
-        return self._record("synfire_graph_record_backward", layer, "synfire_backward_desc", _BACKWARD,
+        return self._record("synfire_graph_record_backward", layer,
+            "synfire_backward_desc", _BACKWARD,
             dict(in_place=in_place, grad_spike_seq=grad_spike_seq, grad_v_seq=grad_v_seq, grad_v_final=grad_v_final,
                  grad_x_seq=grad_x_seq, grad_v_init=grad_v_init, grad_w_seq=grad_w_seq, grad_w_final=grad_w_final,
                  grad_w_init=grad_w_init, parameter_gradients=parameter_gradients, forward=forward,
@@ -2199,7 +2239,8 @@ class GraphMethods(Caller):
         destination_offset: First byte in `destination`.
         bytes: Number of bytes. 0 (default): all of `source` from `source_offset` on.
         """
-        return self._record("synfire_graph_record_copy", None, "synfire_copy_desc", _COPY,
+        return self._record("synfire_graph_record_copy", None,
+            "synfire_copy_desc", _COPY,
             dict(source=source, destination=destination, source_offset=source_offset,
                  destination_offset=destination_offset, bytes=bytes))
 
@@ -2214,7 +2255,8 @@ class GraphMethods(Caller):
         destination: Written, in any of these types: 1 and 0 if dense; all words, with tail bits zero, if packed. Must
             not overlap `source`.
         """
-        return self._record("synfire_graph_record_convert_spikes", None, "synfire_convert_spikes_desc", _CONVERT_SPIKES,
+        return self._record("synfire_graph_record_convert_spikes", None,
+            "synfire_convert_spikes_desc", _CONVERT_SPIKES,
             dict(steps=steps, neurons=neurons, source=source, destination=destination, batch=batch))
 
     def count_spikes(self, *, steps: int, neurons: int, spikes: Array, counts: Array,
@@ -2229,7 +2271,8 @@ class GraphMethods(Caller):
         counts: Written, not added to: "u32" or "u64". The type must be able to hold the largest count that the shape
             allows. Must not overlap `spikes`.
         """
-        return self._record("synfire_graph_record_count_spikes", None, "synfire_count_spikes_desc", _COUNT_SPIKES,
+        return self._record("synfire_graph_record_count_spikes", None,
+            "synfire_count_spikes_desc", _COUNT_SPIKES,
             dict(steps=steps, neurons=neurons, spikes=spikes, counts=counts, kind=kind, batch=batch))
 
     def encode_bernoulli(self, *, steps: int, neurons: int, rates: Array, spikes: Array, rates_per_step: bool = False,
@@ -2250,7 +2293,8 @@ class GraphMethods(Caller):
         offset: Number of the first step in the sequence of the seed. In a graph, this is the first step of the first
             replay; each replay begins T steps after the one before it. The operation's value `"offset"`.
         """
-        return self._record("synfire_graph_record_encode_bernoulli", None, "synfire_encode_bernoulli_desc", _ENCODE_BERNOULLI,
+        return self._record("synfire_graph_record_encode_bernoulli", None,
+            "synfire_encode_bernoulli_desc", _ENCODE_BERNOULLI,
             dict(steps=steps, neurons=neurons, rates=rates, spikes=spikes, rates_per_step=rates_per_step, batch=batch,
                  seed=seed, offset=offset))
 
@@ -2309,7 +2353,8 @@ class GraphMethods(Caller):
         offset: Number of the augmentation in the sequence of the seed. In a graph, this is that of the first replay;
             each replay draws the next one. The operation's value `"offset"`.
         """
-        return self._record("synfire_graph_record_bin_events", None, "synfire_bin_events_desc", _BIN_EVENTS,
+        return self._record("synfire_graph_record_bin_events", None,
+            "synfire_bin_events_desc", _BIN_EVENTS,
             dict(steps=steps, capacity=capacity, sensor_height=sensor_height, sensor_width=sensor_width, events=events,
                  event_counts=event_counts, destination=destination, faults=faults, split=split, batch=batch,
                  ticks_per_step=ticks_per_step, events_per_step=events_per_step, crop_top=crop_top, crop_left=crop_left,
@@ -2337,7 +2382,8 @@ class GraphMethods(Caller):
         lengths: Read: "u32", how many steps of each row of the batch there are; more than T counts as T. None: T. Since
             ABI 0.3.
         """
-        return self._record("synfire_graph_record_gather_rows", None, "synfire_gather_rows_desc", _GATHER_ROWS,
+        return self._record("synfire_graph_record_gather_rows", None,
+            "synfire_gather_rows_desc", _GATHER_ROWS,
             dict(rows=rows, elements=elements, source=source, indices=indices, destination=destination, steps=steps,
                  batch=batch, active=active, lengths=lengths))
 
@@ -2362,7 +2408,8 @@ class GraphMethods(Caller):
             replay; each replay draws the batch after the one before it, epoch after epoch. The operation's
             value `"offset"`.
         """
-        return self._record("synfire_graph_record_shuffle", None, "synfire_shuffle_desc", _SHUFFLE,
+        return self._record("synfire_graph_record_shuffle", None,
+            "synfire_shuffle_desc", _SHUFFLE,
             dict(rows=rows, indices=indices, in_order=in_order, batch=batch, drop_last=drop_last, active=active,
                  seed=seed, offset=offset))
 
@@ -2378,7 +2425,8 @@ class GraphMethods(Caller):
         count: Written, with `accumulate` also read: "u64". Must not overlap the others.
         destination: Written, of the source's type. It may be `source` itself, and must not overlap it otherwise.
         """
-        return self._record("synfire_graph_record_replace_nonfinite", None, "synfire_replace_nonfinite_desc", _REPLACE_NONFINITE,
+        return self._record("synfire_graph_record_replace_nonfinite", None,
+            "synfire_replace_nonfinite_desc", _REPLACE_NONFINITE,
             dict(elements=elements, source=source, count=count, destination=destination, accumulate=accumulate,
                  steps=steps, batch=batch))
 
@@ -2403,7 +2451,8 @@ class GraphMethods(Caller):
         active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
             (default): all B.
         """
-        return self._record("synfire_graph_record_reduce", None, "synfire_reduce_desc", _REDUCE,
+        return self._record("synfire_graph_record_reduce", None,
+            "synfire_reduce_desc", _REDUCE,
             dict(steps=steps, neurons=neurons, source=source, destination=destination, reduction=reduction, axis=axis,
                  batch=batch, lengths=lengths, active=active))
 
@@ -2428,7 +2477,8 @@ class GraphMethods(Caller):
             `grad_v_seq` of backward_desc. f64 if `grad_destination` is f64, otherwise f32, f16 or bf16. Must
             not overlap another buffer of the operation.
         """
-        return self._record("synfire_graph_record_reduce_backward", None, "synfire_reduce_backward_desc", _REDUCE_BACKWARD,
+        return self._record("synfire_graph_record_reduce_backward", None,
+            "synfire_reduce_backward_desc", _REDUCE_BACKWARD,
             dict(steps=steps, neurons=neurons, grad_destination=grad_destination, grad_source=grad_source,
                  reduction=reduction, axis=axis, accumulate=accumulate, batch=batch, source=source, lengths=lengths,
                  active=active))
@@ -2458,7 +2508,8 @@ class GraphMethods(Caller):
         destination: Written, of the source's type; sums of spikes and counts in u8 or f32, their means in f32. Must not
             overlap `source`.
         """
-        return self._record("synfire_graph_record_pool", None, "synfire_pool_desc", _POOL,
+        return self._record("synfire_graph_record_pool", None,
+            "synfire_pool_desc", _POOL,
             dict(steps=steps, channels=channels, source=source, destination=destination, kind=kind, batch=batch,
                  height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width, stride_y=stride_y,
                  stride_x=stride_x, padding_y=padding_y, padding_x=padding_x, count_bound=count_bound))
@@ -2490,7 +2541,8 @@ class GraphMethods(Caller):
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`. Must not overlap another
             buffer of the operation.
         """
-        return self._record("synfire_graph_record_pool_backward", None, "synfire_pool_backward_desc", _POOL_BACKWARD,
+        return self._record("synfire_graph_record_pool_backward", None,
+            "synfire_pool_backward_desc", _POOL_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source, kind=kind,
                  batch=batch, height=height, width=width, kernel_height=kernel_height, kernel_width=kernel_width,
                  stride_y=stride_y, stride_x=stride_x, padding_y=padding_y, padding_x=padding_x,
@@ -2511,7 +2563,8 @@ class GraphMethods(Caller):
         source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
         destination: Written, of the source's type. Must not overlap `source`.
         """
-        return self._record("synfire_graph_record_upsample", None, "synfire_upsample_desc", _UPSAMPLE,
+        return self._record("synfire_graph_record_upsample", None,
+            "synfire_upsample_desc", _UPSAMPLE,
             dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
                  width=width, scale_y=scale_y, scale_x=scale_x))
 
@@ -2531,7 +2584,8 @@ class GraphMethods(Caller):
         grad_destination: Read: dL/d(destination), f32 or f64.
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
         """
-        return self._record("synfire_graph_record_upsample_backward", None, "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
+        return self._record("synfire_graph_record_upsample_backward", None,
+            "synfire_upsample_backward_desc", _UPSAMPLE_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
                  accumulate=accumulate, batch=batch, height=height, width=width, scale_y=scale_y, scale_x=scale_x))
 
@@ -2551,7 +2605,8 @@ class GraphMethods(Caller):
         source: Read: values in f32 or f64, counts or spikes in "u8", or spikes in "bits".
         destination: Written, of the source's type. Must not overlap `source`.
         """
-        return self._record("synfire_graph_record_pad", None, "synfire_pad_desc", _PAD,
+        return self._record("synfire_graph_record_pad", None,
+            "synfire_pad_desc", _PAD,
             dict(steps=steps, channels=channels, source=source, destination=destination, batch=batch, height=height,
                  width=width, left=left, right=right, top=top, bottom=bottom))
 
@@ -2573,7 +2628,8 @@ class GraphMethods(Caller):
         grad_destination: Read: dL/d(destination), f32 or f64.
         grad_source: Written, or added to: dL/d(source), of the type of `grad_destination`, which it must not overlap.
         """
-        return self._record("synfire_graph_record_pad_backward", None, "synfire_pad_backward_desc", _PAD_BACKWARD,
+        return self._record("synfire_graph_record_pad_backward", None,
+            "synfire_pad_backward_desc", _PAD_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, grad_source=grad_source,
                  accumulate=accumulate, batch=batch, height=height, width=width, left=left, right=right, top=top,
                  bottom=bottom))
@@ -2611,7 +2667,8 @@ class GraphMethods(Caller):
         active: How many batch rows count, from the first on: u32, read in every run. Above B counts as B. None
             (default): all B.
         """
-        return self._record("synfire_graph_record_normalize", None, "synfire_normalize_desc", _NORMALIZE,
+        return self._record("synfire_graph_record_normalize", None,
+            "synfire_normalize_desc", _NORMALIZE,
             dict(steps=steps, channels=channels, source=source, destination=destination, mode=mode, batch=batch,
                  height=height, width=width, epsilon=epsilon, momentum=momentum, gamma=gamma, beta=beta,
                  running_mean=running_mean, running_variance=running_variance, saved=saved, factor=factor,
@@ -2645,7 +2702,8 @@ class GraphMethods(Caller):
         lengths: As in the normalisation.
         active: As in the normalisation.
         """
-        return self._record("synfire_graph_record_normalize_backward", None, "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
+        return self._record("synfire_graph_record_normalize_backward", None,
+            "synfire_normalize_backward_desc", _NORMALIZE_BACKWARD,
             dict(steps=steps, channels=channels, grad_destination=grad_destination, saved=saved, mode=mode, batch=batch,
                  height=height, width=width, add_gradients=add_gradients, accumulate=accumulate, source=source,
                  gamma=gamma, grad_source=grad_source, grad_gamma=grad_gamma, grad_beta=grad_beta, lengths=lengths,
@@ -2676,7 +2734,8 @@ class GraphMethods(Caller):
         accumulate: 1: the gradient is added to what `grad_spike_seq` holds, in f32 (f64 in f64); elements that do not
             count are not touched. Default 0: it replaces that, and is +0 where nothing counts.
         """
-        return self._record("synfire_graph_record_rate_loss", None, "synfire_rate_loss_desc", _RATE_LOSS,
+        return self._record("synfire_graph_record_rate_loss", None,
+            "synfire_rate_loss_desc", _RATE_LOSS,
             dict(steps=steps, neurons=neurons, target=target, strength=strength, spikes=spikes, whole_layer=whole_layer,
                  batch=batch, lengths=lengths, active=active, loss=loss, grad_spike_seq=grad_spike_seq,
                  accumulate_loss=accumulate_loss, accumulate=accumulate))
@@ -2733,7 +2792,8 @@ class GraphMethods(Caller):
         divisor: The divisor of the mean, as above, also with `sum`; written, or added to with `accumulate`: f32 or f64,
             computed in f64 and rounded once. Since ABI 0.3.
         """
-        return self._record("synfire_graph_record_loss", None, "synfire_loss_desc", _LOSS,
+        return self._record("synfire_graph_record_loss", None,
+            "synfire_loss_desc", _LOSS,
             dict(classes=classes, source=source, kind=kind, steps=steps, batch=batch, labels=labels, targets=targets,
                  lengths=lengths, active=active, sample_weights=sample_weights, class_weights=class_weights, loss=loss,
                  losses=losses, correct=correct, counted=counted, predictions=predictions, gradient=gradient,
@@ -2748,7 +2808,8 @@ class GraphMethods(Caller):
         value: The new value of every element, rounded to the buffer's type as by `buffer_fill()`. The operation's value
             `"value"`.
         """
-        return self._record("synfire_graph_record_fill", None, "synfire_fill_desc", _FILL,
+        return self._record("synfire_graph_record_fill", None,
+            "synfire_fill_desc", _FILL,
             dict(buffer=buffer, value=value))
 
     def scale_add(self, *, source: Array, destination: Array, scale: float, keep: float) -> int:
@@ -2762,7 +2823,8 @@ class GraphMethods(Caller):
         keep: Finite; rounded to the type of the arithmetic. With 0, `destination` is not read, so that a NaN in it does
             not persist. The operation's value `"keep"`.
         """
-        return self._record("synfire_graph_record_scale_add", None, "synfire_scale_add_desc", _SCALE_ADD,
+        return self._record("synfire_graph_record_scale_add", None,
+            "synfire_scale_add_desc", _SCALE_ADD,
             dict(source=source, destination=destination, scale=scale, keep=keep))
 
     def combine(self, *, steps: int, neurons: int, sources: Sequence[Array], destination: Array,
@@ -2783,7 +2845,8 @@ class GraphMethods(Caller):
             no source holds counts.
         destination: Written. Must not overlap a source.
         """
-        return self._record("synfire_graph_record_combine", None, "synfire_combine_desc", _COMBINE,
+        return self._record("synfire_graph_record_combine", None,
+            "synfire_combine_desc", _COMBINE,
             dict(steps=steps, neurons=neurons, sources=sources, destination=destination, kind=kind, batch=batch,
                  channels=channels, bounds=bounds))
 
@@ -2807,7 +2870,8 @@ class GraphMethods(Caller):
             f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap another buffer of the
             operation.
         """
-        return self._record("synfire_graph_record_combine_backward", None, "synfire_combine_backward_desc", _COMBINE_BACKWARD,
+        return self._record("synfire_graph_record_combine_backward", None,
+            "synfire_combine_backward_desc", _COMBINE_BACKWARD,
             dict(steps=steps, neurons=neurons, grad_destination=grad_destination, grad_source=grad_source, kind=kind,
                  batch=batch, channels=channels, source=source, accumulate=accumulate, other=other))
 
@@ -2823,7 +2887,8 @@ class GraphMethods(Caller):
         destination: Written: f32, f16 or bf16, not necessarily the type of `source`, or f64 with an f64 source. Must
             not overlap `source`.
         """
-        return self._record("synfire_graph_record_group_mean", None, "synfire_group_mean_desc", _GROUP_MEAN,
+        return self._record("synfire_graph_record_group_mean", None,
+            "synfire_group_mean_desc", _GROUP_MEAN,
             dict(steps=steps, groups=groups, group_size=group_size, source=source, destination=destination,
                  batch=batch))
 
@@ -2840,7 +2905,8 @@ class GraphMethods(Caller):
         grad_source: Written, or added to: f32, f16 or bf16, or f64 with an f64 `grad_destination`. Must not overlap
             `grad_destination`.
         """
-        return self._record("synfire_graph_record_group_mean_backward", None, "synfire_group_mean_backward_desc", _GROUP_MEAN_BACKWARD,
+        return self._record("synfire_graph_record_group_mean_backward", None,
+            "synfire_group_mean_backward_desc", _GROUP_MEAN_BACKWARD,
             dict(steps=steps, groups=groups, group_size=group_size, grad_destination=grad_destination,
                  grad_source=grad_source, accumulate=accumulate, batch=batch))
 
@@ -2857,7 +2923,8 @@ class GraphMethods(Caller):
             "lower".
         upper: The largest value likewise: infinity is none. Used with "upper".
         """
-        return self._record("synfire_graph_record_update_parameter", layer, "synfire_update_parameter_desc", _UPDATE_PARAMETER,
+        return self._record("synfire_graph_record_update_parameter", layer,
+            "synfire_update_parameter_desc", _UPDATE_PARAMETER,
             dict(name=name, gradient=gradient, learning_rate=learning_rate, lower=lower, upper=upper))
 
     def reset_rows(self, layer: Layer, *, first_row: int = 0, rows: int = 0, name: Optional[str] = None,
@@ -2870,7 +2937,8 @@ class GraphMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        return self._record("synfire_graph_record_reset_rows", layer, "synfire_state_desc", _RESET_ROWS,
+        return self._record("synfire_graph_record_reset_rows", layer,
+            "synfire_state_desc", _RESET_ROWS,
             dict(first_row=first_row, rows=rows, name=name, buffer=buffer))
 
     def read_rows(self, layer: Layer, *, buffer: Array, first_row: int = 0, rows: int = 0,
@@ -2883,7 +2951,8 @@ class GraphMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        return self._record("synfire_graph_record_read_rows", layer, "synfire_state_desc", _READ_ROWS,
+        return self._record("synfire_graph_record_read_rows", layer,
+            "synfire_state_desc", _READ_ROWS,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def write_rows(self, layer: Layer, *, buffer: Array, first_row: int = 0, rows: int = 0,
@@ -2896,7 +2965,8 @@ class GraphMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        return self._record("synfire_graph_record_write_rows", layer, "synfire_state_desc", _WRITE_ROWS,
+        return self._record("synfire_graph_record_write_rows", layer,
+            "synfire_state_desc", _WRITE_ROWS,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def copy_rows(self, layer: Layer, *, source: Layer, first_row: int = 0, rows: int = 0,
@@ -2909,7 +2979,8 @@ class GraphMethods(Caller):
         rows: How many batch rows. 0 (default): all of `source` from `first_row` on.
         destination_row: First batch row to write. Default: 0.
         """
-        return self._record("synfire_graph_record_copy_rows", layer, "synfire_copy_rows_desc", _COPY_ROWS,
+        return self._record("synfire_graph_record_copy_rows", layer,
+            "synfire_copy_rows_desc", _COPY_ROWS,
             dict(source=source, first_row=first_row, rows=rows, destination_row=destination_row))
 
     def snapshot(self, layer: Layer, *, buffer: Array, first_row: int = 0, rows: int = 0,
@@ -2923,7 +2994,8 @@ class GraphMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        return self._record("synfire_graph_record_snapshot", layer, "synfire_state_desc", _SNAPSHOT,
+        return self._record("synfire_graph_record_snapshot", layer,
+            "synfire_state_desc", _SNAPSHOT,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def restore(self, layer: Layer, *, buffer: Array, first_row: int = 0, rows: int = 0,
@@ -2937,7 +3009,8 @@ class GraphMethods(Caller):
             rows use it.
         buffer: As the function defines it.
         """
-        return self._record("synfire_graph_record_restore", layer, "synfire_state_desc", _RESTORE,
+        return self._record("synfire_graph_record_restore", layer,
+            "synfire_state_desc", _RESTORE,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
     def synapse_forward(self, synapse: Synapse, *, steps: int, input: Array, output: Array, batch: int = 1,
@@ -2958,7 +3031,8 @@ class GraphMethods(Caller):
             `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
             or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
         """
-        return self._record("synfire_graph_record_synapse_forward", synapse, "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
+        return self._record("synfire_graph_record_synapse_forward", synapse,
+            "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
             dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
                  input_scale=input_scale, mask_channels=mask_channels))
 
@@ -2983,7 +3057,8 @@ class GraphMethods(Caller):
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
         mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
         """
-        return self._record("synfire_graph_record_synapse_backward", synapse, "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
+        return self._record("synfire_graph_record_synapse_backward", synapse,
+            "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
                  input_scale=input_scale, mask_channels=mask_channels))
@@ -3005,7 +3080,8 @@ class GraphMethods(Caller):
         offset: Number of the mask in the sequence of the seed. In a graph, this is the mask of the first replay; each
             replay draws the next one. The operation's value `"offset"`.
         """
-        return self._record("synfire_graph_record_dropout", None, "synfire_dropout_desc", _DROPOUT,
+        return self._record("synfire_graph_record_dropout", None,
+            "synfire_dropout_desc", _DROPOUT,
             dict(neurons=neurons, mask=mask, scale=scale, batch=batch, probability=probability, seed=seed,
                  offset=offset))
 
@@ -3018,7 +3094,8 @@ class GraphMethods(Caller):
         weight_decay: Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
         clip_norm: Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
         """
-        return self._record("synfire_graph_record_optimizer_step", optimizer, "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
+        return self._record("synfire_graph_record_optimizer_step", optimizer,
+            "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
             dict(learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm))
 
     def last_operation(self) -> int:

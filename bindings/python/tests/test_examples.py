@@ -46,6 +46,20 @@ class Examples(unittest.TestCase):
     def test_train(self):
         self.assertEqual(len(self.compare("train", "bindings-train").splitlines()), 60 + 128)
 
+    def test_digits(self):
+        few = EXAMPLES.parents[2] / "docs/examples/digits/tests/few.spikes.gz"
+        output = run([sys.executable, EXAMPLES / "digits.py", few, 20], "/")
+        training, others = (float(line.rsplit(" ", 1)[1]) for line in output.splitlines()[-2:])
+        self.assertGreater(training, 0.7, output)
+        self.assertGreater(others, 0.5, output)  # chance is 0.1
+
+    def test_network_of_pytorch(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            self.skipTest("no PyTorch")
+        self.assertIn("60 of 60 right", run([sys.executable, EXAMPLES / "torch_neurons.py"], "/"))
+
     def test_own_neuron(self):
         self.assertEqual(len(self.compare("own_neuron", "bindings-own_neuron").splitlines()), 95)
 

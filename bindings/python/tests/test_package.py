@@ -1,5 +1,5 @@
-"""Packs the wheel of a build, installs it into an empty environment without the network, and runs the first program there:
-test_package.py BUILD_FOLDER
+"""Packs the wheel of a build, installs it into an empty environment without the network, and runs the first program
+there: test_package.py BUILD_FOLDER
 
 SPDX-License-Identifier: MIT
 """

@@ -1,5 +1,5 @@
-"""synfire.torch on the CPU, through the host backend: the bits of C, gradients against differences, and networks written
-from SpikingJelly's documented interface.
+"""synfire.torch on the CPU, through the host backend: the bits of C, gradients against differences, and networks
+written from SpikingJelly's documented interface.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,5 +1,5 @@
-"""synfire.torch on a GPU: the bits of the CPU, PyTorch's streams and CUDA graphs, torch.compile, and what a call costs. The
-stage "python" of tests/gpu/gpu_suite.py runs it.
+"""synfire.torch on a GPU: the bits of the CPU, PyTorch's streams and CUDA graphs, torch.compile, and what a call costs.
+The stage "python" of tests/gpu/gpu_suite.py runs it.
 
 SPDX-License-Identifier: MIT
 """

@@ -297,7 +297,8 @@ def forward_now(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Te
 
 def _forward_again(served: _Served, neurons: Neurons, parameters: Sequence[torch.Tensor], x: torch.Tensor,
                    tape: torch.Tensor, steps: int, row: int) -> Any:
-    """Runs a forward again from the state that its tape begins with, into a new tape, for the descriptor of a backward."""
+    """Runs a forward again from the state that its tape begins with, into a new tape, for the descriptor of a backward.
+    """
     _set_parameters(served, neurons, parameters)
     desc, fresh, stamp = served.desc, torch.empty_like(tape), torch.zeros(8, dtype=torch.int64)
     desc.v_init = tape.data_ptr()
