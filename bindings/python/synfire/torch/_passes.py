@@ -83,8 +83,12 @@ class _Served:
 
 
 _contexts: Dict[Tuple[str, int], Context] = {}
-_layers: Dict[Any, _Served] = {}
-_by_handle: "collections.OrderedDict[int, _Served]" = collections.OrderedDict()
+_layers: "collections.OrderedDict[Any, _Served]" = collections.OrderedDict()
+_by_handle: Dict[int, _Served] = {}
+# Layers that became too small, or were too many: forwards may still wait for their backwards. The forward of one that is
+# forgotten here runs again.
+_retired: "collections.OrderedDict[int, _Served]" = collections.OrderedDict()
+_MOST_LAYERS, _MOST_RETIRED = 1024, 16
 _initial: "collections.OrderedDict[Any, torch.Tensor]" = collections.OrderedDict()
 _lock = threading.RLock()
 
@@ -93,7 +97,7 @@ def _after_fork() -> None:
     # A child has none of the parent's threads, and no GPU: it makes a context of its own.
     global _lock
     _lock = threading.RLock()
-    for one in (_contexts, _layers, _by_handle, _initial):
+    for one in (_contexts, _layers, _by_handle, _retired, _initial):
         one.clear()
 
 
@@ -135,10 +139,15 @@ def _layer_for(neurons: Neurons, x: torch.Tensor, steps: int, row: int, n: int) 
                              surrogate=neurons.surrogate if neurons.fires else "default",
                              detach_reset=neurons.detach_reset and neurons.fires,
                              undecayed_input=neurons.undecayed_input, **values))
-        _layers[key] = made
-        _by_handle[made.layer.handle] = made
-        while len(_by_handle) > 1024:  # layers that grew, and whose forwards nobody waits for
-            _by_handle.popitem(last=False)
+        if found is not None:
+            _retired[found.layer.handle] = found
+        _layers[key] = _by_handle[made.layer.handle] = made
+        if len(_layers) > _MOST_LAYERS:
+            _, oldest = _layers.popitem(last=False)
+            _retired[oldest.layer.handle] = oldest
+        while len(_retired) > _MOST_RETIRED:
+            handle, _ = _retired.popitem(last=False)
+            del _by_handle[handle]
         return made
 
 
