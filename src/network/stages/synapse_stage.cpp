@@ -190,9 +190,10 @@ class SynapseStage final : public StageKind {
   }
   // A default stands for a number. Version 0.2 wrote 24 for every synapse, and of values it had no effect there.
   void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
-    if (spec.name == std::string_view("weight_bits"))
-      return compare_whole(here.stage(), "\"weight_bits\"", operations::dense_matrix_of(synapse_desc(here)).weight_bits,
-                           operations::dense_matrix_of(synapse_desc(there)).weight_bits);
+    if (spec.name == std::string_view("weight_bits")) {
+      const auto bits = [&](const StageView& view) { return view->at(spec) == 0 ? 24 : view->whole("weight_bits"); };
+      return compare_whole(here.stage(), "\"weight_bits\"", bits(here), bits(there));
+    }
     if (spec.name != std::string_view("gradient_bits")) return StageKind::compare_value(here, there, spec);
     const bool reads_values = here.flow().elements != Elements::spikes;
     if (here->at(spec) == 0 && reads_values && there->at(spec) == 24) return;
