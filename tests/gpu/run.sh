@@ -17,6 +17,8 @@
 #                         the tests that failed
 #   SYNFIRE_COMMIT        the commit to record if there is no git
 #
+# The stage "python" tests synfire.torch if python3 has PyTorch with CUDA.
+#
 # gpu_suite.py in this folder has the tests and the recording.
 set -u
 

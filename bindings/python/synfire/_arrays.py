@@ -167,8 +167,8 @@ def memory_of(array: Any, what: str) -> Memory:
     if not view.c_contiguous:
         _refuse_strides(what)
     if view.readonly:
-        refuse("PYTHON-READONLY", f"{what} is {type(array).__name__}, whose memory can only be read; a NumPy array or a "
-               "bytearray is needed")
+        refuse("PYTHON-READONLY", f"{what} is {type(array).__name__}, whose memory can only be read; a NumPy array "
+               "or a bytearray is needed")
     pin = (ctypes.c_char * view.nbytes).from_buffer(view)
     return Memory(ctypes.addressof(pin), dtype, tuple(view.shape), False, False, (array, pin))
 

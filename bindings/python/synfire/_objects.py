@@ -890,7 +890,7 @@ class Network(NetworkMethods, Handle):
                     value = _api.NAMES[group][value]
                     break
             else:
-                refuse("PYTHON-CONSTANT", f'value is "{value}", which is not the name of a constant that "{name}" takes')
+                refuse("PYTHON-CONSTANT", f'value is "{value}", which is not the name of a constant of "{name}"')
         super().set_value(stage, name, value)
 
     # ---- Data --------------------------------------------------------------------------------------------------------

@@ -148,10 +148,7 @@ def _forward(self: Any, x: torch.Tensor) -> torch.Tensor:
     with_v_seq = bool(getattr(self, "store_v_seq", False)) and not single
     spikes, v, w, v_seq = _passes.neuron(x, _state(self.v, x, "v"), _state(self.w, x, "w") if two else None,
                                          [self.w] if node.neurons.learned else [], node.text, with_v_seq)
-    if isinstance(self.__dict__.get("v"), torch.Tensor):
-        self.__dict__["v"] = v  # as below, without what a Module looks up
-    else:
-        self.v = v
+    self.v = v
     if two:
         self.w = w
     if with_v_seq:

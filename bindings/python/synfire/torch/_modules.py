@@ -49,8 +49,8 @@ class Neuron(torch.nn.Module):
         known = parameters_of(model, surrogate)
         for name in (*parameters, *learned):
             if name not in known:
-                refuse("PYTHON-KEYWORD", f'Neuron has no "{name}"{suggestion(name, known)}; "{model}" with "{surrogate}" '
-                       "has " + ", ".join(known))
+                refuse("PYTHON-KEYWORD", f'Neuron has no "{name}"{suggestion(name, known)}; "{model}" with '
+                       f'"{surrogate}" has ' + ", ".join(known))
         self.step_mode, self.store_v_seq = step_mode, store_v_seq
         self.v: Optional[torch.Tensor] = None
         self.w: Optional[torch.Tensor] = None
@@ -67,7 +67,7 @@ class Neuron(torch.nn.Module):
 
     def reset(self) -> None:
         """The next call starts from the initial state."""
-        self.__dict__.update(v=None, w=None, v_seq=None)
+        _passes.set_attributes(self, v=None, w=None, v_seq=None)
 
     def detach(self) -> None:
         """Gradients of later calls end at the state of now."""
@@ -82,13 +82,11 @@ class Neuron(torch.nn.Module):
         _passes.check_input(x)
         for name, state in (("v", self.v), ("w", self.w)):
             if state is not None and state.shape != x.shape[1:]:
-                refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(state.shape)} of an earlier call, and a step of x has "
-                       f"{tuple(x.shape[1:])}; reset() starts again")
+                refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(state.shape)} of an earlier call, and a step of x "
+                       f"has {tuple(x.shape[1:])}; reset() starts again")
         spikes, v, w, v_seq = _passes.neuron(x, self.v, self.w, self._tensors(), self._text, self.store_v_seq)
-        own = self.__dict__  # a Module looks each attribute up that is set
-        own["v"], own["w"] = v, w if self._neurons.n_states == 2 else None
-        if self.store_v_seq:
-            own["v_seq"] = v_seq
+        _passes.set_attributes(self, v=v, w=w if self._neurons.n_states == 2 else None,
+                               v_seq=v_seq if self.store_v_seq else None)
         result = spikes if self._neurons.fires else v_seq
         return result.squeeze(0) if self.step_mode == "s" else result
 

@@ -143,9 +143,9 @@ def _layer_for(neurons: Neurons, x: torch.Tensor, steps: int, row: int, n: int) 
 
 
 def initial_state(x: torch.Tensor, row: int, value: float) -> torch.Tensor:
-    """A constant state, which calls share."""
-    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    key = (x.device, dtype, row, value)
+    """A constant state, which calls on one stream share."""
+    dtype = _state_dtype(x)
+    key = (x.device, dtype, row, value, _stream_of(x))
     found = _initial.get(key)
     if found is None:
         found = torch.full((row,), value, dtype=dtype, device=x.device)
@@ -237,6 +237,18 @@ def _states(state: Optional[torch.Tensor], x: torch.Tensor, row: int) -> Optiona
     return state
 
 
+def set_attributes(module: torch.nn.Module, **values: Any) -> None:
+    """Sets attributes of a module that are not parameters, without what a module looks up for each of them."""
+    if _is_compiling():
+        for name, value in values.items():
+            setattr(module, name, value)
+    else:
+        module.__dict__.update(values)
+
+
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
 def check_input(x: torch.Tensor) -> None:
     if x.dtype not in _DTYPES:
         refuse("PYTHON-DTYPE", f"x has the type {x.dtype}; allowed are " + ", ".join(str(one) for one in _DTYPES))
@@ -272,7 +284,7 @@ def forward_now(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Te
     v_seq = torch.empty_like(x) if has_v_seq else x.new_empty(0)
     size = tape_bytes(neurons, x, steps, row) if taped else 0
     tape = torch.empty(size, dtype=torch.uint8, device=x.device)
-    stamp = torch.zeros(8, dtype=torch.int64) if taped else torch.empty(0, dtype=torch.int64)
+    stamp = torch.empty(8 if taped else 0, dtype=torch.int64)
     served = _layer_for(neurons, x, steps, row, _row_of(neurons, row, parameters))
     with served.lock:
         if parameters:
@@ -300,7 +312,7 @@ def _forward_again(served: _Served, neurons: Neurons, parameters: Sequence[torch
     """Runs a forward again from the state that its tape begins with, into a new tape, for the descriptor of a backward.
     """
     _set_parameters(served, neurons, parameters)
-    desc, fresh, stamp = served.desc, torch.empty_like(tape), torch.zeros(8, dtype=torch.int64)
+    desc, fresh, stamp = served.desc, torch.empty_like(tape), torch.empty(8, dtype=torch.int64)
     desc.v_init = tape.data_ptr()
     if neurons.n_states == 2:
         desc.w_init = tape.data_ptr() + row * (8 if x.dtype == torch.float64 else 4)
