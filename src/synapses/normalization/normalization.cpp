@@ -51,7 +51,7 @@ SynapseShape shape_of(const NormalizationSpec& spec) {
 
 const SynapseKind normalization_kind = {"normalization", array_names,     false,   false,
                                         row_operations,  check_gradients, product, gradients,
-                                        input_gradient,  derive,          nullptr};
+                                        input_gradient,  derive,          nullptr, nullptr};
 
 NormalizationSynapse::NormalizationSynapse(Context& context, const NormalizationSpec& spec)
     : Synapse(context, normalization_kind, shape_of(spec), 4), affine_(spec.affine), gamma_(spec.gamma) {
