@@ -2,7 +2,7 @@
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
 // Networks that were trained for some steps follow, one-to-one synapses, convolutions, normalisations, upsamplings and
-// borders of maps, and networks of maps, and events of a camera.
+// borders of maps, networks of maps, and events of a camera.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
