@@ -537,6 +537,9 @@ class Everything {
       synfire_synapse_rounding rounding = SYNFIRE_SYNAPSE_ROUNDING_INIT;
       answer(synfire_synapse_get_rounding(synapse, -1, &rounding));
       add(&rounding, sizeof rounding);
+      int32_t exponents[7] = {};
+      answer(synfire_synapse_read_integers(synapse, "exponent", exponents, 7));
+      add(exponents, sizeof exponents);
       add(&info, offsetof(synfire_synapse_info, kind));
       add(&array, offsetof(synfire_synapse_array_info, name));
       const uint64_t n_products = static_cast<uint64_t>(shape.n_steps * shape.batch) * 7;
