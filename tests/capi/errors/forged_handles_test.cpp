@@ -355,12 +355,15 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
   synfire_synapse_array_info array_info = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
   synfire_synapse_rounding rounding = SYNFIRE_SYNAPSE_ROUNDING_INIT;
+  std::vector<int32_t> exponents(static_cast<size_t>(shape.n_neurons));
   const Calls<synfire_synapse> calls = {
       {"read", [&](auto bad) { return synfire_synapse_read(bad, "weight", weights.data(), size); }},
       {"write", [&](auto bad) { return synfire_synapse_write(bad, "weight", weights.data(), size); }},
       {"get info", [&](auto bad) { return synfire_synapse_get_info(bad, &info); }},
       {"get array info", [&](auto bad) { return synfire_synapse_get_array_info(bad, 0, &array_info); }},
-      {"get rounding", [&](auto bad) { return synfire_synapse_get_rounding(bad, -1, &rounding); }}};
+      {"get rounding", [&](auto bad) { return synfire_synapse_get_rounding(bad, -1, &rounding); }},
+      {"read integers",
+       [&](auto bad) { return synfire_synapse_read_integers(bad, "exponent", exponents.data(), exponents.size()); }}};
   const uintptr_t a_context = value_of(context), a_buffer = value_of(rig.x), a_layer = value_of(rig.layer),
                   a_synapse = reinterpret_cast<uintptr_t>(synapse);
   expect_refused<synfire_synapse>(synapse, {a_context, a_buffer, a_layer, value_of(graph)}, calls,
