@@ -135,10 +135,6 @@ std::array<int64_t, 4> weight_lengths(const StageView& view) {
   const operations::Conv2dShape map = spec_of(view).shape;
   return {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()};
 }
-std::string mask_name(const Stage& stage) {
-  return stage.name + ".mask";
-}
-
 class Conv2dStage final : public StageKind {
  public:
   constexpr Conv2dStage()

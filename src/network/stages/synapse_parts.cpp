@@ -137,6 +137,10 @@ StageView owner_of(const StageView& view) {
 
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
+std::string mask_name(const Stage& stage) {
+  return stage.name + ".mask";
+}
+
 void check_mask(std::span<const uint8_t> mask, std::span<const int64_t> weight_lengths) {
   int64_t n_weights = 1;
   for (const int64_t one : weight_lengths) n_weights *= one;

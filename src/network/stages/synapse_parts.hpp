@@ -55,6 +55,8 @@ class SynapseParts final : public StageParts, private Product {
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
 // The stage itself, or that whose weights it uses.
 StageView owner_of(const StageView& view);
+// The name of its mask in a file.
+std::string mask_name(const Stage& stage);
 // Throw INVALID_ARGUMENT unless a mask has a 0 or a 1 for each weight; for a stage that uses the weights of another
 // one.
 void check_mask(std::span<const uint8_t> mask, std::span<const int64_t> weight_lengths);

@@ -43,10 +43,6 @@ struct SynapseSettings final : SettingsOf<SynapseSettings> {
 std::string weights_name(const Stage& stage) {
   return stage.name + ".weights";
 }
-std::string mask_name(const Stage& stage) {
-  return stage.name + ".mask";
-}
-
 bool reads_counts(const StageView& view) {
   return view.flow().elements == Elements::counts;
 }
