@@ -16,7 +16,7 @@ template <class Arguments, class Body>
 void for_each_tile(const Arguments& arguments, int tile, Body body) {
   const core::Extents& e = arguments.extents;
   const int64_t words = (e.n_neurons + 31) / 32;
-  for (int64_t row = 0; row < arguments.parameters->active / e.n_neurons; ++row)
+  for (int64_t row = 0; row < std::min(arguments.parameters->active / e.n_neurons, e.batch); ++row)
     for (int64_t neuron = 0; neuron < e.n_neurons; neuron += tile) {
       const int count = static_cast<int>(std::min<int64_t>(tile, e.n_neurons - neuron));
       body(host::Tile{row * e.n_neurons + neuron, neuron, row * words + neuron / 32, (count + 31) / 32, count, 0,
