@@ -671,6 +671,29 @@ TEST_F(Conv2d, RandomShapes) {
   }
 }
 
+// Gradients of inputs where places of the input are rows on a GPU: channels and outputs below, at and beyond words and
+// tiles; strides, dilations, paddings beyond the kernel's, transposed maps; all rows, some and none; dropped inputs of
+// whole words. The last two have too few channels or too long strides for it.
+TEST_F(Conv2d, PlacesOfInputs) {
+  const Case of_inputs[] = {
+      {{5, 3, 2, 1}, {7, 3, 1, 2, 2}, 33, 31, 1, false, 2, 3, 2},
+      {{4, 3, 1, 4, 2}, {5, 2, 1, 3}, 64, 65, 1, false, 3, 2, -1, 0, 16},
+      {{3, 3, 2, 1, 1, 1}, {4, 3, 3, 0, 2, 2}, 32, 65, 1, true, 2, 3, 1},
+      {{6, 3, 1, 1}, {5, 3, 1, 1}, 96, 1, 1, false, 1, 1},
+      {{3, 3, 1, 1}, {17, 1}, 8, 32, 1, false, 4, 1, 0},
+      {{2, 4, 2, 1}, {3, 4, 2, 1}, 40, 3, 1, true, 1, 2},
+      {{4, 3, 1, 1}, {4, 3, 1, 1}, 3, 31, 1, false, 2, 2},
+      {{9, 3, 4, 1}, {9, 3, 4, 1}, 64, 65, 1, false, 1, 2},
+  };
+  uint64_t seed = 600;
+  for (const Case& c : of_inputs) {
+    check<float>(c, {SYNFIRE_INPUT_SPIKES}, seed++);
+    Given dropped = {SYNFIRE_INPUT_COUNTS, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_U8, true, 0, 1.0f / 9, true};
+    dropped.drops = seed % 2 == 0 ? Given::inputs : Given::channels;
+    check<float>(c, dropped, seed++);
+  }
+}
+
 // ---- Definitions ----------------------------------------------------------------------------------------------------
 
 // Small maps of values, computed by hand; a weight is listed for each output channel, place of the kernel, input
@@ -835,26 +858,30 @@ TEST_F(Conv2d, CentralDifferences) {
 // A dL/dy that is not finite makes NaN of the gradients of its output channel, and of the input of its row; an input
 // that is not finite, of the weights of its channel. Nothing else changes.
 TEST_F(Conv2d, NumbersThatAreNotFinite) {
-  const Case c = {{3, 2}, {3, 2}, 3, 2, 1, false, 2, 1};
-  const Product p = c.product();
-  const Synapse synapse = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
-  Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p), grad = outputs_in(context, SYNFIRE_DTYPE_F32, p),
-       dx = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
-  for (const double bad : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
-    std::vector<double> x(p.rows() * p.inputs(), 1), g(p.rows() * p.outputs(), 1);
-    g[p.outputs() + 3] = bad;  // the second row, output channel 1
-    x[4] = bad;                // input channel 1
-    input.put(x);
-    grad.put(g);
-    const auto bd = backward(p, grad, input, dx, nullptr);
-    EXPECT_OK(synfire_synapse_backward(synapse, &bd, nullptr));
-    const auto weight = read<float>(synapse, "weight_gradient", c.weights()),
-               bias = read<float>(synapse, "bias_gradient", 2);
-    for (size_t i = 0; i < weight.size(); ++i) EXPECT_EQ(std::isnan(weight[i]), i / c.terms() == 1 || i % 3 == 1) << i;
-    EXPECT_FALSE(std::isnan(bias[0]));
-    EXPECT_TRUE(std::isnan(bias[1]));
-    const std::vector<double> gradients = dx.get();
-    for (size_t i = 0; i < gradients.size(); ++i) EXPECT_EQ(std::isnan(gradients[i]), i >= p.inputs()) << i;
+  for (const int64_t channels : {int64_t{3}, int64_t{64}}) {
+    const Case c = {{3, 2, 1, 1}, {3, 2, 1, 1}, channels, 2, 1, false, 2, 1};
+    const Product p = c.product();
+    const Synapse synapse = make_conv2d(context, describe(c, true, SYNFIRE_DTYPE_F32, SYNFIRE_INPUT_VALUES));
+    Rows input = rows_for_input(context, SYNFIRE_DTYPE_F32, p), grad = outputs_in(context, SYNFIRE_DTYPE_F32, p),
+         dx = rows_for_input(context, SYNFIRE_DTYPE_F32, p);
+    const size_t bad_channel = 1, n_channels = static_cast<size_t>(channels);
+    for (const double bad : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+      std::vector<double> x(p.rows() * p.inputs(), 1), g(p.rows() * p.outputs(), 1);
+      g[p.outputs() + 3] = bad;  // the second row, output channel 1
+      x[n_channels + bad_channel] = bad;
+      input.put(x);
+      grad.put(g);
+      const auto bd = backward(p, grad, input, dx, nullptr);
+      EXPECT_OK(synfire_synapse_backward(synapse, &bd, nullptr));
+      const auto weight = read<float>(synapse, "weight_gradient", c.weights()),
+                 bias = read<float>(synapse, "bias_gradient", 2);
+      for (size_t i = 0; i < weight.size(); ++i)
+        EXPECT_EQ(std::isnan(weight[i]), i / c.terms() == 1 || i % n_channels == bad_channel) << i;
+      EXPECT_FALSE(std::isnan(bias[0]));
+      EXPECT_TRUE(std::isnan(bias[1]));
+      const std::vector<double> gradients = dx.get();
+      for (size_t i = 0; i < gradients.size(); ++i) EXPECT_EQ(std::isnan(gradients[i]), i >= p.inputs()) << i;
+    }
   }
 }
 

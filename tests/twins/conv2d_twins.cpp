@@ -5,6 +5,7 @@
 
 #include <synapses/conv2d/conv2d_kernels.hpp>
 #include <synapses/conv2d/conv2d_results.hpp>
+#include <synapses/dense/fragments.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -102,7 +103,11 @@ bool has_spike(const Conv2dPatchLaunch& launch, int64_t m, int64_t k) {
 
 const void* conv2d_active_places_kernel() {
   return twin<Conv2dActivePlacesLaunch>({}, [](const Conv2dActivePlacesLaunch& launch) {
-    *launch.active = static_cast<uint32_t>(launch.rows.active() * launch.n_places);
+    for (int64_t i = 0; i < launch.n_parts; ++i) {
+      int64_t images = 0;
+      for (int64_t b = i * launch.n_images; b < (i + 1) * launch.n_images; ++b) images += b < launch.rows.active();
+      launch.active[i] = static_cast<uint32_t>(images * launch.n_places);
+    }
   });
 }
 
@@ -244,6 +249,30 @@ const void* conv2d_image_grid_kernel() {
       for (int64_t i = 0; finite && i < n; ++i)
         launch.on_grid[m * n + i] = on_grid(gradients[i], grid - launch.grid[i % launch.n_channels]);
     });
+  });
+}
+
+// From the definition of a tap: which outputs it has, and which inputs they meet.
+const void* conv2d_gradient_patches_kernel() {
+  return twin<Conv2dGradientPatchLaunch>({}, [](const Conv2dGradientPatchLaunch& launch) {
+    const Conv2dShape& shape = launch.shape;
+    const int64_t n_places = launch.n_places(), inputs = shape.input_places();
+    std::fill_n(launch.planes, launch.n_words * 3 * launch.row_groups * operations::left_bytes, uint8_t{0});
+    for (int64_t m = 0; m < n_places; ++m) {
+      const int64_t image = m / inputs, b = launch.first_image + image % launch.n_images;
+      if (b >= launch.rows.active()) continue;
+      const int64_t at = (launch.first_step + image / launch.n_images) * launch.rows.batch + b;
+      launch.patch_grid[m] = launch.row_grid[at];
+      if (launch.row_grid[at] == operations::conv2d_not_finite) continue;
+      operations::for_each_output_place(shape, m % inputs, [&](int64_t tap, int64_t place) {
+        for (int64_t o = 0; o < shape.output_channels; ++o) {
+          const int32_t value = launch.on_grid[(at * shape.places() + place) * shape.output_channels + o];
+          for (int plane = 0; plane < 3; ++plane)
+            launch.planes[operations::left_at(tap * shape.output_channels + o, m, plane, 3, launch.row_groups)] =
+                static_cast<uint8_t>(operations::byte_of(value, plane));
+        }
+      });
+    }
   });
 }
 

@@ -175,10 +175,14 @@ const void* prepare_planes_kernel() {
         for (int64_t n = 0; n < launch.table_groups * 8; ++n)
           launch.table_planes[right_at(k, n, plane, 3, launch.table_words)] =
               static_cast<uint8_t>(operations::byte_of(weight(n, k), plane));
-      for (int64_t n = 0; n < launch.rows_words * 32; ++n)
-        for (int64_t k = 0; k < launch.rows_groups * 8; ++k)
-          launch.rows_planes[right_at(n, k, plane, 3, launch.rows_words)] =
-              static_cast<uint8_t>(operations::byte_of(weight(n, k), plane));
+      const int64_t inputs = launch.n_taps == 0 ? 0 : launch.n_inputs / launch.n_taps;
+      for (int64_t l = 0; l < launch.rows_words * 32; ++l)
+        for (int64_t c = 0; c < launch.rows_groups * 8; ++c) {
+          const int64_t tap = l / launch.n_outputs;
+          const bool exists = tap < launch.n_taps && c < inputs;
+          launch.rows_planes[right_at(l, c, plane, 3, launch.rows_words)] = static_cast<uint8_t>(
+              operations::byte_of(exists ? weight(l % launch.n_outputs, tap * inputs + c) : 0, plane));
+        }
     }
   });
 }

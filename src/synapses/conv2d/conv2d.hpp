@@ -168,6 +168,12 @@ struct Conv2dInputGradient {
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
   View host_places;   // scratch, on the host
   core::Kept kept = {};
+  View planes = {};   // on CUDA, where places are rows
+  View patches = {};  // scratch, likewise: byte planes of the gradients on their grid that the places of images_at_once
+                      // images of steps_at_once steps meet
+  View patch_grid = {};  // scratch, likewise: the grid of each of these places
+  int64_t steps_at_once = 1, images_at_once = 1;
+  View active_places = {};  // scratch, likewise, if not all rows count: u32 for each images_at_once images of a step
 
   static constexpr const char* name = "convolution input gradient";
   static void operands(Conv2dInputGradient& op, OperandVisitor visit) {
@@ -179,7 +185,11 @@ struct Conv2dInputGradient {
     visit({"the synapse's weights on their grid", op.rows, Access::read});
     visit({"the synapse's grid", op.grid, Access::read});
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
+    visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.row_grid, Access::scratch});
+    visit({"scratch memory", op.patches, Access::scratch});
+    visit({"scratch memory", op.patch_grid, Access::scratch});
+    visit({"scratch memory", op.active_places, Access::scratch});
     visit({"scratch memory", op.host_places, Access::scratch});
     visit({"desc.input_mask", op.kept.mask, Access::read});
     visit({"desc.input_scale", op.kept.scale, Access::read});
@@ -192,6 +202,10 @@ inline bool has_rows(const Conv2dProduct& op) {
 }
 inline bool has_rows(const Conv2dWeightGradient& op) {
   return op.synapse->conv().has_rows();
+}
+// Words of the mask of dropout are those of whole places.
+inline bool has_rows(const Conv2dInputGradient& op) {
+  return op.synapse->conv().has_input_rows() && (!op.kept.mask || op.synapse->map().channels % 32 == 0);
 }
 
 // The elements of `largest` and `total` for an entry of a weight gradient in f32.

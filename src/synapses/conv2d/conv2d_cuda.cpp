@@ -79,9 +79,9 @@ SequenceRows places_of(const Op& op, const Steps& steps) {
 template <class Op>
 void count_places(const Op& op, Launcher& launcher) {
   if (op.active_places)
-    launcher.launch(
-        conv2d_active_places_kernel(), launcher.over_elements(1),
-        Conv2dActivePlacesLaunch{rows_of(op), op.synapse->map().places(), data_of<uint32_t>(op.active_places)});
+    launcher.launch(conv2d_active_places_kernel(), launcher.over_elements(1),
+                    Conv2dActivePlacesLaunch{rows_of(op), op.synapse->map().places(),
+                                             data_of<uint32_t>(op.active_places), 1, op.extents.batch});
 }
 template <class E>
 RowArray<E> from_step(RowArray<E> array, const Steps& steps, int64_t length) {
@@ -268,9 +268,70 @@ void sum_in_order(const Conv2dWeightGradient& op, Launcher& launcher) {
                       data_of<double>(op.weight_gradient), data_of<double>(op.bias_gradient), op.add});
 }
 
+// ---- gradients of inputs --------------------------------------------------------------------------------------------
+
 template <class R>
 Conv2dKept<R> kept_of(const Conv2dInputGradient& op) {
   return {data_of<const uint32_t>(op.kept.mask), op.extents.words_per_row(), data_of<const R>(op.kept.scale)};
+}
+
+// As a dense synapse whose rows are the places of the input, and whose outputs those of all taps.
+void multiply_patches(const Conv2dInputGradient& op, const Conv2dGradientPatchLaunch& patches, Launcher& launcher) {
+  const Conv2dShape& map = op.synapse->map();
+  const DenseSpec& matrix = op.synapse->spec();
+  const int64_t part = patches.first_image / op.images_at_once, places = map.input_places();
+  const auto* const active = data_of<const uint32_t>(op.active_places);
+  const RowArray<float> images = rows_of<float>(op.grad_input, map.n_inputs());
+  const int64_t mask_words = map.channels / 32;
+  KeptArray<float> kept = {};
+  if (op.kept.mask)
+    kept = {data_of<const uint32_t>(op.kept.mask) + patches.first_image * places * mask_words, mask_words,
+            data_of<const float>(op.kept.scale)};
+  launch_input_product({{patches.n_steps, patches.n_images * places, active ? active + part : nullptr},
+                        map.channels,
+                        matrix.n_taps * matrix.n_outputs,
+                        patches.planes,
+                        data_of<const uint8_t>(op.planes),
+                        patches.n_words,
+                        patches.row_groups,
+                        patches.patch_grid,
+                        {images.row({patches.first_step, patches.first_image}), images.pitch, map.channels},
+                        op.add,
+                        kept},
+                       launcher);
+}
+
+void multiply_gradients(const Conv2dInputGradient& op, Launcher& launcher) {
+  const Conv2dShape& map = op.synapse->map();
+  const Extents& e = op.extents;
+  const int64_t n_parts = pieces(e.batch, op.images_at_once);
+  if (op.active_places)
+    launcher.launch(conv2d_active_places_kernel(), launcher.over_elements(n_parts),
+                    Conv2dActivePlacesLaunch{rows_of(op), map.input_places(), data_of<uint32_t>(op.active_places),
+                                             n_parts, op.images_at_once});
+  for_each_steps(op, [&](const Steps& steps) {
+    for (int64_t part = 0; part < n_parts; ++part) {
+      const int64_t first = part * op.images_at_once;
+      Conv2dGradientPatchLaunch patches = {map,
+                                           rows_of(op),
+                                           steps.first,
+                                           steps.count,
+                                           first,
+                                           std::min(op.images_at_once, e.batch - first),
+                                           data_of<const int32_t>(op.row_grid),
+                                           data_of<const int32_t>(op.grad_on_grid),
+                                           data_of<uint8_t>(op.patches),
+                                           op.synapse->spec().rows_planes_length() / 32,
+                                           0,
+                                           data_of<int32_t>(op.patch_grid)};
+      patches.row_groups = DenseSpec::padded_columns(patches.n_places()) / 16;
+      launcher.launch(
+          conv2d_gradient_patches_kernel(),
+          one_each(pieces(patches.n_words * pieces(patches.n_places(), 16), patch_threads / 32), patch_threads),
+          patches);
+      multiply_patches(op, patches, launcher);
+    }
+  });
 }
 
 }  // namespace
@@ -316,6 +377,7 @@ void enqueue(const Conv2dInputGradient& op, Launcher& launcher) {
       conv2d_image_grid_kernel(), launcher.over_pieces(rows.count(), conv2d_threads),
       Conv2dImageGridLaunch{rows, rows_of<const float>(op.grad_output, map.n_outputs()), map.output_channels,
                             data_of<const int32_t>(op.grid), spec.input_gradient_bits, row_grid, on_grid});
+  if (has_rows(op)) return multiply_gradients(op, launcher);
   launcher.launch(
       conv2d_input_gradient_kernel(spec.input_gradient_bits == 32), grid,
       Conv2dInputGradientLaunch{map, rows, on_grid, row_grid, data_of<const int32_t>(op.rows), spec.matrix.rows_pitch(),

@@ -77,7 +77,10 @@ __global__ void __launch_bounds__(threads_per_block)
 
 __global__ void conv2d_active_places(const __grid_constant__ Conv2dActivePlacesLaunch launch) {
   wait_for_previous();
-  if (first_element() == 0) *launch.active = static_cast<uint32_t>(launch.rows.active() * launch.n_places);
+  const int64_t active = launch.rows.active();
+  for (int64_t i = first_element(); i < launch.n_parts; i += stride())
+    launch.active[i] = static_cast<uint32_t>(operations::images_of_part(active, i * launch.n_images, launch.n_images) *
+                                             launch.n_places);
 }
 
 // Word `word` of place m of all images.

@@ -43,11 +43,12 @@ const void* conv2d_product_kernel(Conv2dInput input);
 
 // ---- patches --------------------------------------------------------------------------------------------------------
 
-// The active places of a step: those of the active rows. One thread.
+// The active places of a step: those of the active rows. A thread for each part of the rows, which are n_images.
 struct Conv2dActivePlacesLaunch {
   SequenceRows rows;
   int64_t n_places;
   uint32_t* active;
+  int64_t n_parts, n_images;
 };
 const void* conv2d_active_places_kernel();
 
@@ -145,6 +146,23 @@ struct Conv2dImageGridLaunch {
   int32_t* on_grid;  // [T * B, n_outputs]
 };
 const void* conv2d_image_grid_kernel();
+
+// The gradients on their grid that each input place meets, as byte planes: left operands of sums over the taps and the
+// outputs of each (dense/fragments.hpp), and the grid of each place. A warp has 16 places and a word, in blocks of
+// patch_threads.
+struct Conv2dGradientPatchLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;            // images of all steps
+  int64_t first_step, n_steps;  // of these
+  int64_t first_image, n_images;
+  const int32_t *row_grid, *on_grid;  // [T, B], [T * B, n_outputs]
+  uint8_t* planes;
+  int64_t n_words, row_groups;
+  int32_t* patch_grid;
+
+  SYNFIRE_MODEL_FN int64_t n_places() const { return n_steps * n_images * shape.input_places(); }
+};
+const void* conv2d_gradient_patches_kernel();
 
 // A thread for each element of the input; wide: of numbers of 32 bits, whose sums are made in two parts.
 struct Conv2dInputGradientLaunch {

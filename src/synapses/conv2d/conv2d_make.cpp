@@ -136,6 +136,26 @@ bool plan_rows(Op& op) {
   return true;
 }
 
+// Enough places for a GPU whose tensor cores take thousands at once, of one image at least.
+constexpr int64_t most_gradient_patch_bytes = int64_t{128} << 20;
+
+// Asks for the memory of places as rows, where the gradient of an input has them.
+void plan_rows(Conv2dInputGradient& op) {
+  const Conv2dSpec& spec = op.synapse->conv();
+  if (op.synapse->on_host() || !has_rows(op)) return;
+  const Extents& e = op.extents;
+  const int64_t places = spec.shape.input_places(), of_place = 3 * spec.matrix.rows_planes_length();
+  const int64_t images = std::max<int64_t>(most_gradient_patch_bytes / (places * of_place), 1);
+  op.images_at_once = std::min(images, e.batch);
+  op.steps_at_once = std::clamp<int64_t>(images / e.batch, 1, e.n_steps);
+  op.planes = op.synapse->kernel().rows_planes();
+  const int64_t n_rows = op.steps_at_once * op.images_at_once * places;
+  op.patches = scratch(SYNFIRE_DTYPE_U8, DenseSpec::padded_columns(n_rows), of_place);
+  op.patch_grid = scratch(SYNFIRE_DTYPE_U32, n_rows);
+  if (op.n_active || op.layer_active)
+    op.active_places = scratch(SYNFIRE_DTYPE_U32, (e.batch + op.images_at_once - 1) / op.images_at_once);
+}
+
 // 64 bits hold sums of numbers on a grid of 32 bits times counts; sums of products of values are in two parts.
 void check_places(const Conv2dSpec& spec, int64_t n_steps, int64_t batch) {
   if (!spec.matrix.has_grid()) return;
@@ -279,6 +299,7 @@ OperationList input_gradient(const SynapsePass& pass, const View& grad_output, c
   if (synapse.spec().has_grid()) {
     op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch, synapse.n_outputs());
     op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
+    plan_rows(op);
   }
   op.host_places = host_places_of(synapse.context()->device(), op);
   return {op};

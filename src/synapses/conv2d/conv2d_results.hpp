@@ -68,6 +68,12 @@ SYNFIRE_MODEL_FN uint32_t word_of_patch(const Conv2dShape& shape, const uint32_t
   return found;
 }
 
+// How many of the images `first` and up, `count` of them, are among the first `active` ones.
+SYNFIRE_MODEL_FN int64_t images_of_part(int64_t active, int64_t first, int64_t count) {
+  const int64_t left = active - first;
+  return left < 0 ? 0 : left < count ? left : count;
+}
+
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
 SYNFIRE_MODEL_FN bool has_bit(const uint32_t* row, int64_t i) {

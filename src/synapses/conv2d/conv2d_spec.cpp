@@ -1,8 +1,10 @@
 #include "conv2d_spec.hpp"
 
 #include <base/error.hpp>
+#include <synapses/dense/dense_kernels.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace synfire::operations {
 
@@ -220,6 +222,24 @@ Conv2dShape one_place_of(const DenseSpec& matrix) {
   return shape;
 }
 
+// Products by tensor cores, in tiles of 64 channels and 32 outputs, are at least this many times as fast as those of
+// threads that have an element each, and compute those that meet no output too.
+constexpr double times_as_fast = 8;
+
+// The part of the products of an input place, computed in tiles, that a kernel has.
+double part_of_tiles(const Conv2dShape& shape) {
+  const int64_t outputs = shape.n_taps() * shape.output_channels;
+  return static_cast<double>(outputs) / static_cast<double>(DenseSpec::padded(outputs)) *
+         (static_cast<double>(shape.channels) / static_cast<double>(DenseSpec::padded_columns(shape.channels)));
+}
+
+// The taps by which byte planes of the rows are arranged, for maps of any size.
+int64_t taps_of(const Conv2dShape& shape, int input_gradient_bits, const DenseSpec& matrix) {
+  const bool fits = matrix.has_grid() && shape.groups == 1 && input_gradient_bits < 32 &&
+                    shape.output_channels <= cuda::most_tensor_outputs / shape.n_taps();
+  return fits && times_as_fast * part_of_tiles(shape) >= 1 ? shape.n_taps() : 0;
+}
+
 }  // namespace
 
 Conv2dSpec::Conv2dSpec(const synfire_synapse_desc& desc)
@@ -230,6 +250,7 @@ Conv2dSpec::Conv2dSpec(const synfire_synapse_desc& desc)
       input_gradient_bits(24),
       matrix(counts_matrix_of(desc)) {
   shape = one_place_of(matrix);
+  matrix.n_taps = taps_of(shape, input_gradient_bits, matrix);
 }
 
 Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
@@ -238,7 +259,17 @@ Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
       count_bound(bound_of(desc)),
       count_scale(scale_of("SYN-CONV-COUNTS", desc.input_kind, desc.count_scale)),
       input_gradient_bits(input_bits_of(desc)),
-      matrix(matrix_of(desc, shape, count_bound)) {}
+      matrix(matrix_of(desc, shape, count_bound)) {
+  matrix.n_taps = taps_of(shape, input_gradient_bits, matrix);
+}
+
+// Of strided kernels, only some taps of an input place meet an output.
+bool Conv2dSpec::has_input_rows() const {
+  const int64_t places = shape.input_places();
+  const double meet = std::min(1.0, static_cast<double>(shape.places()) / static_cast<double>(places));
+  return matrix.n_taps != 0 && places <= std::numeric_limits<uint32_t>::max() &&
+         times_as_fast * part_of_tiles(shape) * meet >= 1;
+}
 
 Flow Conv2dSpec::input() const {
   Flow flow;

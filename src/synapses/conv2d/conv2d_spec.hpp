@@ -27,6 +27,9 @@ struct Conv2dSpec {
   bool has_values() const { return elements == core::Elements::values && matrix.has_grid(); }
   // On a GPU, the places of spikes that all outputs read are rows of a dense synapse.
   bool has_rows() const { return is_exact() && elements == core::Elements::spikes && shape.groups == 1; }
+  // On a GPU, in the gradient of the input, places of the input are rows of the product of a dense synapse, whose
+  // outputs are those of all taps.
+  bool has_input_rows() const;
   core::Flow input() const;
   core::Flow output() const;
 };

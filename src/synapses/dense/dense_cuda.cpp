@@ -323,19 +323,10 @@ void enqueue_exact(const DenseInputGradient& op, Launcher& launcher) {
   launcher.launch(input_planes_kernel(), one_each(pieces(rows.count(), 16), planes_threads),
                   InputPlanesLaunch{rows, rows_of<const float>(op.grad_output, spec.n_outputs),
                                     data_of<const int32_t>(op.grid), row_grid, planes, n_words, row_groups});
-  const bool tensor_cores = has_tensor_cores(launcher.gpu()) && spec.n_outputs <= most_tensor_outputs;
-  const int64_t shared_bytes = group_bytes(n_words) + input_ring_bytes;
-  const bool groups = tensor_cores && launcher.gpu().has_warpgroups && shared_bytes <= most_shared_bytes;
-  const BytesProduct product = groups         ? BytesProduct::groups
-                               : tensor_cores ? BytesProduct::warps
-                                              : BytesProduct::integers;
-  launcher.launch(input_product_kernel(product),
-                  groups ? grid_of_groups(rows.count(), spec.n_inputs, input_group_threads, shared_bytes, launcher)
-                         : one_each(pieces(rows.count(), input_tile) * pieces(spec.n_inputs, input_tile),
-                                    tensor_cores ? input_product_threads : wide_product_threads),
-                  InputProductLaunch{rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes),
-                                     n_words, row_groups, row_grid, rows_of<float>(op.grad_input, spec.n_inputs),
-                                     op.add, kept_of<float>(op.kept, op.extents)});
+  launch_input_product(
+      {rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes), n_words, row_groups, row_grid,
+       rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents)},
+      launcher);
 }
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------
@@ -361,10 +352,12 @@ void enqueue_planes(const PrepareDense& op, Launcher& launcher) {
                                       DenseSpec::even_words(spec.n_inputs),
                                       DenseSpec::padded_columns(spec.n_outputs) / 8,
                                       data_of<uint8_t>(op.rows_planes),
-                                      spec.table_pitch() / 32,
-                                      DenseSpec::padded_columns(spec.n_inputs) / 8};
+                                      spec.rows_planes_length() / 32,
+                                      DenseSpec::padded_columns(spec.tap_inputs()) / 8,
+                                      spec.n_taps};
   const int64_t n_units =
       32 * ((op.table_planes ? launch.table_words * launch.table_groups : 0) + launch.rows_words * launch.rows_groups);
+  if (n_units == 0) return;
   launcher.launch(prepare_planes_kernel(), launcher.over_pieces(pieces(n_units, prepare_threads), prepare_threads),
                   launch);
 }

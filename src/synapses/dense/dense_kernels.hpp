@@ -55,15 +55,16 @@ struct PrepareTableLaunch {
 const void* prepare_table_kernel(TableKind kind);
 
 // Byte planes of the weights as right operands (fragments.hpp): those of the table add over inputs, those of the rows
-// over outputs. A thread writes 8 bytes of each plane.
+// over outputs, of a kernel over its taps and the outputs of each. A thread writes 8 bytes of each plane.
 struct PreparePlanesLaunch {
   int64_t n_inputs, n_outputs;
   const int32_t* rows;
   int64_t rows_pitch;
   uint8_t* table_planes;  // null: none
   int64_t table_words, table_groups;
-  uint8_t* rows_planes;
+  uint8_t* rows_planes;  // null, without words: none
   int64_t rows_words, rows_groups;
+  int64_t n_taps = 1;
 };
 const void* prepare_planes_kernel();
 

@@ -100,4 +100,19 @@ void launch_finish(const FinishWeightsLaunch& launch, Launcher& launcher) {
                   one_each(launch.n_outputs * pieces(launch.n_inputs, finish_threads), finish_threads), launch);
 }
 
+void launch_input_product(const InputProductLaunch& launch, Launcher& launcher) {
+  const int64_t n_rows = launch.rows.count();
+  const bool tensor_cores = has_tensor_cores(launcher.gpu()) && launch.n_outputs <= most_tensor_outputs;
+  const int64_t shared_bytes = group_bytes(launch.n_words) + input_ring_bytes;
+  const bool groups = tensor_cores && launcher.gpu().has_warpgroups && shared_bytes <= most_shared_bytes;
+  const BytesProduct product = groups         ? BytesProduct::groups
+                               : tensor_cores ? BytesProduct::warps
+                                              : BytesProduct::integers;
+  launcher.launch(input_product_kernel(product),
+                  groups ? grid_of_groups(n_rows, launch.n_inputs, input_group_threads, shared_bytes, launcher)
+                         : one_each(pieces(n_rows, input_tile) * pieces(launch.n_inputs, input_tile),
+                                    tensor_cores ? input_product_threads : wide_product_threads),
+                  launch);
+}
+
 }  // namespace synfire::operations

@@ -45,6 +45,9 @@ void launch_gradient_planes(const cuda::GradientPlanesLaunch& launch, int n_plan
 void launch_weight_product(cuda::WeightProductLaunch launch, int n_planes, cuda::Launcher& launcher);
 void launch_finish(const cuda::FinishWeightsLaunch& launch, cuda::Launcher& launcher);
 
+// The product of a gradient of the input, of n_outputs outputs or of the outputs of all taps.
+void launch_input_product(const cuda::InputProductLaunch& launch, cuda::Launcher& launcher);
+
 }  // namespace synfire::operations
 
 #endif

@@ -31,6 +31,9 @@ struct DenseSpec {
   Initialization initialization;
   double gain;
   uint64_t seed;
+  // Of a kernel, whose inputs are n_inputs / n_taps channels at each tap: the byte planes of its rows add over taps and
+  // outputs. 0: a kernel without these planes.
+  int64_t n_taps = 1;
 
   explicit DenseSpec(const synfire_synapse_desc& desc);
 
@@ -60,7 +63,8 @@ struct DenseSpec {
   uint64_t grid_bytes() const { return has_grid() ? static_cast<uint64_t>(table_pitch()) * 4 : 0; }
 
   // Byte planes of weights on their grid for tensor cores (fragments.hpp): three bytes per weight. Those of the table
-  // have an even number of words of 32 inputs and a multiple of 64 outputs, those of rows a multiple of 64 inputs.
+  // have an even number of words of 32 inputs and a multiple of 64 outputs, those of rows a multiple of 64 inputs of a
+  // tap and of 32 outputs of all taps.
   static constexpr int64_t column_multiple = 64;
   static int64_t padded_columns(int64_t count) {
     return (count + column_multiple - 1) / column_multiple * column_multiple;
@@ -71,8 +75,10 @@ struct DenseSpec {
   uint64_t table_planes_bytes() const {
     return is_exact() ? static_cast<uint64_t>(even_words(n_inputs) * padded_columns(n_outputs)) * 96 : 0;
   }
+  int64_t tap_inputs() const { return n_taps > 1 ? n_inputs / n_taps : n_inputs; }
+  int64_t rows_planes_length() const { return padded(n_taps * n_outputs); }
   uint64_t rows_planes_bytes() const {
-    return has_grid() ? static_cast<uint64_t>(table_pitch() * padded_columns(n_inputs)) * 3 : 0;
+    return has_grid() ? static_cast<uint64_t>(rows_planes_length() * padded_columns(tap_inputs())) * 3 : 0;
   }
 };
 

@@ -114,7 +114,11 @@ __device__ __forceinline__ void prepare_unit(const PreparePlanesLaunch& launch, 
     write_planes(launch.table_planes, unit, launch.table_words, launch.table_groups,
                  [&](int64_t k, int64_t n) { return weight(n, k); });
   else
-    write_planes(launch.rows_planes, unit - of_table, launch.rows_words, launch.rows_groups, weight);
+    write_planes(launch.rows_planes, unit - of_table, launch.rows_words, launch.rows_groups, [&](int64_t l, int64_t c) {
+      if (launch.n_taps == 1) return weight(l, c);
+      const int64_t tap = l / launch.n_outputs, inputs = launch.n_inputs / launch.n_taps;
+      return tap < launch.n_taps && c < inputs ? weight(l % launch.n_outputs, tap * inputs + c) : 0;
+    });
 }
 
 }  // namespace
