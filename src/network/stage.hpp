@@ -17,8 +17,8 @@ namespace synfire::network {
 
 class StageKind;
 
-// A place where a stage is read: its output (the spikes of neurons), or the V of neurons. No edge has the port `counts`:
-// it is that of the gradient of counts that stand for means, beside the gradient of the means.
+// A place where a stage is read: its output (the spikes of neurons), or the V of neurons. No edge has the port
+// `counts`: it is that of the gradient of counts that stand for means, beside the gradient of the means.
 enum class Port : int32_t { output, v, counts };
 inline constexpr size_t n_ports = 3;
 

@@ -18,7 +18,21 @@ struct UsageError {
   std::string text;
 };
 
-enum class Command { none, layer, sweep, plot, tutorial, latency, context, data, events, network, conv2d, shapes, loaded };
+enum class Command {
+  none,
+  layer,
+  sweep,
+  plot,
+  tutorial,
+  latency,
+  context,
+  data,
+  events,
+  network,
+  conv2d,
+  shapes,
+  loaded
+};
 enum class Format { text, csv, json };
 
 /// The chains that `latency` measures; null or 0 means not chosen.
