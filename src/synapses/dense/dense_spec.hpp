@@ -31,7 +31,7 @@ struct DenseSpec {
   Initialization initialization;
   double gain;
   uint64_t seed;
-  // Of a kernel, whose inputs are n_inputs / n_taps channels at each tap: the byte planes of its rows add over taps and
+  // The inputs of a kernel are n_inputs / n_taps channels at each tap: the byte planes of its rows add over taps and
   // outputs. 0: a kernel without these planes.
   int64_t n_taps = 1;
 
