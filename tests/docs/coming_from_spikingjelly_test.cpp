@@ -1090,6 +1090,87 @@ TEST_F(ComingFromSpikingJelly, MeanSquaredError) {
   mean.expect(loss, gradient);
 }
 
+// The formulas of PyTorch's BatchNorm2d over T * B * H * W numbers of a channel; gamma is `scale`.
+void expect_batch_norm(synfire_context context, double scale) {
+  constexpr int64_t n_steps = 3, batch = 2, side = 2, channels = 2;
+  constexpr size_t count = 24, size = 48;  // of a channel, of all
+  const std::vector<double> y = numbers(size, 31), gamma(channels, scale), zeros(channels), ones(channels, 1.0);
+  const Buffer source = filled(context, y), x = make_buffer(context, SYNFIRE_DTYPE_F64, size),
+               factors = filled(context, gamma), mean = filled(context, zeros), variance = filled(context, ones);
+  synfire_normalize_desc desc = SYNFIRE_NORMALIZE_DESC_INIT;
+  desc.n_steps = n_steps;
+  desc.batch = batch;
+  desc.height = desc.width = side;
+  desc.channels = channels;
+  desc.source = source;
+  desc.destination = x;
+  desc.gamma = factors;
+  desc.running_mean = mean;
+  desc.running_variance = variance;
+  ASSERT_OK(synfire_normalize(context, &desc, nullptr));
+  std::vector<double> expected(size), means(channels), variances(channels), evaluated(size);
+  for (size_t c = 0; c < channels; ++c) {
+    double sum = 0, squares = 0;
+    for (size_t i = c; i < size; i += channels) sum += y[i];
+    const double m = sum / count;
+    for (size_t i = c; i < size; i += channels) squares += (y[i] - m) * (y[i] - m);
+    for (size_t i = c; i < size; i += channels) expected[i] = scale * (y[i] - m) / std::sqrt(squares / count + 1e-5);
+    means[c] = 0.1 * m;
+    variances[c] = 0.9 + 0.1 * squares / (count - 1);
+    for (size_t i = c; i < size; i += channels)
+      evaluated[i] = scale * (y[i] - means[c]) / std::sqrt(variances[c] + 1e-5);
+  }
+  EXPECT_TRUE(close(download<double>(x, size), expected));
+  EXPECT_TRUE(close(download<double>(mean, channels), means));
+  EXPECT_TRUE(close(download<double>(variance, channels), variances));
+  desc.mode = SYNFIRE_NORMALIZE_EVALUATION;
+  ASSERT_OK(synfire_normalize(context, &desc, nullptr));
+  EXPECT_TRUE(close(download<double>(x, size), evaluated));
+}
+
+TEST_F(ComingFromSpikingJelly, BatchNorm) {
+  expect_batch_norm(context, 1);
+}
+
+TEST_F(ComingFromSpikingJelly, ThresholdDependentBatchNorm) {
+  expect_batch_norm(context, 1.0 * 0.5);  // alpha, V_th
+}
+
+TEST_F(ComingFromSpikingJelly, UpsampleAndZeroPad) {
+  const std::vector<double> map = numbers(12, 32);  // 2 x 3 places of 2 channels
+  const Buffer source = filled(context, map), larger = make_buffer(context, SYNFIRE_DTYPE_F64, 48),
+               padded = make_buffer(context, SYNFIRE_DTYPE_F64, 30);
+  synfire_upsample_desc upsample = SYNFIRE_UPSAMPLE_DESC_INIT;
+  upsample.n_steps = 1;
+  upsample.height = 2;
+  upsample.width = 3;
+  upsample.channels = 2;
+  upsample.source = source;
+  upsample.destination = larger;
+  ASSERT_OK(synfire_upsample(context, &upsample, nullptr));
+  synfire_pad_desc pad = SYNFIRE_PAD_DESC_INIT;
+  pad.n_steps = 1;
+  pad.height = 2;
+  pad.width = 3;
+  pad.channels = 2;
+  pad.left = 1;
+  pad.right = 1;
+  pad.bottom = 1;
+  pad.source = source;
+  pad.destination = padded;
+  ASSERT_OK(synfire_pad(context, &pad, nullptr));
+  std::vector<double> expected_larger, expected_padded;
+  for (size_t y = 0; y < 4; ++y)
+    for (size_t x = 0; x < 6; ++x)
+      for (size_t c = 0; c < 2; ++c) expected_larger.push_back(map[(y / 2 * 3 + x / 2) * 2 + c]);
+  for (size_t y = 0; y < 3; ++y)
+    for (size_t x = 0; x < 5; ++x)
+      for (size_t c = 0; c < 2; ++c)
+        expected_padded.push_back(y < 2 && x >= 1 && x < 4 ? map[(y * 3 + x - 1) * 2 + c] : 0.0);
+  EXPECT_EQ(download<double>(larger, 48), expected_larger);
+  EXPECT_EQ(download<double>(padded, 30), expected_padded);
+}
+
 // Steps of an optimiser over the weights and bias of a Linear, against a formula for one number. `next` gets the
 // weight, its gradient and the number of the step, from 1 on.
 template <class Next>

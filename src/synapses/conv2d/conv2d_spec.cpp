@@ -224,7 +224,7 @@ Conv2dShape one_place_of(const DenseSpec& matrix) {
 
 // Products by tensor cores, in tiles of 64 channels and 32 outputs, are at least this many times as fast as those of
 // threads that have an element each, and compute those that meet no output too.
-constexpr double times_as_fast = 8;
+constexpr double times_as_fast = 16;
 
 // The part of the products of an input place, computed in tiles, that a kernel has.
 double part_of_tiles(const Conv2dShape& shape) {
@@ -263,7 +263,7 @@ Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
   matrix.n_taps = taps_of(shape, input_gradient_bits, matrix);
 }
 
-// Only some taps of a strided kernel meet an output at an input place.
+// OnlyWith strides, only some taps of a strided kernel meet an output at an input place.
 bool Conv2dSpec::has_input_rows() const {
   const int64_t places = shape.input_places();
   const double meet = std::min(1.0, static_cast<double>(shape.places()) / static_cast<double>(places));
