@@ -1092,14 +1092,14 @@ TEST_F(ComingFromSpikingJelly, MeanSquaredError) {
 
 // The formulas of PyTorch's BatchNorm2d over T * B * H * W numbers of a channel; gamma is `scale`.
 void expect_batch_norm(synfire_context context, double scale) {
-  constexpr int64_t n_steps = 3, batch = 2, side = 2, channels = 2;
+  constexpr int64_t steps = 3, rows = 2, side = 2, channels = 2;
   constexpr size_t count = 24, size = 48;  // of a channel, of all
   const std::vector<double> y = numbers(size, 31), gamma(channels, scale), zeros(channels), ones(channels, 1.0);
   const Buffer source = filled(context, y), x = make_buffer(context, SYNFIRE_DTYPE_F64, size),
                factors = filled(context, gamma), mean = filled(context, zeros), variance = filled(context, ones);
   synfire_normalize_desc desc = SYNFIRE_NORMALIZE_DESC_INIT;
-  desc.n_steps = n_steps;
-  desc.batch = batch;
+  desc.n_steps = steps;
+  desc.batch = rows;
   desc.height = desc.width = side;
   desc.channels = channels;
   desc.source = source;
