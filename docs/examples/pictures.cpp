@@ -26,7 +26,7 @@ int main() {
   n.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01);
   n.build();
   for (const std::uint32_t first : {0U, 256U}) {
-    std::vector<float> rows(256 * 144);
+    std::vector<float> rows(std::size_t{256} * 144);
     std::vector<std::uint32_t> shapes(256);
     for (std::uint32_t i = 0; i < 256 * 144; ++i) rows[i] = pixel(first * 144 + i), shapes[i / 144] = i / 144 % 4;
     synfire::set_data(context, n, first ? SYNFIRE_DATA_EVALUATION : SYNFIRE_DATA_TRAINING, rows, shapes);

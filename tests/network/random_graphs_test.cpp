@@ -201,7 +201,8 @@ class Oracle {
     for (size_t c = 0; c < channels; ++c) {
       Number mean = 0, variance = 1;
       if (stage.number == 0) {
-        const Number n(static_cast<double>(input.size() / channels));
+        const size_t count = input.size() / channels;
+        const Number n(static_cast<double>(count));
         for (size_t i = c; i < input.size(); i += channels) mean = mean + input[i];
         mean = mean / n;
         variance = 0;

@@ -191,13 +191,13 @@ const void* conv2d_finish_kernel() {
         const int32_t grid = grid_of_sum(launch.largest[o], most_of(launch.wide)) +
                              (is_bias || !in_parts ? 0 : grid_of_sum(largest_input, largest_on_grid_24));
         const int64_t at = o * (n_terms + 1) + k;
-        const double factor = is_bias ? 1 : launch.factor, of_kept = is_bias ? 1 : factor_of(launch.scale);
+        const double of_weights = is_bias ? 1 : launch.factor, of_kept = is_bias ? 1 : factor_of(launch.scale);
         float gradient = nan;
         if (!is_bias && !operations::is_connected(shape, launch.mask, o, k))
           gradient = 0;
         else if (is_finite_magnitude(launch.largest[o]) && is_finite_magnitude(largest_input))
           gradient = in_parts ? from_parts(launch.total[at], launch.low[at], grid, of_kept)
-                              : from_wide_grid(launch.total[at], grid, of_kept, factor);
+                              : from_wide_grid(launch.total[at], grid, of_kept, of_weights);
         write_gradient(is_bias ? launch.bias_gradient[o] : launch.weight_gradient[o * n_terms + k], gradient,
                        launch.add);
       }

@@ -183,7 +183,8 @@ struct Conv2dShape {
 
   /// The product has as many as each gradient.
   double multiply_adds() const {
-    return static_cast<double>(rows() * outputs()) * static_cast<double>(kernel * kernel * (channels / groups));
+    const std::uint64_t terms = kernel * kernel * (channels / groups);
+    return static_cast<double>(rows() * outputs()) * static_cast<double>(terms);
   }
 };
 

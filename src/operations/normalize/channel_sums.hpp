@@ -58,7 +58,8 @@ struct IntegerSums {
 
   SYNFIRE_MODEL_FN bool finds_second() const { return second.data && !squares && !saved; }
   SYNFIRE_MODEL_FN s32 first_grid(u32 magnitude) const {
-    return squares ? grid_of_values(magnitude) : model::grid_of_sum(magnitude, model::largest_on_grid_32);
+    const u32 most = model::largest_on_grid_32;
+    return squares ? grid_of_values(magnitude) : model::grid_of_sum(magnitude, most);
   }
   // `magnitude` is the largest of second where finds_second() is true, and that of first for squares.
   SYNFIRE_MODEL_FN s32 second_grid(u32 magnitude, int64_t channel) const {

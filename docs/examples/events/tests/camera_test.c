@@ -56,14 +56,14 @@ static uint64_t events[MOST], again[MOST];
 static void check_thresholds(void) {
   const camera_settings s = exact();
   size_t n = change(&s, 0.1, 0.1 * exp(1.1), 5000, 1100, events), i;
-  expect(n == 5 * N, "five events of each pixel");
+  expect(n == (size_t)5 * N, "five events of each pixel");
   for (i = 0; i < n; ++i) {
     const uint32_t expected = 5000 + 200 * (uint32_t)(1 + i / N), t = time_of(events[i]);
     expect(t + 1 >= expected && t <= expected + 1, "an event at each 200 microseconds");
     expect(events[i] >> 60 == 1, "it became brighter");
   }
   n = change(&s, 0.5, 0.5 * exp(-0.5), 0, 1000, events);
-  expect(n == 2 * N, "two events of each pixel");
+  expect(n == (size_t)2 * N, "two events of each pixel");
   for (i = 0; i < n; ++i) expect(events[i] >> 60 == 0, "it became darker");
   expect(change(&s, 0.5, 0.5, 0, 1000000, events) == 0, "nothing changed");
   expect(change(&s, 0.1, 0.1 * exp(0.19), 0, 1000, events) == 0, "less than a threshold");
@@ -76,7 +76,8 @@ static void check_refractory(void) {
   camera_settings s = exact();
   s.refractory = 300;
   /* Events at 200 after the start, then 200 after each refractory time. */
-  expect(change(&s, 0.1, 0.1 * exp(1.1), 0, 1100, events) == 2 * N, "two events of each pixel, at 200 and at 700");
+  expect(change(&s, 0.1, 0.1 * exp(1.1), 0, 1100, events) == (size_t)2 * N,
+         "two events of each pixel, at 200 and at 700");
   expect(time_of(events[0]) <= 201 && time_of(events[N]) + 1 >= 700 && time_of(events[N]) <= 701, "other times");
 }
 
@@ -109,7 +110,7 @@ static void check_mismatch(void) {
   n = change(&s, 0.1, 0.1 * exp(4.1), 0, 4100, events);
   m = change(&s, 0.1, 0.1 * exp(4.1), 0, 4100, again);
   expect(n == m && memcmp(events, again, n * sizeof *events) == 0, "the same seed, the same events");
-  expect(n > 18 * N && n < 23 * N, "about twenty events of each pixel");
+  expect(n > (size_t)18 * N && n < (size_t)23 * N, "about twenty events of each pixel");
   s.seed = 2;
   m = change(&s, 0.1, 0.1 * exp(4.1), 0, 4100, again);
   expect(n != m || memcmp(events, again, n * sizeof *events) != 0, "another seed, other events");
