@@ -206,7 +206,8 @@ class Methods:
             if struct:
                 return ("named", field.length.name, struct.name)
             if field.target in self.api.object_of:
-                return ("buffers", field.length.name)
+                return ("buffers", field.length.name, "read" if field.access in (None, "read") else "write",
+                        "bits" if "spikes" in (field.shape or "spikes") else "u32")
             return ("numbers", field.length.name, CTYPES[field.target])
         if field.access:
             packed = "spikes" in (field.shape or "")

@@ -186,7 +186,7 @@ class Caller:
                 entry.name = text(f"a name of {name}", key)
                 setattr(entry, target, self._buffer(f'{name}["{key}"]', array, "write", "u32", made))
         elif kind == "buffers":
-            entries = (ctypes.c_void_p * len(value))(*(self._buffer(f"{name}[{i}]", one, "read", "bits", made)
+            entries = (ctypes.c_void_p * len(value))(*(self._buffer(f"{name}[{i}]", one, more[1], more[2], made)
                                                        for i, one in enumerate(value)))
         else:
             entries = (getattr(ctypes, more[1]) * len(value))(*value)

@@ -357,7 +357,7 @@ _COMBINE = (
     ("steps", "n_steps", "int"),
     ("neurons", "n_neurons", "int"),
     ("batch", "batch", "int"),
-    ("sources", "sources", "buffers", "n_sources"),
+    ("sources", "sources", "buffers", "n_sources", "read", "bits"),
     ("channels", "channels", "numbers", "n_channels", "c_int64"),
     ("bounds", "bounds", "numbers", "n_bounds", "c_int32"),
     ("destination", "destination", "buffer", "write", "bits"),

@@ -148,7 +148,17 @@ class Neurons(unittest.TestCase):
         wanted, gradient = run_by_c("lif", x, torch.ones_like(x))
         np.testing.assert_array_equal(output.detach().numpy(), wanted)
         np.testing.assert_array_equal(last.grad.numpy(), gradient)
-        self.assertEqual(Neuron("lif")(x.transpose(1, 2)).shape, (3, 4, 2, 5, 6))
+        other = x.transpose(1, 2).requires_grad_()
+        Neuron("lif")(other).sum().backward()
+        np.testing.assert_array_equal(other.grad.transpose(1, 2).numpy(), gradient)
+
+    def test_tensors_that_are_moved_before_the_backward(self):
+        x = random(40, 2, 30).requires_grad_()
+        neuron = Neuron("izhikevich", a=0.1, b=0.2)
+        with torch.autograd.graph.saved_tensors_hooks(lambda one: one.clone(), lambda one: one.clone()):
+            neuron(x).sum().backward()
+        np.testing.assert_array_equal(x.grad.numpy(), run_by_c("izhikevich", x.detach(), torch.ones_like(x), a=0.1,
+                                                               b=0.2)[1])
 
     def test_learned_parameters(self):
         neuron = Neuron("lif", learn=("tau", "v_threshold"), tau=3.0)
@@ -184,6 +194,12 @@ class Neurons(unittest.TestCase):
         neuron(x)
         with self.assertRaises((synfire.StaleTapeError, RuntimeError)):
             first.sum().backward()
+
+    def test_no_second_gradient(self):
+        x = random(4, 2, 64).requires_grad_()
+        (gradient,) = torch.autograd.grad(Neuron("lif")(x).square().sum(), x, create_graph=True)
+        with self.assertRaises((synfire.SynfireError, RuntimeError)):
+            gradient.sum().backward()
 
     def test_inference_keeps_nothing(self):
         neuron = Neuron("lif")

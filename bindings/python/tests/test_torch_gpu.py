@@ -113,6 +113,19 @@ class OnGpu(unittest.TestCase):
         torch.library.opcheck(torch.ops.synfire.neuron.default, (x, None, None, [], neuron._text, True, False),
                               test_utils=("test_schema", "test_faketensor"))
 
+    def test_no_second_gradient(self):
+        x = random(4, 2, 64).cuda().requires_grad_()
+        (gradient,) = torch.autograd.grad(Neuron("lif")(x).square().sum(), x, create_graph=True)
+        with self.assertRaises((synfire.SynfireError, RuntimeError)):
+            gradient.sum().backward()
+
+    def test_tensors_that_are_moved_before_the_backward(self):
+        x = random(9, 2, 64).cuda()
+        wanted = both_passes(Neuron("lif"), x, torch.ones_like(x))
+        with torch.autograd.graph.saved_tensors_hooks(lambda one: one.clone(), lambda one: one.clone()):
+            found = both_passes(Neuron("lif"), x, torch.ones_like(x))
+        self.assert_same(found, wanted)
+
     def test_channels_last_and_checkpointing(self):
         from torch.utils.checkpoint import checkpoint
         x = random(3, 2, 8, 5, 6).cuda()

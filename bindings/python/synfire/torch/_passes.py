@@ -370,9 +370,10 @@ def backward_now(x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, param
         try:
             check(library().synfire_layer_run_backward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
         except StaleTapeError as problem:
-            if not parameters or problem.rule != "SYN-TAPE-PARAMETERS":
+            if problem.rule not in ("SYN-TAPE-PARAMETERS", "SYN-TAPE-STAMP"):
                 raise
-            # The layer had other values in between. Autograd has made sure that the tensors have those of the forward.
+            # The layer had other values in between, or tensors were moved: by hooks, or by a compiler that computes X
+            # again. Autograd has made sure that the tensors have the values of the forward.
             again = _forward_again(served, neurons, parameters, x, tape, steps, row)
             check(library().synfire_layer_run_backward(served.layer.handle, ctypes.byref(desc), _stream_of(x)))
             del again
@@ -474,7 +475,11 @@ def _register() -> None:
                  for one, shape, dtype in zip((grad_v, grad_w), ctx.shapes, ctx.types)]
         return (grad_x, *grads, gradients, None, None, None)
 
+    def second_backward(ctx, *_):
+        refuse("PYTHON-SECOND-GRADIENT", "a gradient of a gradient of neurons is not computed")
+
     torch.library.register_autograd("synfire::neuron", backward, setup_context=setup_context, lib=_library)
+    torch.library.register_autograd("synfire::neuron_backward", second_backward, lib=_library)
 
 
 if _has_operators:
@@ -484,6 +489,8 @@ if _has_operators:
 def neuron(x: torch.Tensor, v: Optional[torch.Tensor], w: Optional[torch.Tensor], parameters: List[torch.Tensor],
            text: str, with_v_seq: bool = False) -> Tuple[Any, ...]:
     """A forward that autograd knows: spikes, V and W after the last step, and V of every step."""
+    # The backward reads X again: that which the forward reads, and not one of which both make a copy.
+    x = x.contiguous() if any(one.numel() > 1 for one in parameters) else _as_dense(x)
     taped = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, v, w, *parameters))
     if _has_operators:
         return torch.ops.synfire.neuron(x, v, w, parameters, text, taped, with_v_seq)[:4]
