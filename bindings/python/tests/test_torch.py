@@ -260,6 +260,23 @@ class Neurons(unittest.TestCase):
             neuron.reset()
             neuron(x).sum().backward()
         self.assertEqual(len(_passes._by_handle), before)
+        # A layer that grows many times keeps few of those before.
+        for rows in range(3, 40):
+            neuron.reset()
+            neuron(random(4, rows, 128))
+        self.assertLessEqual(len(_passes._retired), _passes._MOST_RETIRED)
+        self.assertEqual(len(_passes._by_handle), len(_passes._layers) + len(_passes._retired))
+
+    def test_a_forward_whose_layer_is_forgotten(self):
+        neuron, xs = Neuron("lif", tau=2.75), [random(4, rows, 128).requires_grad_() for rows in range(1, 25)]
+        outputs = []
+        for x in xs:
+            neuron.reset()
+            outputs.append(neuron(x).sum())
+        sum(outputs).backward()
+        for x in xs:
+            wanted = run_by_c("lif", x.detach(), torch.ones_like(x), tau=2.75)[1]
+            np.testing.assert_array_equal(x.grad.numpy(), wanted)
 
 
 # ---- Networks written from SpikingJelly's documented interface -------------------------------------------------------
