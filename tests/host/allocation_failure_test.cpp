@@ -734,14 +734,17 @@ void test_changes() {
   expect_same("rebind", -1);
 }
 
-// A stage without values, of one or two inputs.
-void add_stage(synfire_network network, const char* kind, const char* name, const char* from, const char* other) {
+// A stage of one or two inputs.
+void add_stage(synfire_network network, const char* kind, const char* name, const char* from, const char* other,
+               const std::vector<synfire_stage_value>& values = {}) {
   const synfire_stage_input inputs[] = {{from, nullptr, 0}, {other, nullptr, 0}};
   synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
   desc.kind = kind;
   desc.name = name;
   desc.inputs = inputs;
   desc.n_inputs = other ? 2 : 1;
+  desc.values = values.data();
+  desc.n_values = values.size();
   require(synfire_network_add_stage(network, &desc), name);
 }
 
@@ -758,6 +761,13 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   require(synfire_network_add_synapse(network, "s0", 7), "synapse");
   require(synfire_network_add_neurons(network, "n0", SYNFIRE_MODEL_LIF), "neurons");
   require(synfire_network_train_parameter(network, "n0", "tau", 1, 1, 0, 1.1, HUGE_VAL), "tau");
+  add_stage(network, "conv2d", "kernel", "n0", nullptr, {{"output_channels", nullptr, 2}});
+  add_stage(network, "normalization", "norm", "kernel", nullptr);
+  add_stage(network, "neurons", "of-maps", "norm", nullptr, {{"model", "lif", 0}});
+  add_stage(network, "pool", "mean", "of-maps", nullptr, {{"kind", "mean", 0}});
+  add_stage(network, "upsample", "large", "mean", nullptr);
+  add_stage(network, "pad", "border", "large", nullptr, {{"padding", nullptr, 1}});
+  add_stage(network, "neurons", "of-border", "border", nullptr, {{"model", "lif", 0}});
   add_stage(network, "scale", "w", "n0", nullptr);
   add_stage(network, "sum", "both", "w", "n0");
   add_stage(network, "concatenate", "wide", "both", "n0");

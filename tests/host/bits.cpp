@@ -2,7 +2,7 @@
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
 // Networks that were trained for some steps follow, one-to-one synapses, convolutions, normalisations, upsamplings and
-// borders of maps, and events of a camera.
+// borders of maps, networks of maps, and events of a camera.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -801,6 +801,159 @@ std::string map_hashes(synfire_context context, synfire_test::Sample& sample) {
   return out.str();
 }
 
+// ---- networks of maps -----------------------------------------------------------------------------------------------
+
+class MapNetwork {
+ public:
+  using Values = std::initializer_list<synfire_stage_value>;
+
+  explicit MapNetwork(synfire_context context) : context_(context) {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = 5, desc.batch = 3, desc.seed = 61;
+    REQUIRE(synfire_network_create(context, &desc, &network_));
+  }
+  MapNetwork(const MapNetwork&) = delete;
+  MapNetwork& operator=(const MapNetwork&) = delete;
+  ~MapNetwork() {
+    synfire_network_destroy(network_);
+    synfire_buffer_destroy(rows_);
+    synfire_buffer_destroy(labels_);
+  }
+
+  void add(const char* kind, const char* name, Values values = {}, std::initializer_list<const char*> reads = {}) {
+    std::vector<synfire_stage_input> inputs;
+    for (const char* const stage : reads) inputs.push_back({stage, nullptr, 0});
+    const std::vector<synfire_stage_value> given(values);
+    synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
+    desc.kind = kind, desc.name = name;
+    desc.inputs = inputs.data(), desc.n_inputs = inputs.size();
+    desc.values = given.data(), desc.n_values = given.size();
+    REQUIRE(synfire_network_add_stage(network_, &desc));
+    if (std::string_view(kind) == "conv2d" || std::string_view(kind) == "normalization") learning_.emplace_back(name);
+  }
+  // After ten steps of training: what has learnt, and the running statistics.
+  uint64_t hash(const std::vector<unsigned char>& rows, int32_t dtype, uint32_t n_classes) {
+    constexpr uint64_t n_rows = 7;
+    add("loss", "loss", {{"kind", "cross_entropy", 0}});
+    add("optimizer", "adam", {{"kind", "adam", 0}, {"learning_rate", nullptr, 0.01}});
+    REQUIRE(synfire_network_build(network_));
+    synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+    desc.dtype = dtype, desc.n_elements = rows.size() / (dtype == SYNFIRE_DTYPE_U8 ? 1 : 4);
+    REQUIRE(synfire_buffer_create(context_, &desc, &rows_));
+    REQUIRE(synfire_buffer_upload(rows_, 0, rows.data(), rows.size()));
+    std::vector<uint32_t> classes;
+    for (uint32_t i = 0; i < n_rows; ++i) classes.push_back(i % n_classes);
+    desc.dtype = SYNFIRE_DTYPE_U32, desc.n_elements = n_rows;
+    REQUIRE(synfire_buffer_create(context_, &desc, &labels_));
+    REQUIRE(synfire_buffer_upload(labels_, 0, classes.data(), classes.size() * 4));
+    REQUIRE(
+        synfire_network_set_data(network_, SYNFIRE_DATA_TRAINING, n_rows, rows_, labels_, nullptr, nullptr, nullptr));
+    synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+    REQUIRE(synfire_network_train(network_, 10, &result));
+    Hash found;
+    for (const std::string& stage : learning_) {
+      synfire_synapse synapse = nullptr;
+      REQUIRE(synfire_network_get_synapse(network_, stage.c_str(), &synapse));
+      synfire_synapse_info info = SYNFIRE_SYNAPSE_INFO_INIT;
+      REQUIRE(synfire_synapse_get_info(synapse, &info));
+      for (uint32_t i = 0; i < info.n_arrays; ++i) {
+        synfire_synapse_array_info array = SYNFIRE_SYNAPSE_ARRAY_INFO_INIT;
+        REQUIRE(synfire_synapse_get_array_info(synapse, i, &array));
+        uint64_t bytes = 4;
+        for (uint32_t d = 0; d < array.n_dimensions; ++d) bytes *= static_cast<uint64_t>(array.shape[d]);
+        std::vector<unsigned char> values(bytes);
+        REQUIRE(synfire_synapse_read(synapse, array.name, values.data(), bytes));
+        found.add<uint32_t>(values, 0x7F800000u);
+      }
+      synfire_synapse_destroy(synapse);
+    }
+    return found.value();
+  }
+
+ private:
+  synfire_context context_;
+  synfire_network network_ = nullptr;
+  synfire_buffer rows_ = nullptr, labels_ = nullptr;
+  std::vector<std::string> learning_;
+};
+
+// Spikes; means that are counts; a kernel for each channel; one kernel on two maps; a transposed convolution.
+uint64_t hash_of_events(synfire_context context) {
+  MapNetwork network(context);
+  network.add("input", "events",
+              {{"kind", "spikes", 0}, {"height", nullptr, 9}, {"width", nullptr, 7}, {"channels", nullptr, 3}});
+  network.add("conv2d", "conv", {{"output_channels", nullptr, 6}, {"kernel", nullptr, 3}, {"padding", nullptr, 1}});
+  network.add("normalization", "norm");
+  network.add("neurons", "lif", {{"model", "lif", 0}});
+  network.add("conv2d", "each", {{"output_channels", nullptr, 6}, {"kernel", nullptr, 3}, {"groups", nullptr, 6}});
+  network.add("neurons", "lif2", {{"model", "lif", 0}});
+  network.add("pool", "mean", {{"kind", "mean", 0}, {"window", nullptr, 2}, {"stride", nullptr, 1}}, {"lif"});
+  network.add("conv2d", "narrow", {{"output_channels", nullptr, 3}, {"gain", nullptr, 3}});
+  network.add("neurons", "lif3", {{"model", "lif", 0}});
+  network.add("conv2d", "again", {{"weights_of", "conv", 0}});
+  network.add("neurons", "lif4", {{"model", "lif", 0}});
+  network.add(
+      "conv2d", "up",
+      {{"output_channels", nullptr, 6}, {"kernel", nullptr, 2}, {"dilation", nullptr, 2}, {"transposed", nullptr, 1}},
+      {"lif2"});
+  network.add("neurons", "lif5", {{"model", "lif", 0}});
+  network.add("pool", "part", {{"kind", "max", 0}, {"window", nullptr, 2}, {"stride", nullptr, 1}});
+  network.add("sum", "both", {}, {"part", "lif4"});
+  network.add("pool", "global", {{"kind", "mean", 0}});
+  network.add("flatten", "flat");
+  network.add("readout", "scores", {{"reduction", "mean", 0}});
+  Generator values(59);
+  std::vector<unsigned char> bits(size_t{7} * 5 * 6 * 4);  // [R, T, words]
+  for (unsigned char& byte : bits) byte = static_cast<unsigned char>(values(0, 256));
+  for (size_t row = 0; row < 35; ++row) bits[row * 24 + 23] &= 0x1F;  // 189 spikes
+  return network.hash(bits, SYNFIRE_DTYPE_BITS, 6);
+}
+
+// A still image of bytes; a maximum before the neurons; an upsampling and a border; sums of sums.
+uint64_t hash_of_images(synfire_context context) {
+  MapNetwork network(context);
+  network.add("input", "image",
+              {{"kind", "counts", 0},
+               {"bound", nullptr, 255},
+               {"height", nullptr, 8},
+               {"width", nullptr, 8},
+               {"channels", nullptr, 2},
+               {"n_steps", nullptr, 1}});
+  network.add(
+      "conv2d", "conv",
+      {{"output_channels", nullptr, 5}, {"kernel", nullptr, 3}, {"stride", nullptr, 2}, {"padding", nullptr, 1}});
+  network.add("pool", "largest", {{"kind", "max", 0}, {"window", nullptr, 2}, {"stride", nullptr, 1}});
+  network.add("normalization", "norm", {{"threshold", nullptr, 0.75}});
+  network.add("neurons", "lif", {{"model", "lif", 0}});
+  network.add("upsample", "large");
+  network.add("pad", "border", {{"padding", nullptr, 1}, {"top", nullptr, -1}});
+  network.add("conv2d", "second",
+              {{"output_channels", nullptr, 4}, {"kernel", nullptr, 2}, {"input_gradient_bits", nullptr, 16}});
+  network.add("normalization", "norm2", {{"affine", nullptr, 0}});
+  network.add("neurons", "lif2", {{"model", "lif", 0}});
+  network.add("pool", "sum", {{"kind", "sum", 0}, {"window", nullptr, 2}});
+  network.add("pool", "all", {{"kind", "sum", 0}});
+  network.add("flatten", "flat");
+  network.add("scale", "scores-scale", {{"scope", "layer", 0}, {"initial_weight", nullptr, 0.1}});
+  network.add("readout", "scores", {{"reduction", "mean", 0}});
+  Generator values(67);
+  std::vector<unsigned char> bytes(size_t{7} * 8 * 8 * 2);
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(values(0, 256));
+  return network.hash(bytes, SYNFIRE_DTYPE_U8, 4);
+}
+
+std::string map_network_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const bool of_images : {false, true}) {
+    if (!sample.next()) continue;
+    const uint64_t hash = of_images ? hash_of_images(context) : hash_of_events(context);
+    char text[32];
+    std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+    out << "network of maps, " << (of_images ? "images" : "events") << text << "\n";
+  }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -838,6 +991,7 @@ int main(int argc, char** argv) {
     hashes += conv2d_hashes(context, sample);
     hashes += map_hashes(context, sample);
     hashes += events_hashes(context, sample);
+    hashes += map_network_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

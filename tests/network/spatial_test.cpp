@@ -334,6 +334,68 @@ TEST_F(SpatialStages, FilesHoldTheirNumbers) {
   EXPECT_OK(load(network, strides));
 }
 
+// ---- masks, dropout, few bits ---------------------------------------------------------------------------------------
+
+TEST_F(SpatialStages, ConvolutionsTakeMasksDropoutAndFewBits) {
+  const auto described = [&](bool has_mask, double bits) {
+    Network network = make_network(context);
+    add(network, "input", "input", map_of("spikes"));
+    add(network, "dropout", "drop", {number("probability", 0.5), number("by_channel", 1)});
+    add(network, "conv2d", "conv", {number("output_channels", 4), number("kernel", 3), number("weight_bits", bits)});
+    add(network, "neurons", "n", {text("model", "lif")});
+    add(network, "pool", "mean", {text("kind", "mean"), number("window", 2)});
+    add(network, "dropout", "drop2", {number("probability", 0.25)});
+    add(network, "conv2d", "conv2", {number("output_channels", 3), number("gain", 3)});
+    add(network, "flatten", "flat");
+    add(network, "readout", "out", {text("reduction", "mean")});
+    add(network, "loss", "loss", {text("kind", "cross_entropy")});
+    add(network, "optimizer", "adam", {text("kind", "adam"), number("learning_rate", 0.1)});
+    std::vector<uint8_t> mask(4 * 9 * channels, 1);
+    for (size_t i = 0; i < mask.size(); i += 2) mask[i] = 0;
+    if (has_mask) require_ok(synfire_network_set_mask(network, "conv", mask.data(), mask.size()));
+    return network;
+  };
+  const Network network = described(true, 8);
+  const uint8_t wrong[] = {1, 0, 2};
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-MASK", "[4, 3, 3, 3]", "108"),
+               synfire_network_set_mask(network, "conv", wrong, 3));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-STAGE", "of kind pool"),
+               synfire_network_set_mask(network, "mean", wrong, 3));
+  require_ok(synfire_network_build(network));
+  EXPECT_NE(summary_of(network).find("3x3, 8 bits, masked"), std::string::npos) << summary_of(network);
+  const std::vector<uint8_t> spikes = draw_spikes(batch * n_steps * 3 * 4);  // words
+  std::vector<uint32_t> words(batch * n_steps * 3), labels(batch, 1);
+  std::memcpy(words.data(), spikes.data(), spikes.size());
+  for (uint32_t& word : words) word *= 0x11111111U;
+  for (size_t i = 2; i < words.size(); i += 3) words[i] &= 0x03FFFFFFU;  // 90 spikes
+  const Buffer inputs = buffer_of_bytes(context, SYNFIRE_DTYPE_BITS, words.size(), words.data(), words.size() * 4),
+               classes = buffer_of_bytes(context, SYNFIRE_DTYPE_U32, labels.size(), labels.data(), labels.size() * 4);
+  const auto give = [&](synfire_network to) {
+    require_ok(
+        set_arrays(to, SYNFIRE_DATA_TRAINING, batch,
+                   {array_of("input", SYNFIRE_ARRAY_INPUTS, inputs), array_of("loss", SYNFIRE_ARRAY_LABELS, classes)}));
+  };
+  const std::vector<float> before = read_array(synapse_of(network, "conv"), "weight", 4 * 9 * channels);
+  give(network);
+  trained(network, 3);
+  const std::vector<float> after = read_array(synapse_of(network, "conv"), "weight", 4 * 9 * channels);
+  for (size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i] == 0, i % 2 == 0) << i;
+  EXPECT_FALSE(same_bits(before, after));
+  const File file = saved(network);
+  const Network same = created(context, file);
+  EXPECT_TRUE(saved(same) == file);
+  give(same);
+  trained(same, 2);
+  trained(network, 2);
+  EXPECT_TRUE(saved(same) == saved(network));
+  for (const bool has_mask : {false, true}) {
+    const Network other = described(has_mask, has_mask ? 16 : 8);
+    require_ok(synfire_network_build(other));
+    EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                 WORDS("SYN-NETWORK-OTHER", "\"conv\"", has_mask ? "weight_bits" : "mask"), load(other, file));
+  }
+}
+
 // ---- normalisations -------------------------------------------------------------------------------------------------
 
 constexpr int64_t n_elements = n_steps * batch * height * width * channels;

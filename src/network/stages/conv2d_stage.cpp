@@ -9,6 +9,8 @@
 
 #include <synapses/conv2d/conv2d.hpp>
 
+#include <array>
+
 namespace synfire::network {
 
 using namespace synfire::core;
@@ -70,6 +72,8 @@ constexpr KernelNumber kernel_numbers[] = {{"output_channels", &synfire_conv2d_d
                                            {"groups", &synfire_conv2d_desc::groups}};
 
 struct Conv2dSettings final : SettingsOf<Conv2dSettings> {
+  std::vector<uint8_t> mask = {};                         // of the weights, or empty
+  bool mask_in_file = false;                              // of a stage that is being read
   std::string weights_of = {};                            // the stage whose weights it uses, or empty
   synfire_conv2d_desc kernel = SYNFIRE_CONV2D_DESC_INIT;  // its numbers and `transposed` alone; of a stage with weights
 };
@@ -118,10 +122,21 @@ synfire_conv2d_desc conv2d_desc(const StageView& view, const Stage& owner) {
   desc.gain = owner.value("gain");
   desc.seed = owner.seed;
   desc.weight_bits = owner.whole("weight_bits");
+  const std::vector<uint8_t>& mask = owner.as<Conv2dSettings>().mask;
+  desc.mask = mask.empty() ? nullptr : mask.data();
+  desc.mask_length = mask.size();
   return desc;
 }
 operations::Conv2dSpec spec_of(const StageView& view) {
   return operations::Conv2dSpec(conv2d_desc(view, owner_of(view).stage()));
+}
+
+std::array<int64_t, 4> weight_lengths(const StageView& view) {
+  const operations::Conv2dShape map = spec_of(view).shape;
+  return {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()};
+}
+std::string mask_name(const Stage& stage) {
+  return stage.name + ".mask";
 }
 
 class Conv2dStage final : public StageKind {
@@ -225,7 +240,9 @@ class Conv2dStage final : public StageKind {
     if (kernel.groups > 1) text.append(", ").append(std::to_string(kernel.groups)).append(" groups");
     const int bits = view->whole("weight_bits");
     if (bits == 8 || bits == 16) text.append(bits == 8 ? ", 8 bits" : ", 16 bits");
-    return text.append(kernel.transposed == 1 ? ", transposed" : "").append(view->flag("frozen") ? ", frozen" : "");
+    return text.append(kernel.transposed == 1 ? ", transposed" : "")
+        .append(view->flag("frozen") ? ", frozen" : "")
+        .append(view->as<Conv2dSettings>().mask.empty() ? "" : ", masked");
   }
   int64_t n_learnt(const StageView& view) const override {
     if (weights_of(view)) return 0;
@@ -239,6 +256,7 @@ class Conv2dStage final : public StageKind {
     for (const KernelNumber& number : kernel_numbers)
       words.before_seed.add_whole(number.name, static_cast<uint64_t>(settings.kernel.*number.of));
     words.before_seed.add_whole("transposed", static_cast<uint64_t>(settings.kernel.transposed));
+    if (!settings.mask.empty()) words.after_seed.add_whole("has_mask", 1);
     // A file holds the numbers that defaults stand for.
     for (const char* const name : {"gradient_bits", "input_gradient_bits", "weight_bits"})
       words.values[static_cast<size_t>(view->find_spec(name) - conv2d_values)] = bits_of(view, name);
@@ -250,16 +268,29 @@ class Conv2dStage final : public StageKind {
       for (const KernelNumber& number : kernel_numbers)
         settings->kernel.*number.of = static_cast<int64_t>(words.take_whole(number.name, INT64_MAX));
       settings->kernel.transposed = static_cast<int32_t>(words.take_whole("transposed", 1));
+      settings->mask_in_file = words.take_whole("has_mask", 1, 0) == 1;
     }
     stage.settings = std::move(settings);
   }
+  void write_tensors(const StageView& view, files::SafetensorsWriter& writer) const override {
+    const std::vector<uint8_t>& mask = view->as<Conv2dSettings>().mask;
+    if (mask.empty()) return;
+    writer.add(mask_name(view.stage()), files::Dtype::u8, weight_lengths(view), std::as_bytes(std::span(mask)));
+  }
   // Limits the weights to those of the file.
-  void read_tensors(Design& design, size_t index, const Stage&, const files::SafetensorsFile& file) const override {
+  void read_tensors(Design& design, size_t index, const Stage& read,
+                    const files::SafetensorsFile& file) const override {
     const StageView view = design.view(index);
     if (weights_of(view)) return;
-    const operations::Conv2dShape map = spec_of(view).shape;
-    const int64_t shape[] = {map.output_channels, map.y.kernel, map.x.kernel, map.group_inputs()};
-    file.bytes(view->name + ".weights", file_type_of(design.rules().dtype), shape);
+    const std::array<int64_t, 4> lengths = weight_lengths(view);
+    file.bytes(view->name + ".weights", file_type_of(design.rules().dtype), lengths);
+    if (!read.as<Conv2dSettings>().mask_in_file) return;
+    const auto bytes = file.bytes(mask_name(view.stage()), files::Dtype::u8, lengths);
+    set_kernel_mask(design, index, {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  }
+  void compare_rest(const Stage& here, const Stage& there, bool) const override {
+    if (here.as<Conv2dSettings>().mask != there.as<Conv2dSettings>().mask)
+      fail_argument("SYN-NETWORK-OTHER", "the mask of stage \"%s\" is not that of the file", here.name.c_str());
   }
   // A default stands for a number.
   void compare_value(const StageView& here, const StageView& there, const ValueSpec& spec) const override {
@@ -283,12 +314,13 @@ class Conv2dStage final : public StageKind {
 
   std::unique_ptr<StageParts> make(StageMaker& maker) const override {
     const operations::Conv2dSpec spec = spec_of(maker.stage());
+    const std::vector<uint8_t>& given = maker.stage()->as<Conv2dSettings>().mask;
+    const uint8_t* const mask = given.empty() ? nullptr : given.data();
     return std::make_unique<SynapseParts>(
         maker,
         [&]() -> Ref<Synapse> {
-          return Ref<Synapse>::adopt(maker.is_planned()
-                                         ? operations::Conv2dSynapse::make(maker.context(), spec, nullptr)
-                                         : operations::make_conv2d(maker.context(), spec, nullptr));
+          return Ref<Synapse>::adopt(maker.is_planned() ? operations::Conv2dSynapse::make(maker.context(), spec, mask)
+                                                        : operations::make_conv2d(maker.context(), spec, mask));
         },
         [&](Synapse& owner) -> Synapse& {
           auto& kernel = static_cast<operations::Conv2dSynapse&>(owner);
@@ -319,5 +351,12 @@ constexpr Conv2dStage the_conv2d;
 }  // namespace
 
 const StageKind& conv2d_kind = the_conv2d;
+
+void set_kernel_mask(Design& design, size_t conv2d, std::span<const uint8_t> mask) {
+  const StageView view = design.view(conv2d);
+  if (conv2d_kind.weights_of(view)) fail_mask(view.stage(), weights_of(view.stage()));
+  check_mask(mask, weight_lengths(view));
+  static_cast<Conv2dSettings&>(design.settings(conv2d)).mask.assign(mask.begin(), mask.end());
+}
 
 }  // namespace synfire::network

@@ -36,6 +36,7 @@ struct TrainedParameter {
 void train_parameter(Design& design, const char* name, TrainedParameter&& parameter);
 // Compares the lengths with the shapes before it reads anything.
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length);
+void set_kernel_mask(Design& design, size_t conv2d, std::span<const uint8_t> mask);
 void set_class_weights(Design& design, const char* name, const float* weights, uint64_t n_weights);
 
 }  // namespace synfire::network

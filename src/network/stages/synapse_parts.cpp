@@ -3,6 +3,7 @@
 #include <network/state_arrays.hpp>
 
 #include <base/error.hpp>
+#include <base/shape.hpp>
 #include <neurons/passes/backward.hpp>
 #include <neurons/passes/forward.hpp>
 #include <synapses/passes/synapse_passes.hpp>
@@ -132,6 +133,26 @@ std::optional<size_t> weights_of_stage(const StageView& view, const std::string&
 
 StageView owner_of(const StageView& view) {
   return view.design().view(view.design().owner_of_weights(view.index()));
+}
+
+// ---- masks ----------------------------------------------------------------------------------------------------------
+
+void check_mask(std::span<const uint8_t> mask, std::span<const int64_t> weight_lengths) {
+  int64_t n_weights = 1;
+  for (const int64_t one : weight_lengths) n_weights *= one;
+  if (mask.size() != static_cast<uint64_t>(n_weights))
+    fail_argument("SYN-SYNAPSE-MASK", "length is %llu; the mask of weights %s has %lld bytes",
+                  static_cast<unsigned long long>(mask.size()), lengths_text(weight_lengths).c_str(),
+                  static_cast<long long>(n_weights));
+  for (uint64_t i = 0; i < mask.size(); ++i)
+    if (mask[i] > 1)
+      fail_argument("SYN-SYNAPSE-MASK", "mask[%llu] is %u; allowed are 0 and 1", static_cast<unsigned long long>(i),
+                    static_cast<unsigned>(mask[i]));
+}
+
+void fail_mask(const Stage& stage, const std::string& owner) {
+  fail_argument("SYN-NETWORK-VALUE", "stage \"%s\" uses the weights of stage \"%s\", which has the mask too",
+                stage.name.c_str(), owner.c_str());
 }
 
 namespace {

@@ -55,6 +55,10 @@ class SynapseParts final : public StageParts, private Product {
 std::optional<size_t> weights_of_stage(const StageView& view, const std::string& name);
 // The stage itself, or that whose weights it uses.
 StageView owner_of(const StageView& view);
+// Throw INVALID_ARGUMENT unless a mask has a 0 or a 1 for each weight; for a stage that uses the weights of another
+// one.
+void check_mask(std::span<const uint8_t> mask, std::span<const int64_t> weight_lengths);
+[[noreturn]] void fail_mask(const Stage& stage, const std::string& owner);
 // Throw INVALID_ARGUMENT unless that stage is of the same kind and has weights of its own; if a stage that uses its
 // weights reads what they are not for, or has values of its own; in any of these cases, or with another shape.
 void check_owner(const StageView& view, const StageView& owner);

@@ -82,11 +82,6 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   return desc;
 }
 
-[[noreturn]] void fail_mask(const Stage& stage) {
-  fail_argument("SYN-NETWORK-VALUE", "stage \"%s\" uses the weights of stage \"%s\", which has the mask too",
-                stage.name.c_str(), stage.as<SynapseSettings>().weights_of.c_str());
-}
-
 class SynapseStage final : public StageKind {
  public:
   constexpr SynapseStage()
@@ -118,7 +113,7 @@ class SynapseStage final : public StageKind {
     if (!settings.weights_of.empty()) {
       const StageView owner = view.design().view(view.design().find(settings.weights_of.c_str()));
       check_shared_weights(view, owner, view->output);
-      if (!settings.mask.empty()) fail_mask(view.stage());
+      if (!settings.mask.empty()) fail_mask(view.stage(), settings.weights_of);
       if (adds_counts(owner) && !reads_counts(view))
         fail_argument(
             "SYN-NETWORK-SHAPE",
@@ -232,18 +227,13 @@ size_t add_synapse(Design& design, const char* name, int64_t n_outputs, const Re
 }
 
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length) {
+  const size_t named = design.find(name);
+  if (design.stages()[named].kind == &conv2d_kind) return set_kernel_mask(design, named, {mask, length});
   const size_t index = design.find(name, synapse_kind);
   const StageView view = design.view(index);
-  if (synapse_kind.weights_of(view)) fail_mask(view.stage());
-  const int64_t n_inputs = view.flow().n_features(), n_outputs = view->width();
-  if (length != static_cast<uint64_t>(n_inputs * n_outputs))
-    fail_argument("SYN-SYNAPSE-MASK", "length is %llu; the mask of %lld outputs and %lld inputs has %lld bytes",
-                  static_cast<unsigned long long>(length), static_cast<long long>(n_outputs),
-                  static_cast<long long>(n_inputs), static_cast<long long>(n_inputs * n_outputs));
-  for (uint64_t i = 0; i < length; ++i)
-    if (mask[i] > 1)
-      fail_argument("SYN-SYNAPSE-MASK", "mask[%llu] is %u; allowed are 0 and 1", static_cast<unsigned long long>(i),
-                    static_cast<unsigned>(mask[i]));
+  if (synapse_kind.weights_of(view)) fail_mask(view.stage(), view->as<SynapseSettings>().weights_of);
+  const int64_t lengths[] = {view->width(), view.flow().n_features()};
+  check_mask({mask, length}, lengths);
   static_cast<SynapseSettings&>(design.settings(index)).mask.assign(mask, mask + length);
 }
 

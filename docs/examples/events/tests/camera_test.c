@@ -80,7 +80,7 @@ static void check_refractory(void) {
   expect(time_of(events[0]) <= 201 && time_of(events[N]) + 1 >= 700 && time_of(events[N]) <= 701, "other times");
 }
 
-/* What changed while a pixel was blind does not count afterwards. */
+/* A change while a pixel is blind does not count afterwards. */
 static void check_blindness(void) {
   camera_settings s = exact();
   float image[N];
@@ -101,7 +101,7 @@ static void check_blindness(void) {
   camera_destroy(eye);
 }
 
-/* What differs from pixel to pixel differs from seed to seed, and nothing else does. */
+/* Thresholds that differ from pixel to pixel differ from seed to seed, and nothing else does. */
 static void check_mismatch(void) {
   camera_settings s = exact();
   size_t n, m;
