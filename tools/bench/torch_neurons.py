@@ -137,7 +137,7 @@ def empty_operator():
     return run
 
 
-def host_time(run, x, grad, rounds=40, calls=200):
+def host_time(run, x, grad, rounds=15, calls=200):
     """The least host time of a forward and a backward, in microseconds."""
     on_gpu = x.device.type == "cuda"
     clock = time.perf_counter if on_gpu else time.thread_time

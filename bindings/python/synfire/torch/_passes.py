@@ -697,9 +697,9 @@ def _by_operator(x: torch.Tensor, v: State, w: State, parameters: List[torch.Ten
     if not _has_operators:
         context_of(x.device)  # refuses it
     x = _dense_for(x, parameters)
-    initial = (Neurons.of(text).initial_v, 0.0)
-    v, w = (one if one is None or isinstance(one, torch.Tensor) else None if one == value else
-            torch.full((x.numel() // x.shape[0],), one, dtype=_state_dtype(x), device=x.device)
-            for one, value in zip((v, w), initial))
+    if not (v is None or isinstance(v, torch.Tensor)):
+        v = torch.full((x.numel() // x.shape[0],), v, dtype=_state_dtype(x), device=x.device)
+    if not (w is None or isinstance(w, torch.Tensor)):
+        w = torch.full((x.numel() // x.shape[0],), w, dtype=_state_dtype(x), device=x.device)
     taped = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, v, w, *parameters))
     return torch.ops.synfire.neuron(x, v, w, parameters, text, taped, with_v_seq)[:4]
