@@ -207,8 +207,11 @@ def _row_of(neurons: Neurons, row: int, parameters: Sequence[torch.Tensor]) -> i
 def _set_parameters(served: _Served, neurons: Neurons, parameters: Sequence[torch.Tensor]) -> None:
     """Gives the layer the values of learned parameters that have changed. On a GPU this waits for them."""
     for (name, transform), tensor in zip(neurons.learned, parameters):
-        # What says that a tensor has not changed: on a GPU, what PyTorch counts; elsewhere the value, if it is one.
-        version = (tensor.data_ptr(), tensor._version) if tensor.is_cuda else tensor.item() if tensor.numel() == 1 else None
+        # A tensor has not changed if, on a GPU, its count of changes is the same, or elsewhere its only value is.
+        if tensor.is_cuda:
+            version: Any = (tensor.data_ptr(), tensor._version)
+        else:
+            version = tensor.item() if tensor.numel() == 1 else None
         known = served.known.get(name)
         if known is not None and version is not None and known[0] == version:
             continue
@@ -271,8 +274,8 @@ State = Union[None, float, torch.Tensor]
 
 
 class _Plan:
-    """What calls with the same neurons, shape, type, device and kinds of arguments share. A call allocates its results,
-    stores addresses in a descriptor, and calls the library. Calls on one layer take turns.
+    """All that calls with the same neurons, shape, type, device and kinds of arguments share. A call allocates its
+    results, stores addresses in a descriptor, and calls the library. Calls on one layer take turns.
     """
 
     def __init__(self, neurons: Neurons, x: torch.Tensor, v: State, w: State, parameters: Sequence[torch.Tensor],
@@ -329,8 +332,8 @@ class _Plan:
                 entry.name, entry.length = name.encode(), length
             desc = self.descs[1]
             desc.gradient_pointers, desc.n_gradient_pointers = self.entries, len(self.entries)
-            self.scratch_bytes = desc.scratch_bytes = self.served.layer.run_memory("recompute", desc.n_steps, desc.batch,
-                                                                                  len(self.entries))[1]
+            _, self.scratch_bytes = self.served.layer.run_memory("recompute", desc.n_steps, desc.batch, len(self.entries))
+            desc.scratch_bytes = self.scratch_bytes
 
     def empty_state(self) -> torch.Tensor:
         """Memory for a state, in the order of a step of x."""
@@ -660,7 +663,7 @@ _can_tell = None not in (_n_modes, _has_transforms, _is_tracing)
 
 
 def _is_watched(x: torch.Tensor) -> bool:
-    """Whether anything but autograd is to see the operator: a compiler, a mode, a transform, or a class of tensors."""
+    """True if anything but autograd is to see the operator: a compiler, a mode, a transform, or a class of tensors."""
     if not _has_operators:
         return False
     return _is_compiling() or not _can_tell or type(x) not in _PLAIN or _n_modes() > 0 or _has_transforms() or \
