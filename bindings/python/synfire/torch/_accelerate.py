@@ -124,7 +124,7 @@ class _Node:
         self.text, self.key = self.neurons.text, key
 
 
-def _state(value: Any, x: torch.Tensor, name: str) -> Optional[torch.Tensor]:
+def _state(value: Any, x: torch.Tensor, name: str) -> Any:
     """A state as SpikingJelly keeps it: a number until the first call, then a tensor."""
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
@@ -134,7 +134,7 @@ def _state(value: Any, x: torch.Tensor, name: str) -> Optional[torch.Tensor]:
                 raise ValueError(f"{name} has the shape {tuple(value.shape)}, and a step of the input has "
                                  f"{tuple(x.shape[1:])}; reset_net starts again")
             return value
-    return _passes.initial_state(x, x[0].numel(), float(value))
+    return float(value)
 
 
 def _forward(self: Any, x: torch.Tensor) -> torch.Tensor:

@@ -64,6 +64,7 @@ class Neuron(torch.nn.Module):
                                              if name not in learned)),
                                 tuple((name, "") for name in learned), next(_numbers) if learned else 0)
         self._text = self._neurons.text
+        self._fires, self._has_w = self._neurons.fires, self._neurons.n_states == 2
 
     def reset(self) -> None:
         """The next call starts from the initial state."""
@@ -76,18 +77,23 @@ class Neuron(torch.nn.Module):
     def _tensors(self) -> List[torch.Tensor]:
         return [getattr(self, f"{name}_") for name in self._learned]
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.step_mode == "s":
-            x = x.unsqueeze(0)
+    def _check_states(self, x: torch.Tensor) -> None:
         _passes.check_input(x)
         for name, state in (("v", self.v), ("w", self.w)):
             if state is not None and state.shape != x.shape[1:]:
                 refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(state.shape)} of an earlier call, and a step of x "
                        f"has {tuple(x.shape[1:])}; reset() starts again")
-        spikes, v, w, v_seq = _passes.neuron(x, self.v, self.w, self._tensors(), self._text, self.store_v_seq)
-        _passes.set_attributes(self, v=v, w=w if self._neurons.n_states == 2 else None,
-                               v_seq=v_seq if self.store_v_seq else None)
-        result = spikes if self._neurons.fires else v_seq
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.step_mode == "s":
+            x = x.unsqueeze(0)
+        v, w = self.v, self.w
+        if v is not None or w is not None:
+            self._check_states(x)
+        spikes, v, w, v_seq = _passes.neuron(x, v, w, self._tensors() if self._learned else [], self._text,
+                                             self.store_v_seq)
+        _passes.set_attributes(self, v=v, w=w if self._has_w else None, v_seq=v_seq if self.store_v_seq else None)
+        result = spikes if self._fires else v_seq
         return result.squeeze(0) if self.step_mode == "s" else result
 
     def __deepcopy__(self, memo: Any) -> "Neuron":
