@@ -68,7 +68,7 @@ EXPECTED = {"operations.rs": [
     "/// Empties a delay line into others. Returns when it is done.\n    pub fn drain<",
     "/// The loudest tap.\n    pub peak: f64,",
     "/// `true`: nothing is on its way. `false`: something is.\n    pub empty: bool,",
-    "impl Layer {\n    /// The mean of the state.\n    pub fn mean(&self) -> Result<f64> {",
+    "    /// The mean of the state.\n    pub fn mean(&self) -> Result<f64> {",
     "as [`Buffer::fill`], but not the same.\n    pub fn largest(&self) -> Result<(f64, u64)> {",
     "pub unsafe fn sort_on<A: Element>(&self, keys: &Buffer<A>, stream: Stream) -> Result<()> {",
     "pub fn runs(&self, operation: Operation) -> Result<u64> {",

@@ -136,7 +136,7 @@ pub use objects::*;
 pub use operations::{Backward, Forward};
 pub use shape::{Nested, Neurons, Shape, Steps};
 pub use slot::Slot;
-pub use spikes::{Bernoulli, SpikeShape};
+pub use spikes::{Bernoulli, EventsFault, SpikeShape};
 pub use steps::Update;
 /// The C ABI as it is, for what a program does with [`Layer::as_raw`] and its like.
 pub use synfire_sys as sys;

@@ -982,8 +982,8 @@ impl<'a> BinEvents<'a> {
     /// - `destination`: Written: spikes in [`DType::Bits`](crate::DType::Bits), spikes or counts in
     ///   [`DType::U8`](crate::DType::U8), or counts in f32. A `row_pitch` is the distance from one step to the next.
     ///   Must not overlap the others. Its shape: `[T, B, N]`.
-    /// - `faults`: Written: [`DType::U32`](crate::DType::U32), for each row how often each of `SYNFIRE_EVENTS_FAULT_*`
-    ///   happened. Must not overlap the others. Its shape: `[B, 5]`.
+    /// - `faults`: Written: [`DType::U32`](crate::DType::U32), for each row how often each of
+    ///   [`EventsFault`](crate::EventsFault) happened. Must not overlap the others. Its shape: `[B, 5]`.
     /// - `n_steps`: Steps T, 1 to 2^31 - 1.
     /// - `capacity`: Events that a row of the buffer can hold, 1 to 2^31 - 1; with `bilinear`, at most 2^26 - 1.
     /// - `sensor_height`: Rows of the sensor, 1 to 16384.

@@ -8,6 +8,22 @@ use crate::operations::{ConvertSpikes, CountSpikes, EncodeBernoulli};
 use crate::shape::{Neurons, Steps};
 use crate::values::Count;
 
+crate::values::values! {
+    /// Columns of the faults of [`BinEvents`](crate::operations::BinEvents): each counts one kind of fault.
+    EventsFault {
+        /// Events outside the sensor, or with a polarity other than 0 and 1. They are left out.
+        Sensor = SYNFIRE_EVENTS_FAULT_SENSOR,
+        /// Events that belong to no step: before the first one, or after the last one. They are left out.
+        Window = SYNFIRE_EVENTS_FAULT_WINDOW,
+        /// Events that the buffer does not hold, because there were more than its capacity.
+        Capacity = SYNFIRE_EVENTS_FAULT_CAPACITY,
+        /// By count without `sort`: events that are older than the one before them. They keep their place in the order.
+        Order = SYNFIRE_EVENTS_FAULT_ORDER,
+        /// Elements of the result whose count was above the bound, and is the bound. Spikes are not counted here.
+        Bound = SYNFIRE_EVENTS_FAULT_BOUND,
+    }
+}
+
 /// The shape of spikes, whatever their format: T steps of B batch rows of N neurons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
