@@ -771,6 +771,8 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   add_stage(network, "scale", "w", "n0", nullptr);
   add_stage(network, "sum", "both", "w", "n0");
   add_stage(network, "concatenate", "wide", "both", "n0");
+  add_stage(network, "flatten", "flat", "of-border", nullptr);
+  add_stage(network, "concatenate", "whole", "wide", "flat");
   require(synfire_network_add_synapse(network, "s1", 3), "synapse");
   require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
   require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");

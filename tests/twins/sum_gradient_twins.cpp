@@ -10,10 +10,10 @@ namespace synfire::cuda {
 
 const void* reduce_batch_kernel() {
   return twin<ReduceLaunch>({0}, [](const ReduceLaunch& launch) {
+    const int64_t batch = launch.active ? std::min(*launch.active / launch.count, launch.batch) : launch.batch;
     for (int64_t n = 0; n < launch.count; ++n) {
       double sum = 0;
-      for (int64_t b = 0; b < (launch.active ? *launch.active / launch.count : launch.batch); ++b)
-        sum += launch.input[b * launch.count + n];
+      for (int64_t b = 0; b < batch; ++b) sum += launch.input[b * launch.count + n];
       launch.output[n] = launch.add ? launch.output[n] + sum : sum;
     }
   });
@@ -21,7 +21,7 @@ const void* reduce_batch_kernel() {
 
 const void* reduce_chunks_kernel() {
   return twin<ReduceLaunch>({1}, [](const ReduceLaunch& launch) {
-    const int64_t active = launch.active ? *launch.active : launch.count;
+    const int64_t active = launch.active ? std::min(*launch.active, launch.count) : launch.count;
     for (int64_t first = 0, chunk = 0; first < launch.count; first += model::reduction_chunk, ++chunk)
       launch.output[chunk] =
           model::lane_sum(launch.input + first, std::clamp<int64_t>(active - first, 0, model::reduction_chunk));
