@@ -263,7 +263,7 @@ Conv2dSpec::Conv2dSpec(const synfire_conv2d_desc& desc)
   matrix.n_taps = taps_of(shape, input_gradient_bits, matrix);
 }
 
-// OnlyWith strides, only some taps of a strided kernel meet an output at an input place.
+// Only some taps of a strided kernel meet an output at an input place.
 bool Conv2dSpec::has_input_rows() const {
   const int64_t places = shape.input_places();
   const double meet = std::min(1.0, static_cast<double>(shape.places()) / static_cast<double>(places));

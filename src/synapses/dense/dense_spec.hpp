@@ -31,7 +31,7 @@ struct DenseSpec {
   Initialization initialization;
   double gain;
   uint64_t seed;
-  // A kernel hasThe inputs of a kernel are n_inputs / n_taps channels at each of its taps, and the byte planes of its rows add over taps and
+  // A kernel has n_inputs / n_taps channels at each of its taps, and the byte planes of its rows add over taps and
   // outputs. 0: a kernel without these planes.
   int64_t n_taps = 1;
 
