@@ -2778,7 +2778,7 @@ typedef struct synfire_pad_backward_desc {
 
 /** Whose statistics a normalisation takes: synfire_normalize_desc::mode. */
 enum {
-  /** Those of the elements that count; the running ones move towards them. */
+  /** The elements that count give the statistics, and the running ones move towards them. */
   SYNFIRE_NORMALIZE_TRAINING = 0,
   /** The running ones, which stay: for an evaluation, or to train with frozen statistics. */
   SYNFIRE_NORMALIZE_EVALUATION = 1

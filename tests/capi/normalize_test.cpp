@@ -25,7 +25,7 @@ struct Case {
     const size_t row = element / image(), t = row / static_cast<size_t>(batch), b = row % static_cast<size_t>(batch);
     return (lengths.empty() || t < lengths[b]) && (active < 0 || static_cast<int64_t>(b) < active);
   }
-  // Those of a channel that count, in their order.
+  // The elements of a channel that count, in their order.
   std::vector<size_t> members(size_t channel) const {
     std::vector<size_t> found;
     for (size_t i = channel; i < elements(); i += n_channels())

@@ -451,7 +451,7 @@ namespace Synfire
     /// <summary>The constants <c>SYNFIRE_NORMALIZE_*</c> of the C library.</summary>
     public enum Normalize
     {
-        /// <summary>Those of the elements that count; the running ones move towards them.</summary>
+        /// <summary>The elements that count give the statistics, and the running ones move towards them.</summary>
         Training = 0,
 
         /// <summary>The running ones, which stay: for an evaluation, or to train with frozen statistics.</summary>

@@ -4116,7 +4116,7 @@ namespace Synfire.Raw
         /// <summary>The sum, divided by the number of places of the window.</summary>
         public const int SYNFIRE_POOL_MEAN = 2;
 
-        /// <summary>Those of the elements that count; the running ones move towards them.</summary>
+        /// <summary>The elements that count give the statistics, and the running ones move towards them.</summary>
         public const int SYNFIRE_NORMALIZE_TRAINING = 0;
 
         /// <summary>The running ones, which stay: for an evaluation, or to train with frozen statistics.</summary>

@@ -103,7 +103,7 @@ crate::values::values! {
 crate::values::values! {
     /// Values of `SYNFIRE_NORMALIZE_*`.
     NormalizeKind {
-        /// Those of the elements that count; the running ones move towards them.
+        /// The elements that count give the statistics, and the running ones move towards them.
         Training = SYNFIRE_NORMALIZE_TRAINING,
         /// The running ones, which stay: for an evaluation, or to train with frozen statistics.
         Evaluation = SYNFIRE_NORMALIZE_EVALUATION,
