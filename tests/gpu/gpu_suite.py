@@ -56,7 +56,7 @@ FEW_WEIGHTS = "f5183422f9986107"
 # copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
 # stream of the caller's, destruction in flight, 16-bit storage, stored tapes, every spike format with conversions and
 # counts, filled waves, rows of the state, updates, values per neuron, disabled operations, products of synapses, checks
-# of data.
+# of data, branches, convolutions, pools, normalisation, borders, events.
 SANITIZED = ":".join([
     "Seeds/BitEquality.RandomLayersF32/0",
     "Seeds/BitEquality.RandomLayersF64/0",
@@ -83,6 +83,18 @@ SANITIZED = ":".join([
     "SynapseOnBothBackends.ManyRowsInEveryFormat",
     "SynapseOnBothBackends.OnceByWarpgroups",
     "NetworkData.LabelsOfStepsNameTheStep",
+    "NetworkBranches.TrainToTheBitAsByHand",
+    "CombineTest.ChannelsAreSideBySideInEveryFormat",
+    "CountsInNetworks.HaveTheBitsOfAsManySpikes",
+    "Conv2d.FewBitsMasksAndDropout",
+    "Conv2d.OfALayerIsThatApart",
+    "Conv2d.IsTrained",
+    "Pool.ByHand",
+    "Normalize.Exact",
+    "Normalize.RunningStatistics",
+    "Resize.ByHand",
+    "SpatialStages.ConvolutionsTakeMasksDropoutAndFewBits",
+    "BinEvents.ByHand",
 ])
 # Tests that measure run alone, judge their times, and have them recorded.
 MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicroseconds",

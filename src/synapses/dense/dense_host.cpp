@@ -17,17 +17,17 @@ void apply_mask(const PrepareDense& op, int64_t n) {
 }
 
 void put_row_on_grid(const PrepareDense& op, int64_t n) {
+  const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
   const DenseSpec& spec = op.synapse->spec();
   const float* const weights = static_cast<const float*>(op.weights.data) + n * spec.n_inputs;
   const auto factor = static_cast<float>(op.synapse->weight_factor());
-  float largest = 0;
-  for (int64_t k = 0; k < spec.n_inputs; ++k) largest = std::max(largest, model::absolute(weights[k] * factor));
+  const float largest = kernels.largest_weight(weights, factor, spec.n_inputs);
   const float bias = spec.is_exact() && op.bias ? static_cast<const float*>(op.bias.data)[n] : 0.0f;
   const int32_t grid = model::grid_of_row(largest, bias, spec.dropped_bits());
   static_cast<int32_t*>(op.grid.data)[n] = grid;
   static_cast<int32_t*>(op.bias_on_grid.data)[n] = model::on_grid(bias, grid);
   int32_t* const row = static_cast<int32_t*>(op.rows.data) + n * spec.rows_pitch();
-  for (int64_t k = 0; k < spec.n_inputs; ++k) row[k] = model::on_grid(weights[k] * factor, grid, spec.dropped_bits());
+  kernels.put_weights_on_grid(row, weights, factor, grid, spec.dropped_bits(), spec.n_inputs);
   if (spec.is_exact()) {
     int32_t* const column = static_cast<int32_t*>(op.table.data) + n;
     for (int64_t k = 0; k < spec.n_inputs; ++k) column[k * spec.table_pitch()] = row[k];

@@ -13,6 +13,24 @@ using namespace synfire::model;
 constexpr int sum_registers = 8;
 constexpr int most_ints = sum_registers * ints;
 
+// ---- weights on their grid ------------------------------------------------------------------------------------------
+
+// Magnitudes are ordered as their bits are, and a product with a factor keeps their order.
+float largest_weight(const float* weights, float factor, int64_t count) {
+  u32 largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const u32 magnitude = bits_of(weights[i]) & 0x7FFFFFFFu;
+    const u32 number = magnitude > 0x7F800000u ? 0u : magnitude;
+    largest = largest > number ? largest : number;
+  }
+  return from_bits(largest) * absolute(factor);
+}
+
+void put_weights_on_grid(int32_t* to, const float* weights, float factor, int32_t grid, int32_t dropped,
+                         int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = on_grid(weights[i] * factor, grid, dropped);
+}
+
 // ---- sums of integers -----------------------------------------------------------------------------------------------
 
 template <int n>
@@ -290,19 +308,10 @@ constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
 }  // namespace
 
-extern const SynapseKernels synapse_kernels = {add_listed,
-                                               finish,
-                                               finish_kept,
-                                               add_where,
-                                               add_where_wide,
-                                               flush,
-                                               largest,
-                                               put_on_grid,
-                                               largest_product,
-                                               put_products_on_grid,
-                                               add_products,
-                                               add_split_products,
-                                               chain_kernels<float>,
-                                               chain_kernels<double>};
+extern const SynapseKernels synapse_kernels = {
+    largest_weight, put_weights_on_grid, add_listed,           finish,
+    finish_kept,    add_where,           add_where_wide,       flush,
+    largest,        put_on_grid,         largest_product,      put_products_on_grid,
+    add_products,   add_split_products,  chain_kernels<float>, chain_kernels<double>};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

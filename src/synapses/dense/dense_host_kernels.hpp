@@ -28,6 +28,11 @@ struct ChainKernels {
 };
 
 struct SynapseKernels {
+  // The largest magnitude of weights[i] * factor; NaN is none.
+  float (*largest_weight)(const float* weights, float factor, int64_t count);
+  // on_grid[i] = weights[i] * factor / 2^grid, rounded, without the lower `dropped` bits.
+  void (*put_weights_on_grid)(int32_t* on_grid, const float* weights, float factor, int32_t grid, int32_t dropped,
+                              int64_t count);
   // sums[i] += the sum over the listed rows of table[row * pitch + i], exactly.
   void (*add_listed)(double* sums, const int32_t* table, int64_t pitch, const int32_t* list, int count, int width);
   // output[i] = (sums[i] + bias[i]) * 2^grid[i], for `count` outputs.
