@@ -106,6 +106,13 @@ void flush(int64_t* totals, int32_t* sums, int width) {
   }
 }
 
+template <class S>
+void scale_sums(float (*to)[sum_tile], const S* sums, int64_t pitch, const double* scales, double factor, int n_rows) {
+  for (int k = 0; k < n_rows; ++k)
+    for (int i = 0; i < sum_tile; ++i)
+      to[k][i] = static_cast<float>(static_cast<double>(sums[k * pitch + i]) * scales[i] * factor);
+}
+
 // ---- gradients on their grid ----------------------------------------------------------------------------------------
 
 void largest(uint32_t* found, const float* row, int64_t count) {
@@ -308,10 +315,23 @@ constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
 }  // namespace
 
-extern const SynapseKernels synapse_kernels = {
-    largest_weight, put_weights_on_grid, add_listed,           finish,
-    finish_kept,    add_where,           add_where_wide,       flush,
-    largest,        put_on_grid,         largest_product,      put_products_on_grid,
-    add_products,   add_split_products,  chain_kernels<float>, chain_kernels<double>};
+extern const SynapseKernels synapse_kernels = {largest_weight,
+                                               put_weights_on_grid,
+                                               add_listed,
+                                               finish,
+                                               finish_kept,
+                                               add_where,
+                                               add_where_wide,
+                                               flush,
+                                               scale_sums<int64_t>,
+                                               scale_sums<int32_t>,
+                                               largest,
+                                               put_on_grid,
+                                               largest_product,
+                                               put_products_on_grid,
+                                               add_products,
+                                               add_split_products,
+                                               chain_kernels<float>,
+                                               chain_kernels<double>};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

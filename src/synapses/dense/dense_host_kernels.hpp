@@ -16,6 +16,7 @@ inline constexpr int most_addends = 256;
 inline constexpr int most_products = 128;
 inline constexpr int chain_rows = 4;
 inline constexpr int split_length = 64;
+inline constexpr int sum_tile = 32;
 
 template <class R>
 struct ChainKernels {
@@ -45,6 +46,11 @@ struct SynapseKernels {
   void (*add_where_wide)(int64_t* sums, const int32_t* rows, int64_t pitch, uint32_t bits, int width);
   // totals[i] += sums[i]; then the sums are 0.
   void (*flush)(int64_t* totals, int32_t* sums, int width);
+  // to[k][i] = sums[k * pitch + i] * scales[i] * factor, rounded once, for sum_tile columns i and n_rows rows k.
+  void (*scale_sums)(float (*to)[sum_tile], const int64_t* sums, int64_t pitch, const double* scales, double factor,
+                     int n_rows);
+  void (*scale_few)(float (*to)[sum_tile], const int32_t* sums, int64_t pitch, const double* scales, double factor,
+                    int n_rows);
   // The largest magnitudes, as bits: largest[i] = max(largest[i], |row[i]|).
   void (*largest)(uint32_t* largest, const float* row, int64_t count);
   // on_grid[i] = row[i] / 2^grid[i], rounded; bits is 24 or 32.

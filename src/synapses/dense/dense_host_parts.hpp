@@ -23,6 +23,7 @@ using namespace synfire::core;
 using host::chain_rows;
 using host::most_addends;
 using host::product_tile;
+using host::sum_tile;
 using model::block_length;
 using model::chain_length;
 

@@ -187,7 +187,7 @@ class SpikeGradient : IntegerGradient {
     const SpikeStorage storage = storage_of(op_.input.dtype);
     int counts[columns] = {};
     for (int64_t k = begin; k < end; ++k) {
-      std::fill_n(total(k) + output, width, 0);
+      if (!few_) std::fill_n(total(k) + output, width, 0);
       std::fill_n(partial(k) + output, width, 0);
     }
     for_each_block([&](int64_t step, int64_t b, int n_steps) {
@@ -213,6 +213,7 @@ class SpikeGradient : IntegerGradient {
         }
       }
     });
+    if (few_) return;
     for (int64_t k = begin; k < end; ++k) kernels_.flush(total(k) + output, partial(k) + output, width);
   }
 
@@ -225,18 +226,37 @@ class SpikeGradient : IntegerGradient {
   }
 
   void write() {
-    share(spec_.n_outputs, [&](int64_t n) {
-      const double scale = is_finite(n) ? model::wide_power_of_two(model::grid_of_sum(largest()[n], most_))
-                                        : std::numeric_limits<double>::quiet_NaN();
-      const auto of_kept = static_cast<double>(kept_.scale());
-      for (int64_t k = 0; k < spec_.n_inputs; ++k)
-        write_gradient(op_.weight_gradient, n * spec_.n_inputs + k,
-                       is_connected(op_.mask, spec_, n, k) ? gradient(k, n, scale, of_kept) : 0.0f, op_.add);
-      if (op_.bias_gradient) write_gradient(op_.bias_gradient, n, gradient(spec_.n_inputs, n, scale, 1), op_.add);
+    const int64_t n_tiles = pieces(spec_.n_outputs, sum_tile);
+    const auto of_kept = static_cast<double>(kept_.scale());
+    share(pieces(spec_.n_inputs, columns) * n_tiles, [&](int64_t item) {
+      const int64_t output = item % n_tiles * sum_tile, input = item / n_tiles * columns;
+      double scales[sum_tile];
+      for (int i = 0; i < sum_tile; ++i) scales[i] = output + i < spec_.n_outputs ? scale_of(output + i) : 0.0;
+      for (int64_t k = input; k < std::min(input + columns, spec_.n_inputs); k += sum_tile)
+        write_tile(output, k, scales, of_kept);
+      if (input != 0 || !op_.bias_gradient) return;
+      for (int64_t n = output; n < std::min(output + sum_tile, spec_.n_outputs); ++n)
+        write_gradient(op_.bias_gradient, n,
+                       static_cast<float>(static_cast<double>(total(spec_.n_inputs)[n]) * scales[n - output]), op_.add);
     });
   }
-  float gradient(int64_t k, int64_t n, double scale, double factor) const {
-    return static_cast<float>(static_cast<double>(total(k)[n]) * scale * factor);
+  double scale_of(int64_t n) const {
+    return is_finite(n) ? model::wide_power_of_two(model::grid_of_sum(largest()[n], most_))
+                        : std::numeric_limits<double>::quiet_NaN();
+  }
+  // The sums lie by inputs and gradients by outputs, so that a tile changes from one order to the other.
+  void write_tile(int64_t output, int64_t input, const double* scales, double factor) {
+    const int n_outputs = static_cast<int>(std::min<int64_t>(sum_tile, spec_.n_outputs - output)),
+              n_inputs = static_cast<int>(std::min<int64_t>(sum_tile, spec_.n_inputs - input));
+    float gradients[sum_tile][sum_tile];
+    if (few_)
+      kernels_.scale_few(gradients, partial(input) + output, pitch_, scales, factor, n_inputs);
+    else
+      kernels_.scale_sums(gradients, total(input) + output, pitch_, scales, factor, n_inputs);
+    for (int i = 0; i < n_outputs; ++i)
+      for (int k = 0; k < n_inputs; ++k)
+        write_gradient(op_.weight_gradient, (output + i) * spec_.n_inputs + input + k,
+                       is_connected(op_.mask, spec_, output + i, input + k) ? gradients[k][i] : 0.0f, op_.add);
   }
 
   template <class F>
@@ -247,6 +267,9 @@ class SpikeGradient : IntegerGradient {
   int64_t step_pitch() const { return active_ * pitch_; }
   int32_t* partial(int64_t k) const { return static_cast<int32_t*>(op_.partial.data) + k * pitch_; }
   int64_t* total(int64_t k) const { return static_cast<int64_t*>(op_.total.data) + k * pitch_; }
+
+  // So few that sums of 32 bits hold them, which nobody else needs.
+  const bool few_ = !wide_ && op_.entry == SumEntry::all && n_rows() <= most_addends;
 };
 
 // ---- of values ------------------------------------------------------------------------------------------------------
