@@ -37,8 +37,12 @@ REFUSED = {
     "tape_narrow_f32": [("layer --tape store-narrow", "--tape store-narrow requires --dtype f16 or bf16, not f32")],
     "tape_none_backward": [("layer --tape none", "--tape none stores nothing for --direction both")],
     "network_unknown": [("network --backend host --network wide",
-                         "--network wide is unknown; allowed are deep, speech, odd, control, control1, control64 and "
-                         "sizes")],
+                         "--network wide is unknown; allowed are deep, speech, odd, control, control1, control64, vggsnn, "
+                         "dvsgesture, sew18, nmnist-nir, neurobench-dvs, mnist-conv, sizes such as 300-700-90-11, and "
+                         "files NAME.safetensors")],
+    "network_published_bad": [("network --network vggsnn --weight-bits 12", "--weight-bits is 12; allowed are 8, 16 and 24"),
+                              ("network --network vggsnn --side 0", '--side is "0"; allowed are 1 to 4096'),
+                              ("network --network vggsnn --divisor 0", '--divisor is "0"; allowed are 1 to 1024')],
     "network_one_size": [("network --network 12", "--network needs at least two sizes")],
     "network_bad_size": [(f"network --network {sizes}", '--network is "')
                          for sizes in ("12-0", "12-", "12--5", "12-x", "99999999999999999999-3")],
@@ -413,6 +417,42 @@ def network_svg():
 def network_values():
     output, _ = run(f"network {ONCE} --network 37-5 --values --taus")
     expect(output, "given +37-5 +16 +1 inference +all .* given +37-5 +16 +1 +training +all ")
+
+
+def published(name, arguments, input_shape, modes=("inference", "training")):
+    """Measures a small published network. Returns all rows, first that of the whole network in each mode."""
+    output, _ = run(f"network {ONCE} --network {name} --steps 2 --batch 3 --json {arguments}")
+    rows = read_json(output)
+    for mode in modes:
+        row = next(row for row in rows if row["mode"] == mode)
+        has(row, network=name, sizes=input_shape, steps=2, batch=3, operation="all")
+        has_positive(row, "median_us", "done_p50_us", "device_mib")
+    return rows
+
+
+@situation("once")
+def network_published():
+    # A convolution, a normalisation and neurons each; some operations run only together with those that write for them.
+    all_, *rows = published("dvsgesture", "--side 32 --divisor 64 --profile --mode training", "32x32x2", ["training"])
+    names = [row["operation"] for row in rows]
+    for wanted in ("convolution, [2, 3, 32 x 32 x 2] to 32 x 32 x 2", "normalize backward, 2 channels of",
+                   "backward, plif layer 6", "optimizer step"):
+        require(any(wanted in name for name in names), f"no {wanted} in {names}")
+    share = sum(number(row, "share_percent") for row in rows)
+    require(abs(share - 100) < 1e-6, f"all shares are {share} %")
+    require(0 < number(all_, "spikes_percent") < 100, "the share of spikes is that of no network")
+
+
+@situation("once")
+def network_published_others():
+    for name, side, shape in (("vggsnn", 16, "16x16x2"), ("sew18", 32, "32x32x3"), ("nmnist-nir", 18, "18x18x2"),
+                              ("neurobench-dvs", 8, "8x8x2"), ("mnist-conv", 16, "16x16x1")):
+        published(name, f"--side {side} --divisor 32 --weight-bits 16 --transient", shape)
+
+
+@situation("once")
+def network_file():
+    fails(f"network {ONCE} --network missing.safetensors", r"SYN-FILE-OPEN")
 
 
 # ---- latency ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
-// network_command.cpp - `synfire-bench network`: inference and training of networks of synapses and LIF layers.
+// network_command.cpp - `synfire-bench network`: inference and training of networks of dense layers, of published
+// networks, and of files.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -9,6 +12,7 @@
 #include "commands.hpp"
 #include "cublas.hpp"
 #include "network.hpp"
+#include "published.hpp"
 #include "record.hpp"
 #include "svg.hpp"
 #include "timing.hpp"
@@ -18,7 +22,7 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t passes_alone = 20;  // of one operation in its graph
-constexpr double latency_seconds = 1;
+constexpr double most_latency_seconds = 1, latency_seconds_of_round = 0.1;
 constexpr std::uint32_t latency_samples = 20000;
 
 struct NamedNetwork {
@@ -35,16 +39,46 @@ const std::vector<NamedNetwork>& named_networks() {
   return list;
 }
 
-std::vector<NamedNetwork> chosen_networks(const NetworkChoice& choice) {
-  if (choice.name.empty()) return named_networks();
-  if (!choice.sizes.empty()) return {{"given", {choice.sizes, choice.steps, choice.batch}}};
+// The first columns of a network's rows.
+struct RowLabel {
+  std::string network, sizes;
+  std::uint64_t steps, batch;
+
+  std::string title(bool training) const {
+    return network + " (" + sizes + "), T = " + std::to_string(steps) + ", B = " + std::to_string(batch) + ", " +
+           (training ? "training" : "inference");
+  }
+};
+
+RowLabel label_of(const NamedNetwork& named) {
+  return {std::string(named.name), named.shape.text(), named.shape.steps, named.shape.batch};
+}
+
+// Networks of dense layers, or null and one that has stages.
+struct ChosenNetworks {
+  std::vector<NamedNetwork> dense;
+  const Published* published = nullptr;
+  bool is_file = false;
+};
+
+ChosenNetworks chosen_networks(const NetworkChoice& choice) {
+  if (choice.name.empty()) return {named_networks()};
+  if (!choice.sizes.empty()) {
+    const std::uint64_t steps = choice.steps != 0 ? choice.steps : 16, batch = choice.batch != 0 ? choice.batch : 1;
+    return {{{"given", {choice.sizes, steps, batch}}}};
+  }
+  if (is_network_file(choice.name)) return {{}, nullptr, true};
   std::string known;
   for (const NamedNetwork& network : named_networks()) {
-    if (network.name == choice.name) return {network};
+    if (network.name == choice.name) return {{network}};
     known.append(known.empty() ? "" : ", ").append(network.name);
   }
+  for (const Published& network : published_networks()) {
+    if (network.name == choice.name) return {{}, &network};
+    known.append(", ").append(network.name);
+  }
   throw UsageError{"--network " + choice.name + " is unknown; allowed are " + known +
-                   " and sizes such as 300-700-90-11"};
+                   ", sizes such as 300-700-90-11, and files NAME.safetensors"};
 }
 
 constexpr Column columns[] = {
@@ -66,6 +100,7 @@ constexpr Column columns[] = {
     {"cublas_f32_us", "cuBLAS f32", 2, 10},
     {"cublas_tf32_us", "TF32", 2, 9},
     {"spikes_percent", "spikes %", 1},
+    {"device_mib", "MiB", 1, 9},
     {"copy_gb_per_s", nullptr},
 };
 
@@ -137,18 +172,32 @@ class NetworkReport {
 
   void measure(const NamedNetwork& named, bool training) {
     const NetworkChoice& choice = options_.network;
-    const Network network(machine_, named.shape, training, {choice.input_percent / 100, choice.values}, choice.taus);
+    const double percent = std::isnan(choice.input_percent) ? 5 : choice.input_percent;
+    const Network network(machine_, named.shape, training, {percent / 100, choice.values}, choice.taus);
     {
       const Owned<synfire_graph> graph = network.whole(1);
       const Rotation rotation = {{graph.get()}, graph.get(), 1, nullptr};
       const Summary summary = measure_passes(rotation, options_.rounds);
-      const Latency latency = measure_latency(rotation, latency_seconds, latency_samples);
+      const Latency latency = measure_latency(rotation, latency_seconds(), latency_samples);
       std::vector<Product> products;
       for (const auto& operation : network.operations())
         products.insert(products.end(), operation.products.begin(), operation.products.end());
-      row(named, training, "all", summary, latency, no_number, products, network.spike_rate());
+      row(label_of(named), training, "all", summary, latency, no_number, products, network.spike_rate(), no_number);
     }
-    if (options_.network.profile) profile(named, network, training);
+    if (options_.network.profile) profile(label_of(named), network, training);
+    machine_.reclaim();
+  }
+
+  void measure(const PublishedNetwork& network, const std::string& name, bool training) {
+    const RowLabel label = {name, network.input(), network.steps(), network.batch()};
+    {
+      const Rotation rotation = {{network.graph()}, network.graph(), 1, nullptr};
+      const Summary summary = measure_passes(rotation, options_.rounds);
+      const Latency latency = measure_latency(rotation, latency_seconds(), latency_samples);
+      row(label, training, "all", summary, latency, no_number, {}, training ? network.spike_rate() : no_number,
+          network.device_mib());
+    }
+    if (options_.network.profile) profile(label, network, training);
     machine_.reclaim();
   }
 
@@ -158,8 +207,10 @@ class NetworkReport {
   }
 
  private:
+  double latency_seconds() const { return std::min(most_latency_seconds, latency_seconds_of_round * options_.rounds); }
+
   // Every operation alone, repeatedly. Backward passes read the tapes of a forward that runs before.
-  void profile(const NamedNetwork& named, const Network& network, bool training) {
+  void profile(const RowLabel& label, const Network& network, bool training) {
     std::vector<const Network::Operation*> before;
     for (const auto& operation : network.operations())
       if (!operation.backward) before.push_back(&operation);
@@ -173,27 +224,71 @@ class NetworkReport {
       sum += summaries.back().median;
     }
     Bar& bar = bars_.emplace_back();
-    bar.title = std::string(named.name) + " (" + named.shape.text() + "), T = " + std::to_string(named.shape.steps) +
-                ", B = " + std::to_string(named.shape.batch) + ", " + (training ? "training" : "inference");
+    bar.title = label.title(training);
     for (std::size_t i = 0; i < summaries.size(); ++i) {
       const auto& operation = network.operations()[i];
-      row(named, training, operation.name, summaries[i], {no_number, no_number, 0}, summaries[i].median / sum * 100,
-          operation.products, no_number);
+      row(label, training, operation.name, summaries[i], {no_number, no_number, 0}, summaries[i].median / sum * 100,
+          operation.products, no_number, no_number);
       bar.parts.emplace_back(operation.name, summaries[i].median * 1e6);
     }
   }
 
-  void row(const NamedNetwork& named, bool training, const std::string& operation, const Summary& summary,
-           const Latency& latency, double share, const std::vector<Product>& products, double spike_rate) {
+  // Every operation of the network's graph alone, all others being disabled but those that it needs. What a replay
+  // takes without it is subtracted.
+  void profile(const RowLabel& label, const PublishedNetwork& network, bool training) {
+    const Rotation rotation = {{network.graph()}, network.graph(), 1, nullptr};
+    const std::vector<std::string> names = network.operations();
+    for (std::size_t i = 0; i < names.size(); ++i) network.enable(i, false);
+    std::vector<Summary> summaries;
+    double sum = 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::vector<std::size_t> needs = network.enable_with_needs(i);
+      Summary summary = measure_passes(rotation, options_.rounds);
+      network.enable(i, false);
+      const double without = measure_passes(rotation, options_.rounds).median;
+      for (const std::size_t need : needs) network.enable(need, false);
+      for (double* const seconds : {&summary.median, &summary.min, &summary.max})
+        *seconds = std::max(*seconds - without, 0.0);
+      summaries.push_back(summary);
+      sum += summary.median;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) network.enable(i, true);
+    Bar& bar = bars_.emplace_back();
+    bar.title = label.title(training);
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+      row(label, training, names[i], summaries[i], {no_number, no_number, 0}, summaries[i].median / sum * 100, {},
+          no_number, no_number);
+      bar.parts.emplace_back(names[i], summaries[i].median * 1e6);
+    }
+  }
+
+  void row(const RowLabel& label, bool training, const std::string& operation, const Summary& summary,
+           const Latency& latency, double share, const std::vector<Product>& products, double spike_rate,
+           double device_mib) {
     double multiply_adds = 0;
     for (const Product& product : products) multiply_adds += product.multiply_adds();
     const double f32 = cublas_.measure(products, false, options_.rounds),
                  tf32 = cublas_.measure(products, true, options_.rounds);
-    writer_.row({synfire_version_string(), machine_.properties().name, std::string(named.name), named.shape.text(),
-                 named.shape.steps, named.shape.batch, std::string(training ? "training" : "inference"), operation,
-                 summary.median * 1e6, summary.min * 1e6, summary.max * 1e6, latency.p50 * 1e6, latency.p99 * 1e6,
-                 share, products.empty() ? no_number : multiply_adds / summary.median / 1e9, f32 * 1e6, tf32 * 1e6,
-                 spike_rate * 100, copy_.bytes_per_second / 1e9});
+    writer_.row({synfire_version_string(),
+                 machine_.properties().name,
+                 label.network,
+                 label.sizes,
+                 label.steps,
+                 label.batch,
+                 std::string(training ? "training" : "inference"),
+                 operation,
+                 summary.median * 1e6,
+                 summary.min * 1e6,
+                 summary.max * 1e6,
+                 latency.p50 * 1e6,
+                 latency.p99 * 1e6,
+                 share,
+                 products.empty() ? no_number : multiply_adds / summary.median / 1e9,
+                 f32 * 1e6,
+                 tf32 * 1e6,
+                 spike_rate * 100,
+                 device_mib,
+                 copy_.bytes_per_second / 1e9});
   }
 
   const Machine& machine_;
@@ -207,12 +302,21 @@ class NetworkReport {
 }  // namespace
 
 void run_network(const Options& options) {
-  const std::vector<NamedNetwork> networks = chosen_networks(options.network);
+  const NetworkChoice& choice = options.network;
+  const ChosenNetworks networks = chosen_networks(choice);
   const Machine machine(options.backend->id, options.threads);
   NetworkReport report(machine, options);
-  for (const NamedNetwork& network : networks) {
-    if (options.network.mode->inference) report.measure(network, false);
-    if (options.network.mode->training) report.measure(network, true);
+  for (const bool training : {false, true}) {
+    if (networks.dense.empty() && (training ? choice.mode->training : choice.mode->inference)) {
+      if (networks.is_file)
+        report.measure(PublishedNetwork(machine, choice.name, choice, training), "file", training);
+      else
+        report.measure(PublishedNetwork(machine, *networks.published, choice, training), choice.name, training);
+    }
+  }
+  for (const NamedNetwork& network : networks.dense) {
+    if (choice.mode->inference) report.measure(network, false);
+    if (choice.mode->training) report.measure(network, true);
   }
   report.finish();
 }

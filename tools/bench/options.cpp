@@ -163,15 +163,28 @@ constexpr Option option_table[] = {
     {"--svg", in_latency, "FILE", "writes histograms of all rows to FILE",
      [](Options& o, View, View v) { o.svg_file = v; }},
     {"--network", in_network, "NAME",
-     "one of the networks below, or sizes from the input to the last layer: 300-700-90-11",
+     "one of the networks below, a file of a network (NAME.safetensors), or sizes from the input to the last layer: "
+     "300-700-90-11",
      [](Options& o, View option, View v) { set_network(o.network, option, v); }},
-    {"--steps", in_network, "T", "steps of a network that is given by its sizes (16)",
+    {"--steps", in_network, "T", "steps (those of the network; 16 where it is given by its sizes)",
      [](Options& o, View option, View v) { o.network.steps = parse_number<std::uint64_t>(option, v, 1, 65536); }},
-    {"--batch", in_network, "B", "its batch rows (1)",
+    {"--batch", in_network, "B", "batch rows (those of the network; 1 where it is given by its sizes)",
      [](Options& o, View option, View v) { o.network.batch = parse_number<std::uint64_t>(option, v, 1, 1U << 20); }},
+    {"--side", in_network, "PIXELS", "height and width of the map of a published network",
+     [](Options& o, View option, View v) { o.network.side = parse_number<std::uint64_t>(option, v, 1, 4096); }},
+    {"--divisor", in_network, "D", "divides the numbers of channels of a published network (1)",
+     [](Options& o, View option, View v) { o.network.divisor = parse_number<std::uint64_t>(option, v, 1, 1024); }},
+    {"--weight-bits", in_network, "BITS", "bits of the weights of a published network: 8, 16 or 24 (24)",
+     [](Options& o, View option, View v) {
+       o.network.weight_bits = parse_number<std::uint32_t>(option, v, 8, 24);
+       if (o.network.weight_bits % 8 != 0)
+         throw UsageError{"--weight-bits is " + std::string(v) + "; allowed are 8, 16 and 24"};
+     }},
+    {"--transient", in_network, "", "arrays between the stages of a published network share memory where they can",
+     [](Options& o, View, View) { o.network.transient = true; }},
     {"--mode", in_network, "NAME", "inference, training, or both (default), one after the other",
      [](Options& o, View option, View v) { o.network.mode = find_row(network_modes, option, v); }},
-    {"--input", in_network, "PERCENT", "the share of inputs that spike (5)",
+    {"--input", in_network, "PERCENT", "the share of inputs that spike (5; of published networks 10)",
      [](Options& o, View option, View v) { o.network.input_percent = parse_number<double>(option, v, 0, 100); }},
     {"--values", in_network, "", "the input is f32 numbers, not spikes",
      [](Options& o, View, View) { o.network.values = true; }},
@@ -253,13 +266,20 @@ constexpr std::string_view latency_notes =
     "host, bare means the same eager calls one after the other. Replays are measured in alternating blocks.\n";
 
 constexpr std::string_view network_notes =
-    "\nWithout --network: these ones, which the documentation compares with other libraries.\n"
+    "\nWithout --network: the first six, which the documentation compares with other libraries.\n"
     "  deep      128-512-512-20, T = 100, B = 128\n"
     "  speech    700-512-20, T = 100, B = 256\n"
     "  odd       300-700-90-11, T = 37, B = 50\n"
     "  control   64-128-128-8, T = 16, B = 1\n"
     "  control1  64-128-128-8, T = 1, B = 1\n"
     "  control64 64-128-128-8, T = 16, B = 64\n"
+    "Published networks, as docs/examples/zoo describes them, by names alone:\n"
+    "  vggsnn          48x48x2, T = 10, B = 16\n"
+    "  dvsgesture      128x128x2, T = 16, B = 16\n"
+    "  sew18           224x224x3, T = 4, B = 32: SEW-ResNet-18, images\n"
+    "  nmnist-nir      34x34x2, T = 16, B = 1\n"
+    "  neurobench-dvs  32x32x2, T = 100, B = 16\n"
+    "  mnist-conv      28x28x1, T = 50, B = 128: 12C5-MP2-LIF-64C5-MP2-LIF-10-LIF\n"
     "\n"
     "Each layer is a synapse with bias and LIF; the outputs are the mean rates of the last layer, and training "
     "minimises "

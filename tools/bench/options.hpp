@@ -5,6 +5,7 @@
 #define SYNFIRE_TOOLS_BENCH_OPTIONS_HPP
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,12 +52,14 @@ struct LatencyChoice {
 
 /// The network that `network` measures; without sizes, a list of named ones.
 struct NetworkChoice {
-  std::string name;                  ///< one of the named ones
-  std::vector<std::uint64_t> sizes;  ///< "300-700-90-11"
-  std::uint64_t steps = 16, batch = 1;
+  std::string name;                     ///< one of the named ones, or a file
+  std::vector<std::uint64_t> sizes;     ///< "300-700-90-11"
+  std::uint64_t steps = 0, batch = 0;   ///< 0: those of the network
+  std::uint64_t side = 0, divisor = 1;  ///< of a published network: of its map (0: as published), of its channels
+  std::uint32_t weight_bits = 0;        ///< 0: those of the network
   const NetworkMode* mode = &network_modes[0];
-  double input_percent = 5;
-  bool values = false, taus = false, profile = false;
+  double input_percent = std::numeric_limits<double>::quiet_NaN();  ///< not chosen
+  bool values = false, taus = false, profile = false, transient = false;
 };
 
 /// The convolutions that `conv2d` measures: one, or all of them.
